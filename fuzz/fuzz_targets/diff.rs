@@ -1,4 +1,4 @@
-//! Reads any bytes as a diff and holds the result to what the reader promises.
+//! Parses arbitrary bytes as a diff and checks the invariants of the result.
 
 #![no_main]
 
@@ -26,7 +26,7 @@ fn count_lines(text: &[u8]) -> usize {
     text.split_inclusive(|byte| *byte == b'\n').count()
 }
 
-/// Every line of a hunk is a line of the diff, and one of those that its header claims.
+/// Every hunk line is a line of the diff and within the range of its header.
 fn check_hunks(diff: &Diff, file: &FileDiff, lines: usize) {
     let within = |span: LineSpan, line: u32| span.start <= line && line - span.start < span.len;
     for hunk in &file.hunks {
@@ -39,7 +39,7 @@ fn check_hunks(diff: &Diff, file: &FileDiff, lines: usize) {
     }
 }
 
-/// The map knows what `locate` knows, and finds its way back from either file.
+/// The line map agrees with `locate` and maps back from either file.
 fn check_map(diff: &Diff, file: &FileDiff) {
     let map = diff.line_map(file);
     for line in map.lines() {
@@ -55,8 +55,8 @@ fn check_map(diff: &Diff, file: &FileDiff) {
     }
 }
 
-/// Hunks of a forged diff may overlap, so the way back may lead to another line of the diff, but never to
-/// another line of the file.
+/// Hunks of a forged diff may overlap, so mapping back may lead to another line of the diff, but
+/// never to another line of the file.
 fn check_way_back(map: &LineMap, side: Side, line: u32, line_in: fn(&MappedLine) -> u32) {
     let back = map.number_of(side, line).and_then(|number| map.get(number));
     assert_eq!(back.map(line_in), Some(line));

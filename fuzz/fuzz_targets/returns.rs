@@ -1,7 +1,7 @@
-//! Reads any bytes as a reviewer's return and merges what is in it: no finding gets lost, and merging twice is
-//! merging once.
+//! Parses arbitrary bytes as a reviewer's return and merges the findings: no finding is lost, and
+//! merging is idempotent.
 //!
-//! The first byte picks the dialect and what the check says of every issue; the rest is the return.
+//! The first byte selects the dialect and the judgement of every issue; the rest is the return.
 
 #![no_main]
 
@@ -13,15 +13,17 @@ use libfuzzer_sys::fuzz_target;
 use crh_review::diff::Diff;
 use crh_review::finding::{Member, Proof, Return};
 use crh_review::report::Issue;
-use crh_review::{Dialect, Judged, Judgement, Merged, Remembered, Sources, conclude, consolidate, parse_return};
+use crh_review::{
+    Dialect, Judged, Judgement, Merged, Remembered, Sources, conclude, consolidate, parse_return,
+};
 
-/// The change that all returns are about; the seeds quote it.
+/// The change that all returns refer to; the seeds quote it.
 static SOURCES: LazyLock<Sources> =
     LazyLock::new(|| Sources::new(Diff::read(include_bytes!("returns.diff"))));
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&choice, text)) = bytes.split_first() else { return };
-    // In printable terms: `0` is native, `1` crh, `2` agent, `3` ce, none of them with a judgement.
+    // As characters: `0` is native, `1` crh, `2` agent, `3` ce, all without a judgement.
     let dialects = [Dialect::Native, Dialect::Crh, Dialect::Agent, Dialect::Ce];
     let Ok(parsed) = parse_return(text, dialects[usize::from(choice % 4)], "fuzz") else { return };
     for member in parsed.members.iter().filter(|member| member.proof == Proof::Quotes) {
@@ -40,7 +42,7 @@ fuzz_target!(|bytes: &[u8]| {
     check_merge(parsed.members, judgement.as_ref(), &same);
 });
 
-/// A finding that quotes can be said in our own shape.
+/// A finding with evidence can be converted to the native dialect.
 fn check_native(member: &Member) {
     let native = Return {
         reviewer: member.reviewer.clone(),
@@ -65,7 +67,7 @@ fn check_merge(
     assert_eq!(findings_in(&merged), count);
     let (mut members, unread) = merged.clone().flatten();
     assert_eq!(unread, []);
-    // The order must be of no consequence either.
+    // The order must not matter either.
     members.reverse();
     assert_eq!(merge(members, judgement, same), merged);
     merged

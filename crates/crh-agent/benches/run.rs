@@ -1,7 +1,8 @@
-//! What driving a run costs beside the model: time as a ratio to what the model takes, and memory per run that waits.
+//! Benchmark of the overhead of a run: time relative to the model's time, and memory per waiting
+//! run.
 //!
-//! The fake model is a process of its own, so that its memory is not ours; its time is, on a machine with few cores.
-//! `cargo bench -p crh-agent` prints one line a measure and fails if one is over its limit.
+//! The fake model is a separate process, so its memory is not counted. `cargo bench -p crh-agent`
+//! prints one line per measure and fails if a limit is exceeded.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
@@ -14,34 +15,35 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crh_agent::{
-    Budget, Cancel, Contents, Ledger, Limits, Means, Outcome, Purpose, Run, Submit, TOOL_TIME,
-    Task, ToolOutcome, Toolbox, Transcript, Watch, drive, on_thread,
+    AgentOutcome, AgentRun, AgentTask, Budget, CallPurpose, CancelToken, Ledger, ProgressListener,
+    RunContext, RunLimits, SubmitTool, TOOL_TIMEOUT, ToolOutcome, Toolbox, Transcript,
+    TranscriptDetail, drive, run_on_thread,
 };
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{
-    Abilities, Cache, Conversation, Endpoint, Live, Model, ModelFacts, Money, Network, Price,
-    Redactor, ToolCall, ToolSpec, Wire,
+    Abilities, CacheMark, Conversation, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price,
+    Redactor, ToolCall, ToolSpec, VendorClient, Wire,
 };
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Asked, Scripted, calls, calls_all};
 use crh_testkit::measure::is_within;
 
-/// Runs itself with this word to be the fake model.
+/// Argument that makes this program act as the fake model.
 const FAKE: &str = "--fake-model";
 
-/// How long the fake model takes to answer.
+/// Response time of the fake model.
 const ANSWER: Duration = Duration::from_millis(100);
 
-/// Turns of a run, the one that submits included.
+/// Turns of a run, including the submitting one.
 const TURNS: usize = 20;
 
-/// Runs side by side.
+/// Parallel runs.
 const MANY: usize = 64;
 
-/// Idle runs for the measure of memory.
+/// Idle runs in the memory benchmark.
 const IDLE: usize = 200;
 
-/// The caller to whom the fake model never answers.
+/// The fake model never answers this caller.
 const NEVER: &str = "idle";
 
 fn main() -> ExitCode {
@@ -54,10 +56,10 @@ fn main() -> ExitCode {
     let held = runtime.block_on(async {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("transcript.jsonl");
-        let transcript = Transcript::to(&path, Redactor::default(), Contents::Full).unwrap();
+        let transcript =
+            Transcript::append_to(&path, Redactor::default(), TranscriptDetail::Full).unwrap();
         let means = Arc::new(means(&fake.url, transcript));
-        // First, since later what runs have left behind would be used again; and after one run, since what is made once
-        // is not a run's.
+        // Measure memory first, before freed memory is reused, but after one warm-up run.
         runs(&means, 1).await;
         let small = idle(&means).await;
         let model = ANSWER * TURNS as u32;
@@ -82,32 +84,35 @@ fn ratio(left: Duration, right: Duration) -> f64 {
     left.as_secs_f64() / right.as_secs_f64()
 }
 
-/// How long so many runs take side by side.
-async fn runs(means: &Arc<Means<Desk>>, count: usize) -> Duration {
+/// Duration of this many parallel runs.
+async fn runs(means: &Arc<RunContext<Desk>>, count: usize) -> Duration {
     let start = Instant::now();
     let runs: Vec<_> = (0..count).map(|number| spawn(means, &format!("run-{number}"))).collect();
     for run in runs {
-        assert_eq!(run.await.unwrap(), Outcome::Answered("fine".to_owned()));
+        assert_eq!(run.await.unwrap(), AgentOutcome::Answered("fine".to_owned()));
     }
     start.elapsed()
 }
 
-fn spawn(means: &Arc<Means<Desk>>, caller: &str) -> tokio::task::JoinHandle<Outcome<String>> {
+fn spawn(
+    means: &Arc<RunContext<Desk>>,
+    caller: &str,
+) -> tokio::task::JoinHandle<AgentOutcome<String>> {
     let (means, task) = (means.clone(), task(caller));
     tokio::spawn(async move {
-        let run = Run::new(task, limits(), means.model.facts());
-        drive(run, &means).await.ended.outcome
+        let run = AgentRun::new(task, limits(), means.model.facts());
+        drive(run, &means).await.end.outcome
     })
 }
 
 /// Memory of runs that wait for an answer, in megabytes each.
-async fn idle(means: &Arc<Means<Desk>>) -> bool {
+async fn idle(means: &Arc<RunContext<Desk>>) -> bool {
     let Some(before) = resident() else {
         println!("  -  memory is measured where /proc is");
         return true;
     };
     let runs: Vec<_> = (0..IDLE).map(|_| spawn(means, NEVER)).collect();
-    // Until all of them have asked; what the system gives them does not change any more then.
+    // Wait until all runs have asked and memory is stable.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let after = resident().unwrap_or_default();
     let each = after.saturating_sub(before) as f64 / IDLE as f64 / 1e6;
@@ -122,14 +127,14 @@ async fn idle(means: &Arc<Means<Desk>>) -> bool {
     is_within("megabytes for each run that waits", each, 1.0, &detail)
 }
 
-/// The memory of this process in bytes; none if nobody says.
+/// Resident memory of this process in bytes, if the system reports it.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
-/// The fake model in a process of its own; it ends when its standard input does.
+/// The fake model process. It exits when its standard input closes.
 struct Fake {
     child: Child,
     url: String,
@@ -167,7 +172,7 @@ fn turn(asked: &Asked) -> Scripted {
     if asked.caller == NEVER {
         return calls("submit", json!({})).delayed(Duration::from_secs(1_000));
     }
-    // The turn follows from the conversation, since callers come again.
+    // Derive the turn from the conversation, because callers repeat.
     let said = asked.body["messages"].as_array().map_or(0, |messages| {
         messages.iter().filter(|message| message["role"] == "assistant").count()
     });
@@ -179,9 +184,11 @@ fn turn(asked: &Asked) -> Scripted {
     turn.delayed(ANSWER)
 }
 
-fn means(url: &str, transcript: Transcript) -> Means<Desk> {
+fn means(url: &str, transcript: Transcript) -> RunContext<Desk> {
     let (wire, url, model) = (Wire::OpenAiChat, url.parse().unwrap(), "fake".to_owned());
-    let live = Live::new(Endpoint { wire, url, key: None, model }, &Network::default()).unwrap();
+    let live =
+        VendorClient::new(Endpoint { wire, url, key: None, model }, &NetworkSettings::default())
+            .unwrap();
     let facts = ModelFacts {
         context: 200_000,
         max_output: 10_000,
@@ -195,21 +202,21 @@ fn means(url: &str, transcript: Transcript) -> Means<Desk> {
         wall: Duration::from_secs(600),
         money: Money::cents(100),
     };
-    Means {
+    RunContext {
         model: Model::live("openai:fake", facts, live),
         ledger: Ledger::open(budget),
         toolbox: Arc::new(Desk),
-        tool_time: TOOL_TIME,
+        tool_timeout: TOOL_TIMEOUT,
         transcript,
         retry: RetryPolicy::default(),
         seed: 1,
-        cancel: Cancel::new(),
-        watch: Watch::nobody(),
+        cancel: CancelToken::new(),
+        watch: ProgressListener::silent(),
     }
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> RunLimits {
+    RunLimits {
         turns: 100,
         tool_calls: 100,
         tokens: 10_000_000,
@@ -218,38 +225,38 @@ fn limits() -> Limits {
     }
 }
 
-/// A prompt of the size of a small review: rules of 4 kB and a diff of 8 kB.
-fn task(caller: &str) -> Task<String> {
+/// A prompt of the size of a small review: 4 kB of instructions and 8 kB of diff.
+fn task(caller: &str) -> AgentTask<String> {
     let mut conversation = Conversation::new("Judge what you see. ".repeat(200));
-    conversation.say("+    let value = compute(1);\n".repeat(280), Cache::Breakpoint);
+    conversation.push_user("+    let value = compute(1);\n".repeat(280), CacheMark::Breakpoint);
     let spec = |name: &str, field: &str| ToolSpec {
         name: name.to_owned(),
         description: "A tool.".to_owned(),
         schema: json!({ "type": "object", "properties": { field: { "type": "string" } } }),
     };
-    Task {
+    AgentTask {
         caller: caller.to_owned(),
         conversation,
         tools: vec![spec("read", "path")],
-        submit: Submit::new(spec("submit", "verdict"), |answer| {
+        submit: SubmitTool::new(spec("submit", "verdict"), |answer| {
             match answer.get("verdict").and_then(Value::as_str) {
                 Some(verdict) => Ok(verdict.to_owned()),
                 None => Err("`verdict` is missing.".to_owned()),
             }
         }),
-        purpose: Purpose::Work,
+        purpose: CallPurpose::Work,
         max_output_tokens: 1_000,
         temperature: None,
         effort: None,
     }
 }
 
-/// A tool as those of a review are: plain code on a thread of its own, a kilobyte of answer.
+/// A typical review tool: blocking code on its own thread, with 1 kB of output.
 struct Desk;
 
 impl Toolbox for Desk {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
         let call = format!("{:?}", call.arguments);
-        on_thread("read", move || ToolOutcome::Answered(format!("{call}\n").repeat(20))).await
+        run_on_thread("read", move || ToolOutcome::Answered(format!("{call}\n").repeat(20))).await
     }
 }

@@ -1,114 +1,118 @@
-//! Sees when a model calls what it has called before: the same again, or the same few calls in a circle.
+//! Detects repeated tool calls: the same call again, or the same few calls in a cycle.
 
 use serde_json::Value;
 
-use crh_llm::{Arguments, ToolCall};
+use crh_llm::{CallArguments, ToolCall};
 
-/// The longest circle that is looked for. Longer ones have not been worth a look: they end at the limit on turns.
-const LONGEST_CIRCLE: usize = 3;
+/// Longest cycle that is detected. Longer cycles end at the limit on turns.
+const MAX_CYCLE: usize = 3;
 
-/// So often a single failing call may stand in a row: once, and once more in case it was bad luck.
-const SAME_IN_A_ROW: usize = 2;
+/// Maximum number of times that a failing call may be made in a row: once, plus one retry.
+const MAX_SAME_CALLS: usize = 2;
 
-/// Where a result stands in a conversation.
+/// Position of a tool result in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The message.
+pub(crate) struct ResultPosition {
     pub(crate) message: usize,
-    /// The result in it.
+    /// Index of the result in the message.
     pub(crate) result: usize,
 }
 
-/// What came of an earlier call.
+/// Result of an earlier call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// Its answer stands in the conversation, or will when this turn's tools are through.
+pub(crate) enum PastCallStatus {
+    /// The result is in the conversation, or will be after this turn.
     Answered,
-    /// It brought nothing but a sentence that says why.
+    /// The call returned an error text.
     Failed,
 }
 
 /// Why a call is not made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    /// It has been answered, in the call of this id.
+pub(crate) enum RepeatedCall {
+    /// The call with this id already has a result.
     Answered(String),
-    /// It closes a circle of calls.
-    Circle,
+    /// The call completes a cycle.
+    Cycle,
 }
 
-/// All calls of a run that a model can still see the results of, oldest first.
+/// Calls of a run whose results the model can still see, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats {
-    past: Vec<Past>,
+pub(crate) struct CallHistory {
+    calls: Vec<PastCall>,
 }
 
 #[derive(Debug)]
-struct Past {
+struct PastCall {
     key: String,
     id: String,
-    place: Place,
-    standing: Standing,
+    position: ResultPosition,
+    status: PastCallStatus,
 }
 
-impl Repeats {
-    /// Whether a call repeats earlier ones.
-    pub(crate) fn of(&self, call: &ToolCall) -> Option<Repeat> {
-        let key = key(call);
-        let answered = self
-            .past
+impl CallHistory {
+    /// Returns why a call repeats earlier ones, if it does.
+    pub(crate) fn find_repeat(&self, call: &ToolCall) -> Option<RepeatedCall> {
+        let key = call_key(call);
+        let answered_call = self
+            .calls
             .iter()
             .rev()
-            .find(|past| past.key == key && past.standing == Standing::Answered);
-        if let Some(past) = answered {
-            return Some(Repeat::Answered(past.id.clone()));
+            .find(|past| past.key == key && past.status == PastCallStatus::Answered);
+        if let Some(past) = answered_call {
+            return Some(RepeatedCall::Answered(past.id.clone()));
         }
-        let keys = |back: usize| match back {
+        let key_at = |distance: usize| match distance {
             0 => Some(key.as_str()),
-            back => self.past.iter().nth_back(back - 1).map(|past| past.key.as_str()),
+            distance => self.calls.iter().nth_back(distance - 1).map(|past| past.key.as_str()),
         };
-        let circle = (1..=LONGEST_CIRCLE).any(|period| {
-            let compared = if period == 1 { SAME_IN_A_ROW } else { period };
-            (0..compared)
-                .all(|back| keys(back + period).is_some() && keys(back) == keys(back + period))
+        let is_cycle = (1..=MAX_CYCLE).any(|period| {
+            let compared_count = if period == 1 { MAX_SAME_CALLS } else { period };
+            (0..compared_count).all(|distance| {
+                key_at(distance + period).is_some() && key_at(distance) == key_at(distance + period)
+            })
         });
-        circle.then_some(Repeat::Circle)
+        is_cycle.then_some(RepeatedCall::Cycle)
     }
 
-    /// Remembers a call whose result has this place.
-    pub(crate) fn note(&mut self, call: &ToolCall, place: Place, standing: Standing) {
-        self.past.push(Past { key: key(call), id: call.id.clone(), place, standing });
+    pub(crate) fn record(
+        &mut self,
+        call: &ToolCall,
+        position: ResultPosition,
+        status: PastCallStatus,
+    ) {
+        self.calls.push(PastCall { key: call_key(call), id: call.id.clone(), position, status });
     }
 
-    /// A call that was made has failed, so that it may be tried once more.
-    pub(crate) fn failed(&mut self, place: Place) {
-        for past in self.past.iter_mut().filter(|past| past.place == place) {
-            past.standing = Standing::Failed;
+    /// Marks a call as failed, so that the model may retry it once.
+    pub(crate) fn mark_failed(&mut self, position: ResultPosition) {
+        for past in self.calls.iter_mut().filter(|past| past.position == position) {
+            past.status = PastCallStatus::Failed;
         }
     }
 
-    /// Forgets all calls: what they answered may be another thing by now.
+    /// Forgets all calls, because their results may be outdated.
     pub(crate) fn forget_all(&mut self) {
-        self.past.clear();
+        self.calls.clear();
     }
 
-    /// Forgets calls whose results were taken out: the model has been told that it may make them again.
-    pub(crate) fn forget(&mut self, places: &[Place]) {
-        self.past.retain(|past| !places.contains(&past.place));
+    /// Forgets calls whose results were trimmed. The model was told that it may repeat them.
+    pub(crate) fn forget(&mut self, positions: &[ResultPosition]) {
+        self.calls.retain(|past| !positions.contains(&past.position));
     }
 }
 
-/// The name and the arguments, these with their keys in order.
-fn key(call: &ToolCall) -> String {
+/// Tool name and arguments, with sorted JSON keys.
+fn call_key(call: &ToolCall) -> String {
     let mut key = format!("{} ", call.name);
     match &call.arguments {
-        Arguments::Json(value) => canonical(value, &mut key),
-        Arguments::Malformed(text) => key.push_str(text),
+        CallArguments::Json(value) => write_canonical(value, &mut key),
+        CallArguments::Malformed(text) => key.push_str(text),
     }
     key
 }
 
-fn canonical(value: &Value, out: &mut String) {
+fn write_canonical(value: &Value, out: &mut String) {
     match value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
@@ -117,7 +121,7 @@ fn canonical(value: &Value, out: &mut String) {
             for (key, value) in entries {
                 out.push_str(&Value::from(key.as_str()).to_string());
                 out.push(':');
-                canonical(value, out);
+                write_canonical(value, out);
                 out.push(',');
             }
             out.push('}');
@@ -125,7 +129,7 @@ fn canonical(value: &Value, out: &mut String) {
         Value::Array(values) => {
             out.push('[');
             for value in values {
-                canonical(value, out);
+                write_canonical(value, out);
                 out.push(',');
             }
             out.push(']');
@@ -144,37 +148,38 @@ mod tests {
     use super::*;
 
     fn call(id: usize, name: &str, arguments: Value) -> ToolCall {
-        let arguments = Arguments::Json(arguments);
+        let arguments = CallArguments::Json(arguments);
         ToolCall { id: format!("c{id}"), name: name.to_owned(), arguments, signatures: Vec::new() }
     }
 
-    /// Makes the calls of a script one after the other: `a` is answered, `a!` fails, `-a` has its results taken out.
+    /// Plays a script of calls: `a` succeeds, `a!` fails, `-a` trims the results of `a`.
     fn check(script: &str, expected: Expect) {
-        let mut repeats = Repeats::default();
+        let mut repeats = CallHistory::default();
         let mut shown = String::new();
         for (index, word) in script.split(' ').enumerate() {
             let name = word.trim_matches(['!', '-']);
             let call = call(index, name, json!({}));
             if word.starts_with('-') {
                 let places: Vec<_> = repeats
-                    .past
+                    .calls
                     .iter()
-                    .filter(|past| past.key == key(&call))
-                    .map(|past| past.place)
+                    .filter(|past| past.key == call_key(&call))
+                    .map(|past| past.position)
                     .collect();
                 repeats.forget(&places);
                 continue;
             }
-            let verdict = match repeats.of(&call) {
+            let verdict = match repeats.find_repeat(&call) {
                 None => "made".to_owned(),
-                Some(Repeat::Answered(id)) => format!("answered in {id}"),
-                Some(Repeat::Circle) => "circle".to_owned(),
+                Some(RepeatedCall::Answered(id)) => format!("answered in {id}"),
+                Some(RepeatedCall::Cycle) => "circle".to_owned(),
             };
-            let place = Place { message: index, result: 0 };
-            let standing = if verdict == "made" { Standing::Answered } else { Standing::Failed };
-            repeats.note(&call, place, standing);
+            let position = ResultPosition { message: index, result: 0 };
+            let status =
+                if verdict == "made" { PastCallStatus::Answered } else { PastCallStatus::Failed };
+            repeats.record(&call, position, status);
             if word.ends_with('!') {
-                repeats.failed(place);
+                repeats.mark_failed(position);
             }
             shown += &format!("{word}: {verdict}\n");
         }
@@ -182,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_answered_is_not_called_again_until_the_answer_is_taken_out() {
+    fn answered_call_is_refused_until_its_result_is_trimmed() {
         check(
             "a b a -a a",
             expect![[r#"
@@ -195,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_may_be_tried_once_more() {
+    fn failed_call_may_be_retried_once() {
         check(
             "a! a! a! a!",
             expect![[r#"
@@ -208,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_of_two_and_three_are_seen_and_stay_seen() {
+    fn cycles_of_two_and_three_calls_are_refused() {
         check(
             "a! b! a! b! a! b!",
             expect![[r#"
@@ -243,11 +248,15 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_the_same_in_any_order_and_different_by_any_value() {
+    fn key_order_of_arguments_does_not_matter() {
         let repeats = |first: Value, second: Value| {
-            let mut repeats = Repeats::default();
-            repeats.note(&call(0, "a", first), Place { message: 0, result: 0 }, Standing::Answered);
-            repeats.of(&call(1, "a", second)).is_some()
+            let mut repeats = CallHistory::default();
+            repeats.record(
+                &call(0, "a", first),
+                ResultPosition { message: 0, result: 0 },
+                PastCallStatus::Answered,
+            );
+            repeats.find_repeat(&call(1, "a", second)).is_some()
         };
         assert!(repeats(
             json!({"x": {"a": 1, "b": [2]}, "y": 0}),

@@ -1,7 +1,7 @@
-//! Drives a run: does what it wants done next and says what came of it, until it ends.
+//! Executes an agent run: performs each step that the run asks for, until it ends.
 //!
-//! Each attempt to ask has its money reserved before it goes out. Whatever is waited for, cancelling and the end of
-//! the wall time end the wait.
+//! The worst-case cost of each attempt is reserved before the request is sent. Cancellation and the
+//! wall-time limit interrupt every wait.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,411 +12,452 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::tools::{BROKE, Calls, Time};
-use crate::transcript::{Attempt, Pen, Settlement};
+use crate::tools::{RunningCalls, TOOL_BROKE, ToolTimeLimits};
+use crate::transcript::{AskAttempt, AttemptSummary, TranscriptWriter};
 use crate::{
-    Ask, Call, Cost, Ended, Ledger, Limit, Purpose, Run, Settled, Step, ToolOutcome, Toolbox,
-    Totals, Transcript, words,
+    AgentRun, AgentRunEnd, CallCost, CallEstimate, CallPurpose, CallUsage, EstimatedRequest,
+    Ledger, LimitKind, RunStep, ToolOutcome, Toolbox, Transcript, UsageTotals, model_texts,
 };
 use crh_llm::retry::RetryPolicy;
-use crh_llm::{Model, ModelError, Progress, Reply, Spent, ToolCall, retry};
+use crh_llm::{FailureCost, Model, ModelError, ModelReply, ReplyProgress, ToolCall, retry};
 
-/// What a run is driven with.
+/// Everything needed to execute a run.
 #[derive(Debug)]
-pub struct Means<T> {
-    /// Who is asked.
+pub struct RunContext<T> {
+    /// Model to ask.
     pub model: Model,
-    /// Who pays.
+    /// Shared budget ledger.
     pub ledger: Ledger,
-    /// The tools.
+    /// Tools that the model can call.
     pub toolbox: Arc<T>,
-    /// How long a tool may take, usually [`TOOL_TIME`](crate::TOOL_TIME).
-    pub tool_time: Duration,
-    /// Where everything is written down.
+    /// Time limit of one tool call, usually [`TOOL_TIMEOUT`](crate::TOOL_TIMEOUT).
+    pub tool_timeout: Duration,
+    /// Transcript of all events.
     pub transcript: Transcript,
-    /// When asking again is tried.
+    /// When failed requests are retried.
     pub retry: RetryPolicy,
-    /// Where waits between attempts take their randomness from, together with the caller's name.
+    /// Seed for retry jitter, combined with the caller's name.
     pub seed: u64,
-    /// Stops the run.
-    pub cancel: Cancel,
-    /// Hears of answers while they come in.
-    pub watch: Watch,
+    /// Cancels the run.
+    pub cancel: CancelToken,
+    /// Receives replies while they stream in.
+    pub watch: ProgressListener,
 }
 
-/// Hears of answers while they come in. Clones are the same listener.
+/// Receives replies while they stream in. Clones share the callback.
 #[derive(Clone)]
-pub struct Watch {
-    listener: Arc<dyn Fn(Progress<'_>) + Send + Sync>,
+pub struct ProgressListener {
+    listener: Arc<dyn Fn(ReplyProgress<'_>) + Send + Sync>,
 }
 
-/// Why a question has no answer.
+/// Why [`ask_once`] returned no reply.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Unanswered {
-    /// The model could not be asked, or did not answer.
+pub enum QuestionError {
+    /// The model failed to answer.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The budget has no room for it, or no more time.
-    #[error("{}", out_of(*.0))]
-    Limit(Limit),
-    /// Whoever asked has stopped it.
+    /// A budget limit is reached.
+    #[error("{}", limit_message(*.0))]
+    Limit(LimitKind),
+    /// The caller cancelled the question.
     #[error("the question was cancelled")]
     Cancelled,
 }
 
-/// A run that has been driven to its end.
+/// Result of an executed run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Driven<A> {
-    /// How it ended.
-    pub ended: Ended<A>,
-    /// What it used.
-    pub totals: Totals,
-    /// How long it took.
+pub struct FinishedRun<A> {
+    /// Outcome of the run.
+    pub end: AgentRunEnd<A>,
+    /// Tokens, calls and money used.
+    pub totals: UsageTotals,
+    /// Duration of the run.
     pub took: Duration,
-    /// How long models were at work in it, over all attempts.
+    /// Time spent waiting for the model, over all attempts.
     pub model_time: Duration,
-    /// Why its transcript is incomplete, if it is.
+    /// Why the transcript is incomplete, if it is.
     pub transcript_error: Option<String>,
 }
 
-/// Stops runs. Clones stop the same ones.
+/// Cancels runs. Clones cancel the same runs.
 #[derive(Debug, Clone)]
-pub struct Cancel {
-    state: Arc<watch::Sender<Stopped>>,
+pub struct CancelToken {
+    state: Arc<watch::Sender<CancelState>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stopped {
-    Not,
+enum CancelState {
+    Running,
     Cancelled,
 }
 
-/// Drives a run to its end. Dropping the future stops it as well; a call in flight is then booked at the worst.
-pub async fn drive<A: Clone, T: Toolbox>(mut run: Run<A>, means: &Means<T>) -> Driven<A> {
+/// Executes a run to its end. Dropping the future cancels it; a request in flight is then booked at
+/// its worst-case cost.
+pub async fn drive<A: Clone, T: Toolbox>(
+    mut run: AgentRun<A>,
+    context: &RunContext<T>,
+) -> FinishedRun<A> {
     let start = Instant::now();
-    let mut drive = Drive::new(run.caller(), run.limits().wall, means, start);
-    if let Some(deadline) = drive.deadline {
-        run.end_within(deadline.saturating_duration_since(start));
+    let mut driver = RunDriver::new(run.caller(), run.limits().wall, context, start);
+    if let Some(deadline) = driver.deadline {
+        run.cap_wall_time(deadline.saturating_duration_since(start));
     }
-    drive.pen.started(means.model.name(), run.limits(), run.conversation());
+    driver.events.write_start(context.model.name(), run.limits(), run.conversation());
     loop {
-        if means.cancel.is_cancelled() {
+        if context.cancel.is_cancelled() {
             run.cancel();
         }
         match run.next(start.elapsed()) {
-            Step::Ask(ask) => {
-                drive.turn += 1;
-                match drive.ask(&ask, |cost| run.charged(cost)).await {
-                    Answer::Replied(reply) => run.replied(reply),
-                    Answer::Failed(error) => run.failed(error),
-                    Answer::Refused(limit) => run.refused(limit),
-                    Answer::Cancelled => run.cancel(),
+            RunStep::Ask(ask) => {
+                driver.turn += 1;
+                match driver.ask(&ask, |cost| run.record_cost(cost)).await {
+                    AskOutcome::Replied(reply) => run.on_reply(reply),
+                    AskOutcome::Failed(error) => run.on_failure(error),
+                    AskOutcome::Refused(limit) => run.on_refusal(limit),
+                    AskOutcome::Cancelled => run.cancel(),
                 }
-                drive.purpose = ask.purpose;
-                drive.pen.keep(ask.request);
+                driver.purpose = ask.purpose;
+                driver.events.remember_request(ask.request);
             }
-            Step::CallTools(calls) => match drive.call(&calls).await {
-                Some(outcomes) => run.called(outcomes),
+            RunStep::CallTools(calls) => match driver.call_tools(&calls).await {
+                Some(outcomes) => run.on_tool_results(outcomes),
                 None => run.cancel(),
             },
-            Step::Stop(ended) => {
-                drive.pen.ended(&ended, &drive.totals);
-                let transcript_error = means.transcript.error();
-                let (totals, took, model_time) = (drive.totals, start.elapsed(), drive.model_time);
-                return Driven { ended, totals, took, model_time, transcript_error };
+            RunStep::Stop(end) => {
+                driver.events.write_end(&end, &driver.totals);
+                let transcript_error = context.transcript.error();
+                let (totals, took, model_time) =
+                    (driver.totals, start.elapsed(), driver.model_time);
+                return FinishedRun { end, totals, took, model_time, transcript_error };
             }
         }
     }
 }
 
-/// Asks one question outside of any run: paid for, tried again and written down like those of a run.
-pub async fn question<T: Toolbox>(
+/// Asks a single question outside of a run. It uses the budget, retries and transcript like a run
+/// does.
+pub async fn ask_once<T: Toolbox>(
     caller: &str,
-    ask: &Ask,
-    means: &Means<T>,
-) -> Result<Reply, Unanswered> {
-    let mut drive = Drive::new(caller, Duration::MAX, means, Instant::now());
-    drive.turn = 1;
-    match drive.ask(ask, |_| None).await {
-        Answer::Replied(reply) => Ok(reply),
-        Answer::Failed(error) => Err(Unanswered::Model(error)),
-        Answer::Refused(limit) => Err(Unanswered::Limit(limit)),
-        Answer::Cancelled => Err(Unanswered::Cancelled),
+    ask: &EstimatedRequest,
+    context: &RunContext<T>,
+) -> Result<ModelReply, QuestionError> {
+    let mut driver = RunDriver::new(caller, Duration::MAX, context, Instant::now());
+    driver.turn = 1;
+    match driver.ask(ask, |_| None).await {
+        AskOutcome::Replied(reply) => Ok(reply),
+        AskOutcome::Failed(error) => Err(QuestionError::Model(error)),
+        AskOutcome::Refused(limit) => Err(QuestionError::Limit(limit)),
+        AskOutcome::Cancelled => Err(QuestionError::Cancelled),
     }
 }
 
-/// What came of a question, attempts included.
-enum Answer {
-    Replied(Reply),
+/// Result of a question after all retries.
+enum AskOutcome {
+    Replied(ModelReply),
     Failed(ModelError),
-    Refused(Limit),
+    Refused(LimitKind),
     Cancelled,
 }
 
-/// What came of one attempt.
-enum Tried {
-    Ended(Answer),
-    /// It may be tried again after this long.
+/// Result of a single attempt.
+enum AttemptOutcome {
+    Ended(AskOutcome),
+    /// Failed; retry after this delay, if there is one.
     Failed(ModelError, Option<Duration>),
 }
 
-/// How a wait ended.
-enum Waited<R> {
+enum WaitOutcome<R> {
     Done(R),
     Cancelled,
-    TimeOver,
+    TimedOut,
 }
 
-struct Drive<'a, T> {
-    means: &'a Means<T>,
-    pen: Pen<'a>,
+struct RunDriver<'a, T> {
+    context: &'a RunContext<T>,
+    events: TranscriptWriter<'a>,
     caller: String,
     deadline: Option<Instant>,
     jitter: Jitter,
     turn: u32,
-    /// What the last question was for: its calls are for the same.
-    purpose: Purpose,
-    totals: Totals,
+    /// Purpose of the last request. The tool calls that the reply asks for are paid from the same
+    /// share of the budget.
+    purpose: CallPurpose,
+    totals: UsageTotals,
     model_time: Duration,
 }
 
-impl<'a, T: Toolbox> Drive<'a, T> {
-    fn new(caller: &str, wall: Duration, means: &'a Means<T>, start: Instant) -> Self {
-        // A time that no clock reaches is no limit.
-        let own = start.checked_add(wall);
-        let deadline = own.into_iter().chain(means.ledger.deadline()).min();
+impl<'a, T: Toolbox> RunDriver<'a, T> {
+    fn new(caller: &str, wall: Duration, context: &'a RunContext<T>, start: Instant) -> Self {
+        // A deadline that overflows the clock means no deadline.
+        let run_deadline = start.checked_add(wall);
+        let deadline = run_deadline.into_iter().chain(context.ledger.deadline()).min();
         Self {
-            means,
-            pen: Pen::new(&means.transcript, caller, start),
+            context,
+            events: TranscriptWriter::new(&context.transcript, caller, start),
             caller: caller.to_owned(),
             deadline,
-            jitter: Jitter::new(means.seed, caller),
+            jitter: Jitter::new(context.seed, caller),
             turn: 0,
-            purpose: Purpose::Work,
-            totals: Totals::default(),
+            purpose: CallPurpose::Work,
+            totals: UsageTotals::default(),
             model_time: Duration::ZERO,
         }
     }
 
-    /// Asks until there is an answer or no hope of one. `charge` hears what each attempt cost, and names the limit of the
-    /// run that another one could pass.
-    async fn ask(&mut self, ask: &Ask, mut charge: impl FnMut(Cost) -> Option<Limit>) -> Answer {
-        let model = &self.means.model;
+    /// Asks with retries. `charge` receives the cost of each attempt and returns the run limit that
+    /// another attempt could exceed.
+    async fn ask(
+        &mut self,
+        ask: &EstimatedRequest,
+        mut charge: impl FnMut(CallCost) -> Option<LimitKind>,
+    ) -> AskOutcome {
+        let model = &self.context.model;
         let Some(price) = model.facts().price.clone() else {
             let message =
-                format!("nobody knows what `{}` costs: configure its price", model.name());
-            return Answer::Failed(ModelError::BadRequest { message });
+                format!("the price of `{}` is unknown; add it to your configuration", model.name());
+            return AskOutcome::Failed(ModelError::BadRequest { message });
         };
-        let call = Call {
+        let call = CallEstimate {
             model: model.name().to_owned(),
             input: ask.input,
             output: ask.request.max_output_tokens.into(),
             price,
             purpose: ask.purpose,
         };
-        let mut attempt = Attempt { turn: self.turn, number: 1 };
+        let mut attempt = AskAttempt { turn: self.turn, number: 1 };
         loop {
-            let tried = self.attempt(ask, attempt, call.clone(), &mut charge).await;
-            let (error, wait) = match tried {
-                Tried::Failed(error, Some(wait)) => (error, wait),
-                Tried::Failed(error, None) => return Answer::Failed(error),
-                Tried::Ended(answer) => return answer,
+            let outcome = self.attempt(ask, attempt, call.clone(), &mut charge).await;
+            let (error, delay) = match outcome {
+                AttemptOutcome::Failed(error, Some(wait)) => (error, wait),
+                AttemptOutcome::Failed(error, None) => return AskOutcome::Failed(error),
+                AttemptOutcome::Ended(ask_outcome) => return ask_outcome,
             };
-            match self.until(self.deadline, tokio::time::sleep(wait)).await {
-                Waited::Done(()) => attempt.number += 1,
-                Waited::Cancelled => return Answer::Cancelled,
-                Waited::TimeOver => return Answer::Failed(error),
+            match self.wait_for(self.deadline, tokio::time::sleep(delay)).await {
+                WaitOutcome::Done(()) => attempt.number += 1,
+                WaitOutcome::Cancelled => return AskOutcome::Cancelled,
+                WaitOutcome::TimedOut => return AskOutcome::Failed(error),
             }
         }
     }
 
-    /// Reserves, asks and settles once.
+    /// Reserves the cost, sends the request and settles the cost.
     async fn attempt(
         &mut self,
-        ask: &Ask,
-        attempt: Attempt,
-        call: Call,
-        charge: &mut impl FnMut(Cost) -> Option<Limit>,
-    ) -> Tried {
-        let Means { model, ledger, .. } = self.means;
-        let reservation = match self.until(self.deadline, ledger.reserve(call)).await {
-            Waited::Done(Ok(reservation)) => reservation,
-            Waited::Done(Err(limit)) => return self.refused(attempt, limit),
-            Waited::TimeOver => return self.refused(attempt, Limit::Wall),
-            Waited::Cancelled => return Tried::Ended(Answer::Cancelled),
+        ask: &EstimatedRequest,
+        attempt: AskAttempt,
+        call: CallEstimate,
+        charge: &mut impl FnMut(CallCost) -> Option<LimitKind>,
+    ) -> AttemptOutcome {
+        let RunContext { model, ledger, .. } = self.context;
+        let reservation = match self.wait_for(self.deadline, ledger.reserve(call)).await {
+            WaitOutcome::Done(Ok(reservation)) => reservation,
+            WaitOutcome::Done(Err(limit)) => return self.refuse(attempt, limit),
+            WaitOutcome::TimedOut => return self.refuse(attempt, LimitKind::Wall),
+            WaitOutcome::Cancelled => return AttemptOutcome::Ended(AskOutcome::Cancelled),
         };
-        self.pen.asked(attempt, ask, model.name(), reservation.worst());
+        self.events.write_request(attempt, ask, model.name(), reservation.worst_case());
         let start = Instant::now();
-        let mut watch = |progress: Progress<'_>| (self.means.watch.listener)(progress);
-        let asking = model.ask(&self.caller, &ask.request, &mut watch);
-        let waited = self.until(self.deadline, asking).await;
-        let cost = reservation.settle(match &waited {
-            Waited::Done(Ok(reply)) => reply.usage.map_or(Settled::Unknown, Settled::Known),
-            Waited::Done(Err(error)) => match error.spent() {
-                Spent::Nothing => Settled::Nothing,
-                Spent::Unknown => Settled::Unknown,
+        let mut on_progress = |progress: ReplyProgress<'_>| (self.context.watch.listener)(progress);
+        let reply = model.ask(&self.caller, &ask.request, &mut on_progress);
+        let wait_outcome = self.wait_for(self.deadline, reply).await;
+        let cost = reservation.settle(match &wait_outcome {
+            WaitOutcome::Done(Ok(reply)) => {
+                reply.usage.map_or(CallUsage::Unknown, CallUsage::Known)
+            }
+            WaitOutcome::Done(Err(error)) => match error.cost() {
+                FailureCost::Nothing => CallUsage::NotBilled,
+                FailureCost::Unknown => CallUsage::Unknown,
             },
-            Waited::Cancelled | Waited::TimeOver => Settled::Unknown,
+            WaitOutcome::Cancelled | WaitOutcome::TimedOut => CallUsage::Unknown,
         });
-        let in_the_way = cost.and_then(|cost| {
+        let exceeded_limit = cost.and_then(|cost| {
             self.totals.add(cost);
             charge(cost)
         });
-        let took = start.elapsed();
-        self.model_time += took;
-        match waited {
-            Waited::Done(Ok(reply)) => {
-                self.pen.replied(&self.settled(attempt, took, cost), &reply);
-                Tried::Ended(Answer::Replied(reply))
+        let duration = start.elapsed();
+        self.model_time += duration;
+        match wait_outcome {
+            WaitOutcome::Done(Ok(reply)) => {
+                self.events.write_reply(&self.attempt_summary(attempt, duration, cost), &reply);
+                AttemptOutcome::Ended(AskOutcome::Replied(reply))
             }
-            Waited::Done(Err(error)) => {
-                let wait = self.wait_after(&error, attempt.number);
-                self.pen.failed(&self.settled(attempt, took, cost), &error.to_string(), wait);
-                match in_the_way {
-                    Some(limit) if wait.is_some() => self.refused(attempt, limit),
-                    Some(_) | None => Tried::Failed(error, wait),
+            WaitOutcome::Done(Err(error)) => {
+                let delay = self.retry_delay(&error, attempt.number);
+                self.events.write_failure(
+                    &self.attempt_summary(attempt, duration, cost),
+                    &error.to_string(),
+                    delay,
+                );
+                match exceeded_limit {
+                    Some(limit) if delay.is_some() => self.refuse(attempt, limit),
+                    Some(_) | None => AttemptOutcome::Failed(error, delay),
                 }
             }
-            Waited::Cancelled => {
-                self.pen.failed(&self.settled(attempt, took, cost), "cancelled", None);
-                Tried::Ended(Answer::Cancelled)
+            WaitOutcome::Cancelled => {
+                self.events.write_failure(
+                    &self.attempt_summary(attempt, duration, cost),
+                    "cancelled",
+                    None,
+                );
+                AttemptOutcome::Ended(AskOutcome::Cancelled)
             }
-            Waited::TimeOver => {
-                self.pen.failed(&self.settled(attempt, took, cost), "the time is over", None);
-                self.refused(attempt, Limit::Wall)
+            WaitOutcome::TimedOut => {
+                self.events.write_failure(
+                    &self.attempt_summary(attempt, duration, cost),
+                    "timed out",
+                    None,
+                );
+                self.refuse(attempt, LimitKind::Wall)
             }
         }
     }
 
-    fn settled(&self, attempt: Attempt, took: Duration, cost: Option<Cost>) -> Settlement {
-        Settlement { attempt, took, cost, left: self.means.ledger.left() }
-    }
-
-    fn refused(&self, attempt: Attempt, limit: Limit) -> Tried {
-        self.pen.refused(attempt, limit);
-        Tried::Ended(Answer::Refused(limit))
-    }
-
-    /// How long to wait before the next attempt, if there is one. No wait is begun that outlasts the run.
-    fn wait_after(&mut self, error: &ModelError, attempt: u32) -> Option<Duration> {
-        match retry::after(error, attempt, &self.means.retry, self.jitter.next()) {
-            retry::Decision::Wait(wait) => {
-                let end = Instant::now().checked_add(wait)?;
-                self.deadline.is_none_or(|deadline| end < deadline).then_some(wait)
-            }
-            retry::Decision::GiveUp => None,
+    fn attempt_summary(
+        &self,
+        attempt: AskAttempt,
+        duration: Duration,
+        cost: Option<CallCost>,
+    ) -> AttemptSummary {
+        AttemptSummary {
+            attempt,
+            duration,
+            cost,
+            remaining_budget: self.context.ledger.remaining(),
         }
     }
 
-    /// Calls tools side by side, as many of the first as the ledger has room for; none if the run was cancelled meanwhile.
-    async fn call(&mut self, calls: &[ToolCall]) -> Option<Vec<ToolOutcome>> {
-        let Means { ledger, toolbox, tool_time, .. } = self.means;
-        let wanted = u32::try_from(calls.len()).unwrap_or(u32::MAX);
-        let granted = ledger.tool_calls(wanted, self.purpose);
-        self.totals.tool_calls = self.totals.tool_calls.saturating_add(granted);
-        let (made, left) = calls.split_at(calls.len().min(granted as usize));
-        calls.iter().for_each(|call| self.pen.tool_call(call));
-        let time = Time { each: *tool_time, deadline: self.deadline };
-        let mut running = Calls::start(toolbox, made, time);
-        let mut outcomes = vec![ToolOutcome::Failed(BROKE.to_owned()); made.len()];
-        for call in left {
-            let not_called = ToolOutcome::Failed(words::TOO_MANY_CALLS.to_owned());
-            self.pen.tool_result(call, Duration::ZERO, &not_called);
+    fn refuse(&self, attempt: AskAttempt, limit: LimitKind) -> AttemptOutcome {
+        self.events.write_refusal(attempt, limit);
+        AttemptOutcome::Ended(AskOutcome::Refused(limit))
+    }
+
+    /// Delay before the next attempt. `None` means no retry: the error is final, or the delay would
+    /// end after the deadline of the run.
+    fn retry_delay(&mut self, error: &ModelError, attempt: u32) -> Option<Duration> {
+        match retry::after(error, attempt, &self.context.retry, self.jitter.next()) {
+            retry::ModelRetryDecision::Wait(delay) => {
+                let end = Instant::now().checked_add(delay)?;
+                self.deadline.is_none_or(|deadline| end < deadline).then_some(delay)
+            }
+            retry::ModelRetryDecision::GiveUp => None,
+        }
+    }
+
+    /// Calls tools in parallel, as many as the ledger grants. Returns `None` if the run was
+    /// cancelled.
+    async fn call_tools(&mut self, calls: &[ToolCall]) -> Option<Vec<ToolOutcome>> {
+        let RunContext { ledger, toolbox, tool_timeout, .. } = self.context;
+        let requested_count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+        let granted_count = ledger.grant_tool_calls(requested_count, self.purpose);
+        self.totals.tool_calls = self.totals.tool_calls.saturating_add(granted_count);
+        let (granted_calls, refused_calls) =
+            calls.split_at(calls.len().min(granted_count as usize));
+        calls.iter().for_each(|call| self.events.write_tool_call(call));
+        let time = ToolTimeLimits { per_call: *tool_timeout, deadline: self.deadline };
+        let mut running = RunningCalls::start(toolbox, granted_calls, time);
+        let mut outcomes = vec![ToolOutcome::Failed(TOOL_BROKE.to_owned()); granted_calls.len()];
+        for call in refused_calls {
+            let refusal = ToolOutcome::Failed(model_texts::TOO_MANY_CALLS.to_owned());
+            self.events.write_tool_result(call, Duration::ZERO, &refusal);
         }
         loop {
-            // Calls end by themselves when the time is over.
-            match self.until(None, running.next()).await {
-                Waited::Done(Some(called)) => {
-                    self.pen.tool_result(&calls[called.index], called.took, &called.outcome);
-                    outcomes[called.index] = called.outcome;
+            // Tool calls have their own deadline.
+            match self.wait_for(None, running.next()).await {
+                WaitOutcome::Done(Some(finished_call)) => {
+                    self.events.write_tool_result(
+                        &calls[finished_call.index],
+                        finished_call.duration,
+                        &finished_call.outcome,
+                    );
+                    outcomes[finished_call.index] = finished_call.outcome;
                 }
-                Waited::Done(None) | Waited::TimeOver => return Some(outcomes),
-                Waited::Cancelled => return None,
+                WaitOutcome::Done(None) | WaitOutcome::TimedOut => return Some(outcomes),
+                WaitOutcome::Cancelled => return None,
             }
         }
     }
 
-    async fn until<R>(
+    async fn wait_for<R>(
         &self,
         deadline: Option<Instant>,
         work: impl Future<Output = R>,
-    ) -> Waited<R> {
-        let time_over = async {
+    ) -> WaitOutcome<R> {
+        let timeout = async {
             match deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            // What is done is not thrown away, even if it is late.
+            // Prefer a finished result, even if the deadline has passed.
             biased;
-            done = work => Waited::Done(done),
-            () = self.means.cancel.cancelled() => Waited::Cancelled,
-            () = time_over => Waited::TimeOver,
+            result = work => WaitOutcome::Done(result),
+            () = self.context.cancel.cancelled() => WaitOutcome::Cancelled,
+            () = timeout => WaitOutcome::TimedOut,
         }
     }
 }
 
-fn out_of(limit: Limit) -> String {
+fn limit_message(limit: LimitKind) -> String {
     match limit {
-        Limit::Wall => "no answer came in the time there was".to_owned(),
-        Limit::Turns | Limit::ToolCalls | Limit::Tokens | Limit::Money => {
-            format!("the budget for {limit} has no room for the question")
+        LimitKind::Wall => "timed out: no answer within the time limit".to_owned(),
+        LimitKind::Turns | LimitKind::ToolCalls | LimitKind::Tokens | LimitKind::Money => {
+            format!("the remaining budget for {limit} is too small for this request")
         }
     }
 }
 
-impl Watch {
-    /// A listener. It is called in the middle of answers, so it must not take long.
-    pub fn new(listener: impl Fn(Progress<'_>) + Send + Sync + 'static) -> Self {
+impl ProgressListener {
+    /// Wraps a callback. It is called while a reply streams in, so it must be fast.
+    pub fn new(listener: impl Fn(ReplyProgress<'_>) + Send + Sync + 'static) -> Self {
         Self { listener: Arc::new(listener) }
     }
 
-    /// Nobody listens.
-    pub fn nobody() -> Self {
+    /// A listener that ignores everything.
+    pub fn silent() -> Self {
         Self::new(|_| {})
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for ProgressListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch").finish_non_exhaustive()
     }
 }
 
-impl Cancel {
-    /// Nothing is stopped yet.
+impl CancelToken {
+    /// A token that is not cancelled.
     pub fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(Stopped::Not)) }
+        Self { state: Arc::new(watch::Sender::new(CancelState::Running)) }
     }
 
-    /// Stops the runs: they end as soon as they come to know it, what they wait for is dropped.
+    /// Cancels the runs. They stop as soon as they notice, and drop what they wait for.
     pub fn cancel(&self) {
-        self.state.send_replace(Stopped::Cancelled);
+        self.state.send_replace(CancelState::Cancelled);
     }
 
-    /// Whether they were stopped.
+    /// Whether [`cancel`](Self::cancel) was called.
     pub fn is_cancelled(&self) -> bool {
-        *self.state.borrow() == Stopped::Cancelled
+        *self.state.borrow() == CancelState::Cancelled
     }
 
-    /// Waits until they are.
+    /// Waits for cancellation.
     pub async fn cancelled(&self) {
         let mut state = self.state.subscribe();
-        if state.wait_for(|state| *state == Stopped::Cancelled).await.is_err() {
-            // Without anyone left who could cancel, nobody does.
+        if state.wait_for(|state| *state == CancelState::Cancelled).await.is_err() {
+            // All senders are gone, so cancellation cannot happen any more.
             std::future::pending::<()>().await;
         }
     }
 }
 
-impl Default for Cancel {
+impl Default for CancelToken {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// Numbers from 0 to 1 that look random and follow from the seed alone (SplitMix64).
+/// Deterministic pseudo-random numbers from 0 to 1 (SplitMix64).
 struct Jitter {
     state: u64,
 }
@@ -434,7 +475,7 @@ impl Jitter {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
-        // The upper 53 bits are as many as an `f64` holds exactly.
+        // An `f64` holds 53 bits exactly.
         (mixed >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

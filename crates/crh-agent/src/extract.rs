@@ -1,129 +1,126 @@
-//! Finds the JSON object in what a model wrote as plain text: in a fence, with prose around it, with small mistakes.
+//! Extracts the JSON object from a model's plain text: fenced, surrounded by prose, or slightly
+//! malformed.
 //!
-//! Mends trailing commas, line breaks and odd escapes in strings, and an end that is missing. The work is linear in
-//! the text, whatever stands in it.
+//! Repairs trailing commas, raw line breaks, invalid escapes and a missing end. The work is linear
+//! in the size of the text.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// How often the text may be read over again to look for an object inside something that was none. Prose with braces
-/// needs two or three; text made to be slow gets no more than this.
-const PASSES: usize = 8;
+/// Maximum number of bytes scanned, as a multiple of the text's length. Prose with braces needs two
+/// or three passes; the limit stops hostile text.
+const MAX_PASSES: usize = 8;
 
-/// An object that stood in a text.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Extracted {
-    /// The object.
+pub(crate) struct ExtractedObject {
     pub(crate) object: Map<String, Value>,
-    /// Whether its end was there.
-    pub(crate) ending: Ending,
+    pub(crate) completeness: Completeness,
 }
 
-/// Whether the end of an object was there.
+/// Whether the object was complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// It was.
-    Whole,
-    /// The text broke off; what was open has been closed, and what was half said has been left out.
-    Cut,
+pub(crate) enum Completeness {
+    Complete,
+    /// The text was cut off. Open brackets were closed, and the incomplete last entry was dropped.
+    Truncated,
 }
 
-/// Why a text holds no object of ours, as a clause for the model.
+/// Why no object was found. The model reads this text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum NoObject {
-    /// Nothing in it looks like one.
+pub(crate) enum ExtractError {
     #[error("there is no JSON object in it")]
     Missing,
-    /// Something looks like one and is none.
     #[error("the JSON is not valid: {0}")]
     Invalid(String),
-    /// Objects, but none with a key that we know.
+    /// Objects without any of the expected keys.
     #[error("no JSON object in it has one of the keys {0}")]
     Keys(String),
 }
 
-/// The last complete object with one of the keys; if there is none, the last that broke off.
-pub(crate) fn object(text: &str, keys: &[&str]) -> Result<Extracted, NoObject> {
-    let mut best: Option<Extracted> = None;
-    let mut trouble = NoObject::Missing;
-    let mut budget = text.len().saturating_mul(PASSES);
-    let mut at = 0;
-    while let Some(start) = text.get(at..).and_then(|rest| rest.find('{')).map(|found| at + found) {
-        at = start + 1;
-        if !begins_an_object(&text[at..]) {
+/// Returns the last complete object with one of the keys, or else the last truncated one.
+pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, ExtractError> {
+    let mut best: Option<ExtractedObject> = None;
+    let mut error = ExtractError::Missing;
+    let mut budget = text.len().saturating_mul(MAX_PASSES);
+    let mut position = 0;
+    while let Some(start) =
+        text.get(position..).and_then(|rest| rest.find('{')).map(|offset| position + offset)
+    {
+        position = start + 1;
+        if !starts_object(&text[position..]) {
             continue;
         }
-        let scan = scan(&text[start..]);
+        let scan = scan_object(&text[start..]);
         budget = budget.saturating_sub(scan.length);
         match serde_json::from_str::<Map<String, Value>>(&scan.json) {
             Ok(object) if keys.iter().any(|key| object.contains_key(*key)) => {
-                at = start + scan.length;
-                if scan.ending == Ending::Whole
-                    || best.as_ref().is_none_or(|best| best.ending == Ending::Cut)
+                position = start + scan.length;
+                if scan.completeness == Completeness::Complete
+                    || best.as_ref().is_none_or(|best| best.completeness == Completeness::Truncated)
                 {
-                    best = Some(Extracted { object, ending: scan.ending });
+                    best = Some(ExtractedObject { object, completeness: scan.completeness });
                 }
                 continue;
             }
-            Ok(_) => trouble = NoObject::Keys(listed(keys)),
-            Err(error) => trouble = NoObject::Invalid(error.to_string()),
+            Ok(_) => error = ExtractError::Keys(quoted_list(keys)),
+            Err(invalid) => error = ExtractError::Invalid(invalid.to_string()),
         }
-        // What is no object of ours may hold one; when the passes are used up, it is stepped over.
+        // Look for an object inside the rejected one, until the scan budget is used up.
         if budget == 0 {
-            at = start + scan.length;
+            position = start + scan.length;
         }
     }
-    best.ok_or(trouble)
+    best.ok_or(error)
 }
 
-fn listed(keys: &[&str]) -> String {
+fn quoted_list(keys: &[&str]) -> String {
     let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     keys.join(", ")
 }
 
-/// Braces of code and prose are seldom followed by a quote, those of an object always or by its end.
-fn begins_an_object(after_brace: &str) -> bool {
-    // So much white space is looked over: more does not stand at the beginning of an object.
-    const SPACE: usize = 200;
-    let next = after_brace.bytes().take(SPACE).find(|byte| !byte.is_ascii_whitespace());
+/// The brace of a JSON object is followed by a quote or by its end. Braces of code and prose seldom
+/// are.
+fn starts_object(after_brace: &str) -> bool {
+    // No object starts with more whitespace than this.
+    const MAX_WHITESPACE: usize = 200;
+    let next = after_brace.bytes().take(MAX_WHITESPACE).find(|byte| !byte.is_ascii_whitespace());
     matches!(next, Some(b'"' | b'}') | None)
 }
 
-/// An object that was read to its end, or to the end of the text.
-struct Scan {
-    /// The object as JSON that a strict reader accepts, if it was one.
+struct ObjectScan {
+    /// The repaired text, which may still be invalid JSON.
     json: String,
-    /// Bytes of the text.
+    /// Length of the original text in bytes.
     length: usize,
-    ending: Ending,
+    completeness: Completeness,
 }
 
-/// Reads from an opening brace to the one that closes it, or to a bracket that does not match: what it gives back
-/// then is no JSON, and the strict reader says so.
-fn scan(text: &str) -> Scan {
+/// Scans from an opening brace to its closing brace, or to a mismatched bracket. A mismatch yields
+/// invalid JSON, which the parser rejects.
+fn scan_object(text: &str) -> ObjectScan {
     let mut json = String::new();
     let mut closers = Vec::new();
-    // Up to here the JSON is complete but for what has to be closed.
-    let mut sound = 0;
+    // The JSON is valid up to this length, once open brackets are closed.
+    let mut valid_len = 0;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         rest = &rest[first.len_utf8()..];
         match first {
             '"' => {
                 let is_key = closers.last() == Some(&'}') && !json.ends_with(':');
-                let (after, ending) = string(rest, &mut json);
-                rest = after;
+                let (remaining, completeness) = copy_string(rest, &mut json);
+                rest = remaining;
                 if !is_key {
-                    sound = json.len();
+                    valid_len = json.len();
                 }
-                if ending == Ending::Cut {
+                if completeness == Completeness::Truncated {
                     break;
                 }
             }
             '{' | '[' => {
                 closers.push(if first == '{' { '}' } else { ']' });
                 json.push(first);
-                sound = json.len();
+                valid_len = json.len();
             }
             '}' | ']' => {
                 let matches = closers.pop() == Some(first);
@@ -131,37 +128,43 @@ fn scan(text: &str) -> Scan {
                     json.pop();
                 }
                 json.push(first);
-                sound = json.len();
+                valid_len = json.len();
                 if closers.is_empty() || !matches {
-                    return Scan { json, length: text.len() - rest.len(), ending: Ending::Whole };
+                    return ObjectScan {
+                        json,
+                        length: text.len() - rest.len(),
+                        completeness: Completeness::Complete,
+                    };
                 }
             }
             ',' => {
-                sound = json.len();
+                valid_len = json.len();
                 json.push(first);
             }
             first if first.is_ascii_whitespace() => {}
             first => json.push(first),
         }
     }
-    json.truncate(sound);
+    json.truncate(valid_len);
     json.extend(closers.iter().rev());
-    Scan { json, length: text.len() - rest.len(), ending: Ending::Cut }
+    ObjectScan { json, length: text.len() - rest.len(), completeness: Completeness::Truncated }
 }
 
-/// Copies a string whose opening quote has been read, up to and with its closing quote, and returns what follows it.
-fn string<'a>(text: &'a str, json: &mut String) -> (&'a str, Ending) {
+/// Copies a string after its opening quote, including the closing quote. Returns the rest of the
+/// text.
+fn copy_string<'a>(text: &'a str, json: &mut String) -> (&'a str, Completeness) {
     json.push('"');
     let mut chars = text.chars();
     while let Some(next) = chars.next() {
         match next {
             '"' => {
                 json.push('"');
-                return (chars.as_str(), Ending::Whole);
+                return (chars.as_str(), Completeness::Complete);
             }
             '\\' => match chars.next() {
                 Some('u') => {
-                    // Fewer than four digits: the text broke off here, or the model is wrong and hears of it.
+                    // Fewer than four digits: either the text is cut off here, or the escape is
+                    // invalid and the parser reports it.
                     let digits: String =
                         chars.clone().take(4).take_while(char::is_ascii_hexdigit).collect();
                     if digits.len() == 4 || !chars.as_str()[digits.len()..].is_empty() {
@@ -173,7 +176,7 @@ fn string<'a>(text: &'a str, json: &mut String) -> (&'a str, Ending) {
                 Some(escape @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't')) => {
                     json.extend(['\\', escape]);
                 }
-                // `\'`, `\d`: the backslash was meant as one.
+                // `\'`, `\d`: keep the backslash as a literal one.
                 Some(other) => json.extend(['\\', '\\', other]),
                 None => {}
             },
@@ -185,7 +188,7 @@ fn string<'a>(text: &'a str, json: &mut String) -> (&'a str, Ending) {
         }
     }
     json.push('"');
-    ("", Ending::Cut)
+    ("", Completeness::Truncated)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! The budget that parallel runs share: what a call can cost at worst is reserved before it is made.
+//! The budget shared by parallel runs. The worst-case cost of a call is reserved before the call is
+//! made.
 //!
-//! All decisions fall in [`Books`], which neither waits nor reads a clock; this file is the desk in front of them.
+//! [`BudgetAccount`] makes all decisions. It neither waits nor reads a clock; this file adds both.
 
-#[path = "ledger/account.rs"]
-mod books;
+mod account;
 
 #[cfg(test)]
 mod tests;
@@ -17,216 +17,223 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use self::books::{Books, Decision, Ticket};
-use crate::{Limit, Purpose};
-use crh_llm::{Money, Price, Usage};
+use self::account::{BudgetAccount, CallTicket, ReserveDecision};
+use crate::{CallPurpose, LimitKind};
+use crh_llm::{Money, Price, TokenUsage};
 
-/// What all runs together may use. Nothing has a default: whoever pays says so.
+/// Limits for all runs together. There are no defaults: the caller sets every limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Calls of models that cost something or may have.
+    /// Model calls that were billed, or may have been.
     pub llm_calls: u32,
-    /// Calls of tools.
+    /// Tool calls.
     pub tool_calls: u32,
-    /// Tokens that models read.
+    /// Input tokens.
     pub input_tokens: u64,
-    /// From the opening of the ledger to the end of the last call.
+    /// Wall time, from opening the ledger to the end of the last call.
     pub wall: Duration,
-    /// What all calls cost together.
+    /// Cost of all calls.
     pub money: Money,
 }
 
 impl Budget {
-    /// The money that the work itself leaves alone, so that it is there for last turns and for checking what was found.
+    /// The share of the money reserved for the last turns of runs and for validating findings.
     pub fn held_back(&self) -> Money {
-        self.money.percent(books::HELD_BACK)
+        self.money.percent(account::HELD_BACK_PERCENT)
     }
 }
 
-/// A call of a model that is about to be made.
+/// Worst-case estimate of a model call that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// The model by its name: by how much it exceeds estimates is learned for each.
+pub struct CallEstimate {
+    /// Model name. The ledger learns per model how far estimates are exceeded.
     pub model: String,
-    /// The tokens that it will read, estimated so that the truth is hardly ever above.
+    /// Estimated input tokens, an upper bound in almost all cases.
     pub input: u64,
-    /// The most tokens that it may write.
+    /// Maximum output tokens.
     pub output: u64,
-    /// What tokens cost.
+    /// Token prices of the model.
     pub price: Price,
-    /// From which share it is paid.
-    pub purpose: Purpose,
+    /// The budget share that pays for the call.
+    pub purpose: CallPurpose,
 }
 
-/// What became of a call.
+/// Usage of a finished call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
-    /// The vendor counted.
-    Known(Usage),
-    /// The vendor did no work: the call leaves no trace.
-    Nothing,
-    /// Nobody knows: it counts at the worst.
+pub enum CallUsage {
+    /// Reported by the vendor.
+    Known(TokenUsage),
+    /// The vendor did no work. The call does not count.
+    NotBilled,
+    /// Not reported. The call counts at its worst case.
     Unknown,
 }
 
-/// What has been used so far, for reports.
+/// Usage so far, for reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
-    /// Calls of models that cost something or may have.
+pub struct UsageTotals {
+    /// Model calls that were billed, or may have been.
     pub llm_calls: u32,
-    /// Of these, calls whose usage nobody knows: they stand in the sums at the worst.
+    /// Of these, calls with unknown usage, counted at their worst case.
     pub guessed_calls: u32,
-    /// Calls of tools.
+    /// Tool calls.
     pub tool_calls: u32,
-    /// Tokens.
-    pub usage: Usage,
-    /// What it cost.
+    /// Tokens used.
+    pub usage: TokenUsage,
+    /// Money spent.
     pub money: Money,
 }
 
-/// What a call took from the budget in the end.
+/// Cost of a finished call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cost {
-    /// Tokens, as counted or at the worst.
-    pub usage: Usage,
-    /// Money.
+pub struct CallCost {
+    /// Tokens, reported or worst case.
+    pub usage: TokenUsage,
+    /// Price of the tokens.
     pub money: Money,
-    /// How the two above are known.
-    pub basis: Basis,
+    /// Whether the cost is reported or assumed.
+    pub basis: CostBasis,
 }
 
-/// How a cost is known.
+/// Source of a cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Basis {
-    /// The vendor counted.
+pub enum CostBasis {
+    /// Reported by the vendor.
     Counted,
-    /// Nobody did: it is the worst case.
+    /// Not reported: the worst case.
     Worst,
 }
 
-/// The ledger. Clones share one budget.
+/// The budget ledger. Clones share one budget.
 #[derive(Clone)]
 pub struct Ledger {
-    desk: Arc<Mutex<Desk>>,
+    state: Arc<Mutex<LedgerState>>,
     deadline: Option<Instant>,
-    opened: Instant,
+    start: Instant,
 }
 
-struct Desk {
-    books: Books,
-    waiting: BTreeMap<Ticket, oneshot::Sender<Decision>>,
+struct LedgerState {
+    account: BudgetAccount,
+    waiting_callers: BTreeMap<CallTicket, oneshot::Sender<ReserveDecision>>,
 }
 
-/// Room in the budget for one call. Dropped without a word it counts at the worst.
+/// Budget reserved for one call. If dropped without [`settle`](Self::settle), the call counts at
+/// its worst case.
 #[derive(Debug)]
 pub struct Reservation {
     ledger: Ledger,
-    ticket: Ticket,
-    state: State,
+    ticket: CallTicket,
+    state: ReservationState,
 }
 
-/// Where a reservation stands, which decides what letting go of it means.
+/// State of a reservation. It decides how a dropped reservation is booked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// In line, or granted and not yet picked up: no call can have been made.
-    Asked,
-    /// In the hands of the caller.
+enum ReservationState {
+    /// Queued, or granted and not yet received. No call was made.
+    Pending,
+    /// Received by the caller, who may have made the call.
     Granted,
-    /// Nothing is left to do.
     Closed,
 }
 
 impl Ledger {
-    /// Opens the ledger; the wall time runs from here.
+    /// Opens a ledger. The wall time starts now.
     pub fn open(budget: Budget) -> Self {
-        Self::resumed(budget, Totals::default())
+        Self::resume(budget, UsageTotals::default())
     }
 
-    /// Opens the ledger of work that goes on: what was spent before counts as if it had been spent here. Only the time
-    /// begins anew.
-    pub fn resumed(budget: Budget, spent: Totals) -> Self {
-        let opened = Instant::now();
-        let desk = Desk { books: Books::new(budget, spent), waiting: BTreeMap::new() };
-        // A time that no clock reaches is no limit.
-        let deadline = opened.checked_add(budget.wall);
-        Self { desk: Arc::new(Mutex::new(desk)), deadline, opened }
+    /// Opens a ledger for resumed work. Earlier spending counts against the budget; the wall time
+    /// starts anew.
+    pub fn resume(budget: Budget, spent: UsageTotals) -> Self {
+        let start = Instant::now();
+        let state = LedgerState {
+            account: BudgetAccount::new(budget, spent),
+            waiting_callers: BTreeMap::new(),
+        };
+        // A deadline that overflows the clock means no deadline.
+        let deadline = start.checked_add(budget.wall);
+        Self { state: Arc::new(Mutex::new(state)), deadline, start }
     }
 
-    /// Lets the wall time of this clone, and of those made from it, begin so much later: nobody worked meanwhile.
-    pub fn put_off(&mut self, by: Duration) {
-        self.opened = self.opened.checked_add(by).unwrap_or(self.opened);
-        self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(by));
+    /// Delays the start of the wall time for this clone and clones made from it, for time spent
+    /// idle.
+    pub fn delay_start(&mut self, delay: Duration) {
+        self.start = self.start.checked_add(delay).unwrap_or(self.start);
+        self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(delay));
     }
 
-    /// When the wall time is over; calls in flight end then.
+    /// End of the wall time. Calls in flight are stopped then.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Room for the call's worst case. Waits while calls of others may still free some, and says which limit is in
-    /// the way when nothing can.
-    pub async fn reserve(&self, call: Call) -> Result<Reservation, Limit> {
-        let (sender, decided) = oneshot::channel();
+    /// Reserves the worst-case cost of a call. Waits while other calls may still free budget, and
+    /// returns the exceeded limit if they cannot.
+    pub async fn reserve(&self, call: CallEstimate) -> Result<Reservation, LimitKind> {
+        let (sender, decision_receiver) = oneshot::channel();
         let ticket = {
-            let mut desk = self.desk();
-            let ticket = desk.books.enter(call, self.opened.elapsed());
-            desk.waiting.insert(ticket, sender);
-            desk.tell();
+            let mut state = self.lock_state();
+            let ticket = state.account.enqueue(call, self.start.elapsed());
+            state.waiting_callers.insert(ticket, sender);
+            state.notify_waiting();
             ticket
         };
-        let mut reservation = Reservation { ledger: self.clone(), ticket, state: State::Asked };
+        let mut reservation =
+            Reservation { ledger: self.clone(), ticket, state: ReservationState::Pending };
         let decision = match self.deadline {
-            Some(deadline) => match tokio::time::timeout_at(deadline, decided).await {
+            Some(deadline) => match tokio::time::timeout_at(deadline, decision_receiver).await {
                 Ok(decision) => decision,
-                Err(_) => return Err(Limit::Wall),
+                Err(_) => return Err(LimitKind::Wall),
             },
-            None => decided.await,
+            None => decision_receiver.await,
         };
         match decision {
-            Ok(Decision::Granted) => {
-                reservation.state = State::Granted;
+            Ok(ReserveDecision::Granted) => {
+                reservation.state = ReservationState::Granted;
                 Ok(reservation)
             }
-            Ok(Decision::Refused(limit)) => Err(limit),
-            // Every ticket is decided before its sender goes; a desk that broke grants nothing.
-            Err(_) => Err(Limit::Wall),
+            Ok(ReserveDecision::Refused(limit)) => Err(limit),
+            // Each ticket is decided before its sender is dropped. If that fails, grant nothing.
+            Err(_) => Err(LimitKind::Wall),
         }
     }
 
-    /// Takes room for tool calls; fewer than wanted where the budget ends. They are never given back.
-    pub fn tool_calls(&self, wanted: u32, purpose: Purpose) -> u32 {
-        self.desk().books.tool_calls(wanted, purpose)
+    /// Grants tool calls, fewer than requested if the budget runs out. Granted calls are never
+    /// returned to the budget.
+    pub fn grant_tool_calls(&self, requested: u32, purpose: CallPurpose) -> u32 {
+        self.lock_state().account.grant_tool_calls(requested, purpose)
     }
 
-    /// What has been settled so far; calls in flight are not in it.
-    pub fn spent(&self) -> Totals {
-        self.desk().books.spent()
+    /// Usage of settled calls. Calls in flight are not included.
+    pub fn spent(&self) -> UsageTotals {
+        self.lock_state().account.spent()
     }
 
-    /// What may still be used, calls in flight not taken off.
-    pub fn left(&self) -> Budget {
+    /// Remaining budget. Calls in flight are not subtracted.
+    pub fn remaining(&self) -> Budget {
         let (budget, spent) = {
-            let desk = self.desk();
-            (desk.books.budget(), desk.books.spent())
+            let state = self.lock_state();
+            (state.account.budget(), state.account.spent())
         };
-        budget.less(&spent, self.opened.elapsed())
+        budget.minus(&spent, self.start.elapsed())
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        // The books hold after every method of theirs; a panic elsewhere does not make them wrong.
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_state(&self) -> MutexGuard<'_, LedgerState> {
+        // The account is consistent after each method, so a poisoned lock is still usable.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Desk {
-    /// Tells everyone whose turn has come.
-    fn tell(&mut self) {
-        while let Some((ticket, decision)) = self.books.next_decision() {
-            let told = self.waiting.remove(&ticket).map(|sender| sender.send(decision));
-            if told != Some(Ok(())) {
-                // Whoever asked has gone in the meantime, and has made no call.
-                self.books.settle(ticket, Settled::Nothing);
+impl LedgerState {
+    /// Sends all pending decisions to the waiting callers.
+    fn notify_waiting(&mut self) {
+        while let Some((ticket, decision)) = self.account.next_decision() {
+            let send_result =
+                self.waiting_callers.remove(&ticket).map(|sender| sender.send(decision));
+            if send_result != Some(Ok(())) {
+                // The caller is gone and has made no call.
+                self.account.settle(ticket, CallUsage::NotBilled);
             }
         }
     }
@@ -239,22 +246,22 @@ impl fmt::Debug for Ledger {
 }
 
 impl Reservation {
-    /// What the call costs if nobody counts it.
-    pub(crate) fn worst(&self) -> Option<Cost> {
-        self.ledger.desk().books.reserved_for(self.ticket)
+    /// Cost of the call if the vendor reports no usage.
+    pub(crate) fn worst_case(&self) -> Option<CallCost> {
+        self.ledger.lock_state().account.reserved_cost(self.ticket)
     }
 
-    /// Books what became of the call, and says what it took from the budget; none if it left no trace.
-    pub fn settle(mut self, settled: Settled) -> Option<Cost> {
-        self.close(settled)
+    /// Books the usage of the call. Returns its cost, or `None` if it was not billed.
+    pub fn settle(mut self, usage: CallUsage) -> Option<CallCost> {
+        self.close(usage)
     }
 
-    fn close(&mut self, settled: Settled) -> Option<Cost> {
-        self.state = State::Closed;
-        let mut desk = self.ledger.desk();
-        desk.waiting.remove(&self.ticket);
-        let cost = desk.books.settle(self.ticket, settled);
-        desk.tell();
+    fn close(&mut self, usage: CallUsage) -> Option<CallCost> {
+        self.state = ReservationState::Closed;
+        let mut state = self.ledger.lock_state();
+        state.waiting_callers.remove(&self.ticket);
+        let cost = state.account.settle(self.ticket, usage);
+        state.notify_waiting();
         cost
     }
 }
@@ -262,42 +269,42 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         match self.state {
-            State::Asked => self.close(Settled::Nothing),
-            State::Granted => self.close(Settled::Unknown),
-            State::Closed => None,
+            ReservationState::Pending => self.close(CallUsage::NotBilled),
+            ReservationState::Granted => self.close(CallUsage::Unknown),
+            ReservationState::Closed => None,
         };
     }
 }
 
 impl Budget {
-    /// What is left of it after so much was used in so much time.
+    /// The budget that remains after this usage and time.
     #[must_use]
-    pub fn less(self, spent: &Totals, time: Duration) -> Self {
+    pub fn minus(self, spent: &UsageTotals, elapsed: Duration) -> Self {
         Self {
             llm_calls: self.llm_calls.saturating_sub(spent.llm_calls),
             tool_calls: self.tool_calls.saturating_sub(spent.tool_calls),
             input_tokens: self.input_tokens.saturating_sub(spent.usage.input),
-            wall: self.wall.saturating_sub(time),
-            money: self.money.less(spent.money),
+            wall: self.wall.saturating_sub(elapsed),
+            money: self.money.minus(spent.money),
         }
     }
 }
 
-impl Totals {
-    /// Adds a call of a model.
-    pub fn add(&mut self, cost: Cost) {
+impl UsageTotals {
+    /// Adds a model call.
+    pub fn add(&mut self, cost: CallCost) {
         let guessed_calls = match cost.basis {
-            Basis::Counted => 0,
-            Basis::Worst => 1,
+            CostBasis::Counted => 0,
+            CostBasis::Worst => 1,
         };
-        let Cost { usage, money, .. } = cost;
+        let CallCost { usage, money, .. } = cost;
         *self = self.plus(&Self { llm_calls: 1, guessed_calls, tool_calls: 0, usage, money });
     }
 
-    /// The sums of both.
+    /// Sum of both.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        let usage = Usage {
+        let usage = TokenUsage {
             input: self.usage.input.saturating_add(other.usage.input),
             cache_read: self.usage.cache_read.saturating_add(other.usage.cache_read),
             cache_written: self.usage.cache_written.saturating_add(other.usage.cache_written),

@@ -1,27 +1,30 @@
-//! One agent run: the loop as a value, its limits, the shared ledger, tool calls, the transcript.
+//! Agent runs: the agent loop, its limits, the shared budget ledger, tool calls and the transcript.
 //!
-//! Does not know what a finding is: an answer is whatever type the caller submits.
+//! This crate does not know findings. The caller defines the type of an answer.
 
+mod call_history;
 mod drive;
 mod extract;
 mod ledger;
 mod limits;
-#[path = "call_history.rs"]
-mod repeat;
+mod model_texts;
+mod protocol;
 mod run;
 mod step;
 mod tools;
 mod transcript;
 mod trim;
-#[path = "protocol.rs"]
-mod ways;
-#[path = "model_texts.rs"]
-mod words;
 
-pub use drive::{Cancel, Driven, Means, Unanswered, Watch, drive, question};
-pub use ledger::{Basis, Budget, Call, Cost, Ledger, Reservation, Settled, Totals};
-pub use limits::{Limit, Limits, Purpose};
-pub use run::Run;
-pub use step::{Ask, Ended, Outcome, Step, Submit, Task, ToolOutcome};
-pub use tools::{NoTools, Order, Patience, TOOL_TIME, Toolbox, on_thread};
-pub use transcript::{Contents, Transcript};
+pub use drive::{
+    CancelToken, FinishedRun, ProgressListener, QuestionError, RunContext, ask_once, drive,
+};
+pub use ledger::{
+    Budget, CallCost, CallEstimate, CallUsage, CostBasis, Ledger, Reservation, UsageTotals,
+};
+pub use limits::{CallPurpose, LimitKind, RunLimits};
+pub use run::AgentRun;
+pub use step::{
+    AgentOutcome, AgentRunEnd, AgentTask, EstimatedRequest, RunStep, SubmitTool, ToolOutcome,
+};
+pub use tools::{CallOrder, NoTools, TOOL_TIMEOUT, ToolTimeout, Toolbox, run_on_thread};
+pub use transcript::{Transcript, TranscriptDetail};

@@ -1,4 +1,4 @@
-//! How far one run may go. Nothing here has a default: whoever starts a run says what it may cost.
+//! Limits of one run. There are no defaults: the caller sets every limit.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use crh_llm::Money;
 
-/// The limits of one run, besides those of the ledger that it shares with others.
+/// Limits of one run, in addition to those of the shared ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Times that the model is asked, the grace turn included.
+pub struct RunLimits {
+    /// Model requests, including the last turn.
     pub turns: u32,
-    /// Tools that are called.
+    /// Tool calls.
     pub tool_calls: u32,
-    /// Tokens that are read and written, over all turns.
+    /// Input and output tokens over all turns.
     pub tokens: u64,
-    /// What all turns cost together.
+    /// Cost of all turns.
     pub money: Money,
-    /// From the first step to the last.
+    /// Duration of the run.
     pub wall: Duration,
 }
 
-/// A limit by its name, for the report and the model.
+/// Kind of a limit, for reports and for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// Calls of a model.
+pub enum LimitKind {
+    /// Model calls.
     Turns,
-    /// Calls of tools.
+    /// Tool calls.
     ToolCalls,
     /// Tokens.
     Tokens,
@@ -38,24 +38,25 @@ pub enum Limit {
     Wall,
 }
 
-/// What a call of a model is for: a share of the budget is held back for what must not be lacking at the end.
+/// Purpose of a model call. A share of the budget is reserved for `LastTurn` and `Validation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// The work itself; it leaves the held-back share alone.
+pub enum CallPurpose {
+    /// Normal work, which does not use the reserved share.
     Work,
-    /// The one turn in which a run answers with what it has.
-    Grace,
-    /// Checking what others found.
+    /// The last turn, in which a run answers with what it has.
+    #[serde(rename = "grace")]
+    LastTurn,
+    /// Validation of findings.
     Validation,
 }
 
-impl fmt::Display for Limit {
-    /// What is limited, as it stands in a sentence.
+impl fmt::Display for LimitKind {
+    /// Name of the limit within a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Turns => "calls of the model",
-            Self::ToolCalls => "calls of tools",
+            Self::Turns => "model calls",
+            Self::ToolCalls => "tool calls",
             Self::Tokens => "tokens",
             Self::Money => "money",
             Self::Wall => "time",

@@ -1,71 +1,68 @@
-//! The ways in which a model can be asked to work with tools: by tool calls, by output held to a schema, by plain text.
+//! Protocols for tool use: native tool calls, structured output with a schema, or plain text.
 //!
-//! The run knows calls and results only. Here a conversation of these becomes a request that the model understands, and
-//! its reply becomes a turn of calls again; the answer is a call of the submit tool in every way.
+//! A run handles only calls and results. This module converts a conversation into a request for the
+//! model, and its reply back into tool calls. In every protocol the answer is a call of the submit
+//! tool.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::extract::Ending;
-use crate::{extract, words};
+use crate::extract::Completeness;
+use crate::{extract, model_texts};
 use crh_llm::{
-    Abilities, Arguments, Cache, Conversation, Message, OutputForm, Part, Reply, Stop, ToolCall,
-    ToolChoice, ToolResult, ToolSpec, Turn, UserText,
+    Abilities, CacheMark, CallArguments, Conversation, Message, ModelReply, OutputForm, StopCause,
+    ToolCall, ToolChoice, ToolResult, ToolSpec, Turn, TurnPart, UserText,
 };
 
-/// Keys of the object that is a turn where there is no tool calling.
+/// Keys of the JSON object that represents a turn without native tool calling.
 const CALLS: &str = "calls";
 const ANSWER: &str = "answer";
 
-/// Words by which a vendor says that it does not know what a way needs.
-const ABOUT_TOOLS: [&str; 6] =
+/// Words in a vendor's error that indicate an unsupported protocol.
+const TOOL_COMPLAINT_WORDS: [&str; 6] =
     ["tool", "function", "response_format", "schema", "structured output", "text.format"];
 
-/// How a model is asked to work with tools, the best way first.
+/// How a model is asked to use tools, best protocol first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// It calls tools, and can be made to.
+pub(crate) enum ToolProtocol {
+    /// Native tool calls; a call can be forced.
     Tools,
-    /// It calls tools as it likes: its vendor does not let us choose, as some do not for models that think.
+    /// Native tool calls that cannot be forced. Some vendors do not allow it for reasoning models.
     FreeTools,
-    /// Each turn is an object that the vendor holds to a schema.
+    /// Each turn is a JSON object. The vendor enforces the schema.
     Schema,
-    /// Each turn is such an object, asked for in words.
+    /// Each turn is a JSON object, described in the prompt.
     Text,
 }
 
-/// What a turn has to do.
+/// What a turn must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Demand {
-    /// Whatever the model likes.
+pub(crate) enum TurnDemand {
     Nothing,
-    /// Call something: end silently it may not.
+    /// At least one call.
     Call,
-    /// Submit the answer.
+    /// The answer.
     Submit,
 }
 
-/// What a request says about tools besides the conversation.
+/// The parts of a request that depend on the protocol.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct RequestForm {
     pub(crate) conversation: Conversation,
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) tool_choice: ToolChoice,
     pub(crate) output: OutputForm,
 }
 
-/// A turn in calls.
+/// A reply converted to tool calls.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Said {
-    /// The turn as it goes into the conversation.
+pub(crate) struct ParsedTurn {
     pub(crate) turn: Turn,
-    /// Whether it was cut off in the middle of something.
-    pub(crate) ending: Ending,
+    pub(crate) completeness: Completeness,
 }
 
-impl Way {
-    /// The best way for a model.
-    pub(crate) fn best(abilities: Abilities) -> Self {
+impl ToolProtocol {
+    pub(crate) fn best_for(abilities: Abilities) -> Self {
         match abilities {
             Abilities { tools: true, .. } => Self::Tools,
             Abilities { tools: false, schema: true } => Self::Schema,
@@ -73,19 +70,19 @@ impl Way {
         }
     }
 
-    /// The next way, if the vendor's complaint about a request is about this one.
-    pub(crate) fn after(
+    /// The next protocol to try, if the vendor's complaint is about this one.
+    pub(crate) fn fallback(
         self,
         complaint: &str,
-        demand: Demand,
+        demand: TurnDemand,
         abilities: Abilities,
     ) -> Option<Self> {
         let complaint = complaint.to_lowercase();
-        if !ABOUT_TOOLS.iter().any(|word| complaint.contains(word)) {
+        if !TOOL_COMPLAINT_WORDS.iter().any(|word| complaint.contains(word)) {
             return None;
         }
         match self {
-            Self::Tools if demand != Demand::Nothing && complaint.contains("tool_choice") => {
+            Self::Tools if demand != TurnDemand::Nothing && complaint.contains("tool_choice") => {
                 Some(Self::FreeTools)
             }
             Self::Tools | Self::FreeTools if abilities.schema => Some(Self::Schema),
@@ -94,36 +91,39 @@ impl Way {
         }
     }
 
-    /// A request of this way. Message stands for message, so that later requests begin with the bytes of earlier ones.
-    pub(crate) fn form(
+    /// Builds a request. Each message maps to one message, so that requests share a byte-identical
+    /// prefix.
+    pub(crate) fn request_form(
         self,
         conversation: &Conversation,
         tools: &[ToolSpec],
         submit: &ToolSpec,
-        demand: Demand,
-    ) -> Form {
+        demand: TurnDemand,
+    ) -> RequestForm {
         match self {
-            Self::Tools | Self::FreeTools => Form {
+            Self::Tools | Self::FreeTools => RequestForm {
                 conversation: conversation.clone(),
                 tools: with_submit(tools, submit),
                 tool_choice: match (self, demand) {
-                    (Self::Tools, Demand::Submit) => ToolChoice::Named(submit.name.clone()),
-                    (Self::Tools, Demand::Call) => ToolChoice::Required,
-                    (_, Demand::Nothing | Demand::Call | Demand::Submit) => ToolChoice::Auto,
+                    (Self::Tools, TurnDemand::Submit) => ToolChoice::Named(submit.name.clone()),
+                    (Self::Tools, TurnDemand::Call) => ToolChoice::Required,
+                    (_, TurnDemand::Nothing | TurnDemand::Call | TurnDemand::Submit) => {
+                        ToolChoice::Auto
+                    }
                 },
                 output: OutputForm::Text,
             },
             Self::Schema | Self::Text => {
-                let others: Vec<ToolSpec> =
+                let other_tools: Vec<ToolSpec> =
                     tools.iter().filter(|tool| tool.name != submit.name).cloned().collect();
-                Form {
-                    conversation: in_words(conversation, &others, submit),
+                RequestForm {
+                    conversation: conversation_as_text(conversation, &other_tools, submit),
                     tools: Vec::new(),
                     tool_choice: ToolChoice::Auto,
                     output: match self {
                         Self::Schema => OutputForm::Schema {
                             name: "turn".to_owned(),
-                            schema: schema(&others, submit, demand),
+                            schema: turn_schema(&other_tools, submit, demand),
                         },
                         Self::Tools | Self::FreeTools | Self::Text => OutputForm::Text,
                     },
@@ -132,69 +132,93 @@ impl Way {
         }
     }
 
-    /// Reads a reply, or says why it is no turn. `first_id` numbers calls that come without an id.
-    pub(crate) fn read(self, reply: &Reply, submit: &str, first_id: usize) -> Result<Said, String> {
+    /// Parses a reply. The error explains why it is not a turn. `first_id` numbers calls that have
+    /// no id.
+    pub(crate) fn parse_reply(
+        self,
+        reply: &ModelReply,
+        submit: &str,
+        first_id: usize,
+    ) -> Result<ParsedTurn, String> {
         match self {
-            Self::Tools | Self::FreeTools => Ok(called(reply, first_id)),
-            Self::Schema | Self::Text => written(reply, submit, first_id),
+            Self::Tools | Self::FreeTools => Ok(parse_tool_calls(reply, first_id)),
+            Self::Schema | Self::Text => parse_text_turn(reply, submit, first_id),
         }
     }
 }
 
-/// The list of tools with the one that submits, wherever it stands: runs that share a list share the bytes of it.
+/// Adds the submit tool if it is missing. Runs that share a tool list share its bytes.
 fn with_submit(tools: &[ToolSpec], submit: &ToolSpec) -> Vec<ToolSpec> {
-    let is_there = tools.iter().any(|tool| tool.name == submit.name);
-    tools.iter().chain((!is_there).then_some(submit)).cloned().collect()
+    let has_submit = tools.iter().any(|tool| tool.name == submit.name);
+    tools.iter().chain((!has_submit).then_some(submit)).cloned().collect()
 }
 
-/// A turn of tool calls. Calls without an id, or with the id of another one in the turn, get one of ours, since vendors
-/// tell results apart by it.
-fn called(reply: &Reply, first_id: usize) -> Said {
+/// Reads native tool calls. Missing or duplicate ids are replaced, because vendors match results by
+/// id.
+fn parse_tool_calls(reply: &ModelReply, first_id: usize) -> ParsedTurn {
     let mut turn = reply.turn.clone();
-    let mut seen: Vec<String> = Vec::new();
+    let mut used_ids: Vec<String> = Vec::new();
     for part in &mut turn.parts {
-        let Part::Call(call) = part else { continue };
-        if call.id.is_empty() || seen.contains(&call.id) {
-            call.id = call_id(first_id + seen.len());
+        let TurnPart::Call(call) = part else { continue };
+        if call.id.is_empty() || used_ids.contains(&call.id) {
+            call.id = call_id(first_id + used_ids.len());
         }
-        seen.push(call.id.clone());
+        used_ids.push(call.id.clone());
     }
-    let half = match turn.calls().last() {
-        Some(call) => matches!(call.arguments, Arguments::Malformed(_)),
+    let lacks_complete_call = match turn.calls().last() {
+        Some(call) => matches!(call.arguments, CallArguments::Malformed(_)),
         None => true,
     };
-    let ending = if reply.stop == Stop::Length && half { Ending::Cut } else { Ending::Whole };
-    Said { turn, ending }
+    let completeness = if reply.stop == StopCause::Length && lacks_complete_call {
+        Completeness::Truncated
+    } else {
+        Completeness::Complete
+    };
+    ParsedTurn { turn, completeness }
 }
 
 fn call_id(number: usize) -> String {
     format!("call_{number}")
 }
 
-/// A turn that was written as an object.
-fn written(reply: &Reply, submit: &str, first_id: usize) -> Result<Said, String> {
-    let text = reply.turn.said();
-    let found = extract::object(&text, &[CALLS, ANSWER]).map_err(|error| error.to_string())?;
-    let ending = if reply.stop == Stop::Length { found.ending } else { Ending::Whole };
-    let mut object = found.object;
+/// Reads a turn from a JSON object.
+fn parse_text_turn(
+    reply: &ModelReply,
+    submit: &str,
+    first_id: usize,
+) -> Result<ParsedTurn, String> {
+    let text = reply.turn.full_text();
+    let extracted =
+        extract::find_object(&text, &[CALLS, ANSWER]).map_err(|error| error.to_string())?;
+    let completeness = if reply.stop == StopCause::Length {
+        extracted.completeness
+    } else {
+        Completeness::Complete
+    };
+    let mut object = extracted.object;
     let answer = object.remove(ANSWER).filter(|answer| !answer.is_null());
     let calls = match object.remove(CALLS) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(calls)) => calls,
         Some(_) => return Err(format!("`{CALLS}` is not a list")),
     };
-    let mut parts: Vec<Part> =
-        reply.turn.parts.iter().filter(|part| matches!(part, Part::Thinking(_))).cloned().collect();
+    let mut parts: Vec<TurnPart> = reply
+        .turn
+        .parts
+        .iter()
+        .filter(|part| matches!(part, TurnPart::Thinking(_)))
+        .cloned()
+        .collect();
     let count = calls.len();
     for (index, call) in calls.into_iter().enumerate() {
         let (name, mut arguments) = name_and_arguments(call)?;
-        if ending == Ending::Cut && answer.is_none() && index + 1 == count {
+        if completeness == Completeness::Truncated && answer.is_none() && index + 1 == count {
             arguments = match arguments {
-                Arguments::Json(value) => Arguments::Malformed(value.to_string()),
-                Arguments::Malformed(text) => Arguments::Malformed(text),
+                CallArguments::Json(value) => CallArguments::Malformed(value.to_string()),
+                CallArguments::Malformed(text) => CallArguments::Malformed(text),
             };
         }
-        parts.push(Part::Call(ToolCall {
+        parts.push(TurnPart::Call(ToolCall {
             id: call_id(first_id + index),
             name,
             arguments,
@@ -202,22 +226,22 @@ fn written(reply: &Reply, submit: &str, first_id: usize) -> Result<Said, String>
         }));
     }
     if let Some(answer) = answer {
-        let arguments = Arguments::Json(answer);
+        let arguments = CallArguments::Json(answer);
         let id = call_id(first_id + count);
-        parts.push(Part::Call(ToolCall {
+        parts.push(TurnPart::Call(ToolCall {
             id,
             name: submit.to_owned(),
             arguments,
             signatures: Vec::new(),
         }));
     } else if count == 0 {
-        parts.push(Part::Text(text));
+        parts.push(TurnPart::Text(text));
     }
-    Ok(Said { turn: Turn { parts }, ending })
+    Ok(ParsedTurn { turn: Turn { parts }, completeness })
 }
 
-/// Arguments may be left out, or be JSON in a string as in some vendors' own tool calls.
-fn name_and_arguments(call: Value) -> Result<(String, Arguments), String> {
+/// Arguments may be missing, or be JSON in a string as in some vendors' native calls.
+fn name_and_arguments(call: Value) -> Result<(String, CallArguments), String> {
     let Value::Object(mut call) = call else {
         return Err(format!("`{CALLS}` holds something that is no object"));
     };
@@ -225,26 +249,30 @@ fn name_and_arguments(call: Value) -> Result<(String, Arguments), String> {
         return Err(format!("a call in `{CALLS}` has no `name`"));
     };
     let arguments = match call.remove("arguments") {
-        None | Some(Value::Null) => Arguments::Json(json!({})),
+        None | Some(Value::Null) => CallArguments::Json(json!({})),
         Some(Value::String(text)) => match serde_json::from_str(&text) {
-            Ok(arguments) => Arguments::Json(arguments),
-            Err(_) => Arguments::Malformed(text),
+            Ok(arguments) => CallArguments::Json(arguments),
+            Err(_) => CallArguments::Malformed(text),
         },
-        Some(arguments) => Arguments::Json(arguments),
+        Some(arguments) => CallArguments::Json(arguments),
     };
     Ok((name, arguments))
 }
 
-/// The conversation for a model that has no tool calls: the tools stand in the rules, calls are the object that the
-/// model is asked for, results are a message of ours.
-fn in_words(conversation: &Conversation, tools: &[ToolSpec], submit: &ToolSpec) -> Conversation {
-    let instructions = words::instructions(tools, submit);
+/// Rewrites a conversation for a model without native tool calls: tools move to the system prompt,
+/// calls become JSON objects, results become user messages.
+fn conversation_as_text(
+    conversation: &Conversation,
+    tools: &[ToolSpec],
+    submit: &ToolSpec,
+) -> Conversation {
+    let instructions = model_texts::instructions(tools, submit);
     let messages = conversation.messages.iter().map(|message| match message {
         Message::User(text) => Message::User(text.clone()),
-        Message::Assistant(turn) => Message::Assistant(turn_in_words(turn, &submit.name)),
+        Message::Assistant(turn) => Message::Assistant(turn_as_text(turn, &submit.name)),
         Message::Results(results) => {
-            let text = results.iter().map(fenced).collect::<Vec<_>>().join("\n");
-            Message::User(UserText { text, cache: Cache::Unmarked })
+            let text = results.iter().map(fenced_result).collect::<Vec<_>>().join("\n");
+            Message::User(UserText { text, cache: CacheMark::Unmarked })
         }
     });
     Conversation {
@@ -253,15 +281,15 @@ fn in_words(conversation: &Conversation, tools: &[ToolSpec], submit: &ToolSpec) 
     }
 }
 
-fn turn_in_words(turn: &Turn, submit: &str) -> Turn {
-    let mut parts: Vec<Part> =
-        turn.parts.iter().filter(|part| !matches!(part, Part::Call(_))).cloned().collect();
+fn turn_as_text(turn: &Turn, submit: &str) -> Turn {
+    let mut parts: Vec<TurnPart> =
+        turn.parts.iter().filter(|part| !matches!(part, TurnPart::Call(_))).cloned().collect();
     let mut calls = Vec::new();
     let mut answer = Value::Null;
     for call in turn.calls() {
         let arguments = match &call.arguments {
-            Arguments::Json(value) => value.clone(),
-            Arguments::Malformed(text) => Value::from(text.as_str()),
+            CallArguments::Json(value) => value.clone(),
+            CallArguments::Malformed(text) => Value::from(text.as_str()),
         };
         if call.name == submit {
             answer = arguments;
@@ -270,30 +298,30 @@ fn turn_in_words(turn: &Turn, submit: &str) -> Turn {
         }
     }
     if !calls.is_empty() || !answer.is_null() {
-        parts.push(Part::Text(json!({ ANSWER: answer, CALLS: calls }).to_string()));
+        parts.push(TurnPart::Text(json!({ ANSWER: answer, CALLS: calls }).to_string()));
     }
     Turn { parts }
 }
 
-/// A result between marks that it cannot forge: they carry the hash of what stands between them.
-fn fenced(result: &ToolResult) -> String {
+/// Wraps a result in a fence that its content cannot forge, because the fence contains a hash of
+/// the content.
+fn fenced_result(result: &ToolResult) -> String {
     let hash = Sha256::digest(result.text.as_bytes());
     let tag: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     let ToolResult { call_id, name, text } = result;
     format!("<result-{tag} of {call_id:?} {name:?}>\n{text}\n</result-{tag}>")
 }
 
-/// The schema of a turn.
-fn schema(tools: &[ToolSpec], submit: &ToolSpec, demand: Demand) -> Value {
+fn turn_schema(tools: &[ToolSpec], submit: &ToolSpec, demand: TurnDemand) -> Value {
     let mut defs = Map::new();
-    let answer = embedded(submit, &mut defs);
+    let answer = embedded_schema(submit, &mut defs);
     let mut properties = Map::new();
-    if demand == Demand::Submit || tools.is_empty() {
+    if demand == TurnDemand::Submit || tools.is_empty() {
         properties.insert(ANSWER.to_owned(), answer);
     } else {
         let call = |tool: &ToolSpec| {
             let properties = json!({
-                "arguments": embedded(tool, &mut defs),
+                "arguments": embedded_schema(tool, &mut defs),
                 "name": { "type": "string", "enum": [tool.name] },
             });
             object_schema(properties)
@@ -310,22 +338,21 @@ fn schema(tools: &[ToolSpec], submit: &ToolSpec, demand: Demand) -> Value {
     schema
 }
 
-/// An object with exactly these properties.
 fn object_schema(properties: Value) -> Value {
     let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
     json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
 }
 
-/// A tool's schema as part of a larger one: its definitions move to the root, under names that no other tool has.
-fn embedded(tool: &ToolSpec, defs: &mut Map<String, Value>) -> Value {
+/// Embeds a tool's schema: definitions move to the root and get the tool's name as a prefix.
+fn embedded_schema(tool: &ToolSpec, defs: &mut Map<String, Value>) -> Value {
     let mut schema = tool.schema.clone();
-    let own = schema.as_object_mut().map(|schema| {
+    let own_defs = schema.as_object_mut().map(|schema| {
         schema.remove("$schema");
         schema.remove("$defs")
     });
     rename_references(&mut schema, &tool.name);
-    if let Some(Some(Value::Object(own))) = own {
-        for (name, mut definition) in own {
+    if let Some(Some(Value::Object(own_defs))) = own_defs {
+        for (name, mut definition) in own_defs {
             rename_references(&mut definition, &tool.name);
             defs.insert(format!("{}_{name}", tool.name), definition);
         }
@@ -351,5 +378,4 @@ fn rename_references(schema: &mut Value, tool: &str) {
 }
 
 #[cfg(test)]
-#[path = "protocol/tests.rs"]
 mod tests;

@@ -1,204 +1,213 @@
-//! The agent loop as a value: it decides what happens next and never does it.
+//! The agent loop as a state machine: it decides the next step, and the driver executes that step.
 //!
-//! Whoever drives it asks the model, calls the tools and says what came back; here is no I/O, no clock, no randomness,
-//! so that every branch is a test of a few lines. Messages are only ever added to the conversation, so that the vendor's
-//! cache keeps its beginning; trimming is the one exception, and it is done in bulk.
+//! The driver asks the model, calls the tools and reports the results. This module has no I/O, no
+//! clock and no randomness, so every branch is easy to test. Messages are only appended, because a
+//! changed message would invalidate the vendor's prompt cache. Trimming is the one exception, and
+//! it happens in bulk.
 
-#[path = "run/usage.rs"]
-mod spent;
 mod turn;
+mod usage;
 
 use std::time::Duration;
 
-use self::spent::{Forecast, Spent};
-use self::turn::Asked;
-use crate::repeat::Repeats;
-use crate::trim::Gauge;
-use crate::ways::{Demand, Way};
-use crate::words::Reason;
+use self::turn::TurnCalls;
+use self::usage::{RunUsage, UsageForecast};
+use crate::call_history::CallHistory;
+use crate::model_texts::LastTurnReason;
+use crate::protocol::{ToolProtocol, TurnDemand};
+use crate::trim::TokenEstimator;
 use crate::{
-    Ask, Cost, Ended, Limit, Limits, Outcome, Purpose, Step, Task, ToolOutcome, trim, words,
+    AgentOutcome, AgentRunEnd, AgentTask, CallCost, CallPurpose, EstimatedRequest, LimitKind,
+    RunLimits, RunStep, ToolOutcome, model_texts, trim,
 };
-use crh_llm::{Conversation, ModelError, ModelFacts, Money, Reply, Request};
+use crh_llm::{Conversation, ModelError, ModelFacts, ModelReply, ModelRequest, Money};
 
-/// To this part of the room a conversation is trimmed that does not fit. Half of it lasts for as many turns as have been,
-/// so that the vendor's cache is broken seldom.
-const TRIM_TO: u64 = 2;
+/// A conversation that does not fit is trimmed to the context divided by this number. Half of the
+/// context leaves room for many turns, so the prompt cache is seldom invalidated.
+const TRIM_DIVISOR: u64 = 2;
 
-/// To this part of itself the conversation is trimmed after the vendor said that it does not fit: by our own count it did,
-/// so that half would be a guess that may fail again.
-const TRIM_HARDER_TO: u64 = 4;
+/// After the vendor rejects a conversation as too long, the conversation is trimmed to its
+/// estimated size divided by this number. The estimate said that the conversation fits, so trimming
+/// to half could fail again.
+const HARD_TRIM_DIVISOR: u64 = 4;
 
 /// One run of an agent, from its task to its end.
 #[derive(Debug)]
-pub struct Run<A> {
-    task: Task<A>,
-    limits: Limits,
+pub struct AgentRun<A> {
+    task: AgentTask<A>,
+    limits: RunLimits,
     facts: ModelFacts,
-    /// Messages that were there at the start: the task.
-    given: usize,
+    /// Number of initial messages, which hold the task.
+    task_messages: usize,
     max_output_tokens: u32,
-    way: Way,
-    gauge: Gauge,
-    spent: Spent,
-    repeats: Repeats,
-    /// The largest results of a turn, in tokens: so much may come in again before the next question.
-    largest_results: u64,
-    /// Calls so far, made or not, to number those that come without an id.
-    calls_seen: usize,
+    protocol: ToolProtocol,
+    tokens: TokenEstimator,
+    usage: RunUsage,
+    history: CallHistory,
+    /// Size of the largest tool results of a turn, in tokens. The next results may be as large.
+    largest_result_tokens: u64,
+    /// Number of calls so far, for generating call ids.
+    call_count: usize,
     repairs: u32,
-    /// Turns in a row in which the model did nothing but repeat itself.
+    /// Consecutive turns in which the model only repeated calls.
     stuck_turns: u32,
     reminder: Reminder,
-    /// Why the next question has to be the last.
-    last_turn: Option<Reason>,
-    limited: Option<Limit>,
-    state: State<A>,
+    /// Why the next turn is the last, if it is.
+    last_turn: Option<LastTurnReason>,
+    limit_reached: Option<LimitKind>,
+    state: RunState<A>,
 }
 
-/// Whether the model has been reminded to answer.
+/// Whether the model was reminded to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reminder {
-    Unsaid,
-    /// It has just been said: the next turn has to call something.
-    Fresh,
-    Said,
+    NotSent,
+    /// The next turn must call a tool.
+    JustSent,
+    Sent,
 }
 
-/// What a question is for the run.
+/// Role of a turn in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Question {
-    /// A turn as any other.
+enum TurnKind {
     Work,
     /// The turn after the reminder.
     Reminded,
-    /// The only turn of a run that has but one: its answer is wanted at once, and nothing is cut short.
+    /// The only turn of a run that is limited to one turn. The model must answer, and gets no
+    /// notice, because no work was cut short.
     Only,
-    /// The last turn.
-    Grace,
+    /// The last turn, after `last_turn_notice`: the model must answer with what it knows.
+    Last,
 }
 
 #[derive(Debug)]
-enum State<A> {
-    /// It is to be decided what is asked next.
+enum RunState<A> {
+    /// The next step is not decided yet.
     Ready,
-    /// The model is being asked, something that we estimate to have so many tokens.
-    Asking(Question, u64),
-    /// Tools are being called.
-    Calling(Asked),
-    Ended(Ended<A>),
+    /// Waiting for the model, with the estimated tokens of the request.
+    Asking(TurnKind, u64),
+    /// Waiting for tools.
+    Calling(TurnCalls),
+    Ended(AgentRunEnd<A>),
 }
 
-impl Question {
+impl TurnKind {
     fn is_last(self) -> bool {
         match self {
             Self::Work | Self::Reminded => false,
-            Self::Only | Self::Grace => true,
+            Self::Only | Self::Last => true,
         }
     }
 }
 
-impl<A: Clone> Run<A> {
-    /// A run that has not begun.
-    pub fn new(task: Task<A>, limits: Limits, facts: &ModelFacts) -> Self {
-        let most = u32::try_from(facts.max_output).unwrap_or(u32::MAX);
+impl<A: Clone> AgentRun<A> {
+    /// A run that has not started.
+    pub fn new(task: AgentTask<A>, limits: RunLimits, facts: &ModelFacts) -> Self {
+        let model_max_output = u32::try_from(facts.max_output).unwrap_or(u32::MAX);
         Self {
-            given: task.conversation.messages.len(),
-            max_output_tokens: task.max_output_tokens.min(most),
+            task_messages: task.conversation.messages.len(),
+            max_output_tokens: task.max_output_tokens.min(model_max_output),
             task,
             limits,
             facts: facts.clone(),
-            way: Way::best(facts.abilities),
-            gauge: Gauge::default(),
-            spent: Spent::default(),
-            repeats: Repeats::default(),
-            largest_results: 0,
-            calls_seen: 0,
+            protocol: ToolProtocol::best_for(facts.abilities),
+            tokens: TokenEstimator::default(),
+            usage: RunUsage::default(),
+            history: CallHistory::default(),
+            largest_result_tokens: 0,
+            call_count: 0,
             repairs: 0,
             stuck_turns: 0,
-            reminder: Reminder::Unsaid,
+            reminder: Reminder::NotSent,
             last_turn: None,
-            limited: None,
-            state: State::Ready,
+            limit_reached: None,
+            state: RunState::Ready,
         }
     }
 
-    /// Who asks: the name in the task.
+    /// Name of the caller, from the task.
     pub fn caller(&self) -> &str {
         &self.task.caller
     }
 
-    /// How far it may go.
-    pub fn limits(&self) -> &Limits {
+    /// Limits of the run.
+    pub fn limits(&self) -> &RunLimits {
         &self.limits
     }
 
-    /// The time of all runs together may end before that of this one, which then comes to its grace turn in time.
-    pub(crate) fn end_within(&mut self, wall: Duration) {
+    /// Lowers the wall-time limit to that of the shared ledger. Otherwise the ledger could stop the
+    /// run before its last turn starts.
+    pub(crate) fn cap_wall_time(&mut self, wall: Duration) {
         self.limits.wall = self.limits.wall.min(wall);
     }
 
-    /// What has been said so far, in words that belong to no vendor: calls are calls here, whatever the model can do.
+    /// The conversation so far, in a vendor-neutral form.
     pub fn conversation(&self) -> &Conversation {
         &self.task.conversation
     }
 
-    /// What is to be done next, so long after the start. Without news in between it is the same step again.
-    pub fn next(&mut self, elapsed: Duration) -> Step<A> {
-        if matches!(self.state, State::Ready) {
-            self.decide(elapsed);
+    /// Returns the next step. `elapsed` is the time since the start of the run. Without new events
+    /// the step stays the same.
+    pub fn next(&mut self, elapsed: Duration) -> RunStep<A> {
+        if matches!(self.state, RunState::Ready) {
+            self.decide_next(elapsed);
         }
         match &self.state {
-            State::Asking(question, estimate) => Step::Ask(Ask {
-                request: self.request(*question),
-                input: self.gauge.at_most(*estimate),
-                purpose: if *question == Question::Grace {
-                    Purpose::Grace
+            RunState::Asking(turn_kind, estimate) => RunStep::Ask(EstimatedRequest {
+                request: self.request(*turn_kind),
+                input: self.tokens.upper_bound(*estimate),
+                purpose: if *turn_kind == TurnKind::Last {
+                    CallPurpose::LastTurn
                 } else {
                     self.task.purpose
                 },
             }),
-            State::Calling(asked) => Step::CallTools(asked.calls().cloned().collect()),
-            State::Ended(ended) => Step::Stop(ended.clone()),
-            // Deciding leaves no run undecided; if it did, this would be the honest end of it.
-            State::Ready => Step::Stop(Ended { outcome: Outcome::NoAnswer, limited: self.limited }),
+            RunState::Calling(turn_calls) => {
+                RunStep::CallTools(turn_calls.calls().cloned().collect())
+            }
+            RunState::Ended(end) => RunStep::Stop(end.clone()),
+            // Unreachable: `decide_next` leaves no run in `Ready`.
+            RunState::Ready => RunStep::Stop(AgentRunEnd {
+                outcome: AgentOutcome::NoAnswer,
+                limit_reached: self.limit_reached,
+            }),
         }
     }
 
-    /// An attempt to ask cost so much, whatever came of it; the limit that another attempt could pass. News that was not
-    /// waited for is not heard, here and below.
-    pub fn charged(&mut self, cost: Cost) -> Option<Limit> {
-        let State::Asking(_, estimate) = self.state else { return None };
+    /// Adds the cost of an attempt. Returns the limit that another attempt could exceed. Like all
+    /// event methods, this one ignores events that the current state does not expect.
+    pub fn record_cost(&mut self, cost: CallCost) -> Option<LimitKind> {
+        let RunState::Asking(_, estimate) = self.state else { return None };
         let tokens = cost.usage.input.saturating_add(cost.usage.output);
-        self.spent.tokens = self.spent.tokens.saturating_add(tokens);
-        self.spent.money += cost.money;
-        self.spent.passed_by(&self.forecast(estimate).alone, &self.limits)
+        self.usage.tokens = self.usage.tokens.saturating_add(tokens);
+        self.usage.money += cost.money;
+        self.usage.exceeded_by(&self.forecast(estimate).one_turn, &self.limits)
     }
 
-    /// The model answered.
-    pub fn replied(&mut self, reply: Reply) {
-        let State::Asking(question, estimate) = self.state else { return };
-        self.spent.turns += 1;
+    /// The model replied.
+    pub fn on_reply(&mut self, reply: ModelReply) {
+        let RunState::Asking(turn_kind, estimate) = self.state else { return };
+        self.usage.turns += 1;
         if let Some(usage) = &reply.usage {
-            self.gauge.counted(estimate, usage.input);
+            self.tokens.record_count(estimate, usage.input);
         }
-        self.state = State::Ready;
-        if self.reminder == Reminder::Fresh {
-            self.reminder = Reminder::Said;
+        self.state = RunState::Ready;
+        if self.reminder == Reminder::JustSent {
+            self.reminder = Reminder::Sent;
         }
-        self.hear(&reply, question);
+        self.handle_reply(&reply, turn_kind);
     }
 
-    /// The model could not be asked, retries included.
-    pub fn failed(&mut self, error: ModelError) {
-        let State::Asking(question, _) = self.state else { return };
-        let way = match &error {
+    /// The request failed after all retries.
+    pub fn on_failure(&mut self, error: ModelError) {
+        let RunState::Asking(turn_kind, _) = self.state else { return };
+        let next_protocol = match &error {
             ModelError::BadRequest { message } => {
-                self.way.after(message, self.demand(question), self.facts.abilities)
+                self.protocol.fallback(message, self.demand(turn_kind), self.facts.abilities)
             }
             ModelError::ContextFull { .. } => {
-                let estimate = self.estimate(question);
-                self.trim(estimate - estimate / TRIM_HARDER_TO).then_some(self.way)
+                let estimate = self.estimate(turn_kind);
+                self.trim(estimate - estimate / HARD_TRIM_DIVISOR).then_some(self.protocol)
             }
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }
@@ -210,180 +219,191 @@ impl<A: Clone> Run<A> {
             | ModelError::Transport { .. }
             | ModelError::NotRecorded { .. } => None,
         };
-        match (way, error) {
-            (Some(way), _) => {
-                self.way = way;
-                self.gauge.changed();
-                // The question has changed, and failed attempts may have cost: whether there is room is another question.
-                if question.is_last() {
-                    self.ask_for_the_last_time(question);
+        match (next_protocol, error) {
+            (Some(next_protocol), _) => {
+                self.protocol = next_protocol;
+                self.tokens.invalidate_prefix();
+                // The request changed and failed attempts may have cost money, so check the limits
+                // again.
+                if turn_kind.is_last() {
+                    self.ask_last(turn_kind);
                 } else {
-                    self.state = State::Ready;
+                    self.state = RunState::Ready;
                 }
             }
-            (None, ModelError::ContextFull { .. }) => self.end(Outcome::ContextFull),
-            (None, error) => self.end(Outcome::Model(error)),
+            (None, ModelError::ContextFull { .. }) => self.end(AgentOutcome::ContextFull),
+            (None, error) => self.end(AgentOutcome::Model(error)),
         }
     }
 
-    /// The ledger that runs share has no room for the question, or a limit of the run none for another attempt.
-    pub fn refused(&mut self, limit: Limit) {
-        let State::Asking(question, _) = self.state else { return };
-        self.limited = Some(limit);
-        if question.is_last() || self.spent.turns == 0 {
-            self.end(Outcome::OutOfBudget(limit));
+    /// The ledger has no budget for the request, or a run limit forbids another attempt.
+    pub fn on_refusal(&mut self, limit: LimitKind) {
+        let RunState::Asking(turn_kind, _) = self.state else { return };
+        self.limit_reached = Some(limit);
+        if turn_kind.is_last() || self.usage.turns == 0 {
+            self.end(AgentOutcome::OutOfBudget(limit));
         } else {
-            self.last_turn = Some(Reason::Limit(limit));
-            self.state = State::Ready;
+            self.last_turn = Some(LastTurnReason::Limit(limit));
+            self.state = RunState::Ready;
         }
     }
 
-    /// What calling the tools brought: an outcome for each call, in the order of the calls. The last may be left out: they
-    /// were not made, since the ledger that runs share has no room for them.
-    pub fn called(&mut self, outcomes: Vec<ToolOutcome>) {
-        if !matches!(self.state, State::Calling(_)) {
+    /// Tool results, in the order of the calls. Trailing results may be missing if the ledger had
+    /// no budget for the calls.
+    pub fn on_tool_results(&mut self, outcomes: Vec<ToolOutcome>) {
+        if !matches!(self.state, RunState::Calling(_)) {
             return;
         }
-        if let State::Calling(asked) = std::mem::replace(&mut self.state, State::Ready) {
-            self.settle(asked, outcomes);
+        if let RunState::Calling(turn_calls) = std::mem::replace(&mut self.state, RunState::Ready) {
+            self.add_results(turn_calls, outcomes);
         }
     }
 
-    /// Whoever started the run wants it to stop. A run that has ended stays as it ended.
+    /// Cancels the run. A run that has ended keeps its outcome.
     pub fn cancel(&mut self) {
-        if !matches!(self.state, State::Ended(_)) {
-            self.end(Outcome::Cancelled);
+        if !matches!(self.state, RunState::Ended(_)) {
+            self.end(AgentOutcome::Cancelled);
         }
     }
 
-    fn end(&mut self, outcome: Outcome<A>) {
-        self.state = State::Ended(Ended { outcome, limited: self.limited });
+    fn end(&mut self, outcome: AgentOutcome<A>) {
+        self.state = RunState::Ended(AgentRunEnd { outcome, limit_reached: self.limit_reached });
     }
 
-    /// Decides what is asked, or that nothing more can be.
-    fn decide(&mut self, elapsed: Duration) {
-        self.spent.begin_turn(elapsed);
-        let ordinary = match self.reminder {
-            Reminder::Fresh => Question::Reminded,
-            Reminder::Unsaid | Reminder::Said => Question::Work,
+    /// Decides the kind of the next turn, or ends the run.
+    fn decide_next(&mut self, elapsed: Duration) {
+        self.usage.begin_turn(elapsed);
+        let usual_kind = match self.reminder {
+            Reminder::JustSent => TurnKind::Reminded,
+            Reminder::NotSent | Reminder::Sent => TurnKind::Work,
         };
-        let Some(estimate) = self.fit(ordinary) else { return self.end(Outcome::ContextFull) };
+        let Some(estimate) = self.fit_context(usual_kind) else {
+            return self.end(AgentOutcome::ContextFull);
+        };
         let forecast = self.forecast(estimate);
-        let near = if self.spent.no_calls_left(&self.limits) {
-            Some(Limit::ToolCalls)
+        let near_limit = if self.usage.no_calls_left(&self.limits) {
+            Some(LimitKind::ToolCalls)
         } else {
-            self.spent.passed_by(&forecast.with_grace, &self.limits)
+            self.usage.exceeded_by(&forecast.with_last_turn, &self.limits)
         };
-        let question = match self.last_turn.or(near.map(Reason::Limit)) {
-            None => ordinary,
-            Some(Reason::Limit(Limit::Turns)) if self.limits.turns == 1 => Question::Only,
+        let turn_kind = match self.last_turn.or(near_limit.map(LastTurnReason::Limit)) {
+            None => usual_kind,
+            Some(LastTurnReason::Limit(LimitKind::Turns)) if self.limits.turns == 1 => {
+                TurnKind::Only
+            }
             Some(reason) => {
-                if let Reason::Limit(limit) = reason {
-                    self.limited = Some(limit);
+                if let LastTurnReason::Limit(limit) = reason {
+                    self.limit_reached = Some(limit);
                 }
                 self.last_turn = Some(reason);
-                self.say(words::grace(reason, &self.task.submit.spec.name));
-                Question::Grace
+                self.send_text(model_texts::last_turn_notice(reason, &self.task.submit.spec.name));
+                TurnKind::Last
             }
         };
-        if question.is_last() {
-            self.ask_for_the_last_time(question);
+        if turn_kind.is_last() {
+            self.ask_last(turn_kind);
         } else {
-            self.state = State::Asking(question, estimate);
+            self.state = RunState::Asking(turn_kind, estimate);
         }
     }
 
-    /// The last question may take what room there is: it is asked unless it alone could pass a limit.
-    fn ask_for_the_last_time(&mut self, question: Question) {
-        if self.way == Way::Schema {
-            // Its schema is another, so that it does not begin with what was counted.
-            self.gauge.changed();
+    /// Asks for the last turn, unless that turn alone could exceed a limit.
+    fn ask_last(&mut self, turn_kind: TurnKind) {
+        if self.protocol == ToolProtocol::Schema {
+            // The last turn has its own schema, so it does not share the counted prefix.
+            self.tokens.invalidate_prefix();
         }
-        let Some(mut estimate) = self.fit(question) else { return self.end(Outcome::ContextFull) };
-        let passed =
-            |run: &Self, estimate| run.spent.passed_by(&run.forecast(estimate).alone, &run.limits);
-        if passed(self, estimate).is_some() && self.trim(u64::MAX) {
-            estimate = self.estimate(question);
+        let Some(mut estimate) = self.fit_context(turn_kind) else {
+            return self.end(AgentOutcome::ContextFull);
+        };
+        let exceeded_limit = |run: &Self, estimate| {
+            run.usage.exceeded_by(&run.forecast(estimate).one_turn, &run.limits)
+        };
+        if exceeded_limit(self, estimate).is_some() && self.trim(u64::MAX) {
+            estimate = self.estimate(turn_kind);
         }
-        match passed(self, estimate) {
-            None => self.state = State::Asking(question, estimate),
+        match exceeded_limit(self, estimate) {
+            None => self.state = RunState::Asking(turn_kind, estimate),
             Some(limit) => {
-                self.limited = Some(limit);
-                self.end(Outcome::OutOfBudget(limit));
+                self.limit_reached = Some(limit);
+                self.end(AgentOutcome::OutOfBudget(limit));
             }
         }
     }
 
-    /// Trims the conversation if a question would not fit into the model's context; its estimate, or none if it does not
-    /// fit whatever is trimmed.
-    fn fit(&mut self, question: Question) -> Option<u64> {
-        let estimate = self.estimate(question);
-        let tokens = self.gauge.tokens(estimate);
-        if tokens <= self.room() {
+    /// Trims the conversation if the request exceeds the model's context. Returns the estimated
+    /// tokens, or `None` if the request still does not fit.
+    fn fit_context(&mut self, turn_kind: TurnKind) -> Option<u64> {
+        let estimate = self.estimate(turn_kind);
+        let tokens = self.tokens.tokens(estimate);
+        if tokens <= self.input_limit() {
             return Some(estimate);
         }
-        self.trim(self.gauge.estimate(tokens.saturating_sub(self.room() / TRIM_TO)));
-        let estimate = self.estimate(question);
-        (self.gauge.tokens(estimate) <= self.room()).then_some(estimate)
+        self.trim(self.tokens.estimate(tokens.saturating_sub(self.input_limit() / TRIM_DIVISOR)));
+        let estimate = self.estimate(turn_kind);
+        (self.tokens.tokens(estimate) <= self.input_limit()).then_some(estimate)
     }
 
-    /// Whether anything could be trimmed.
-    fn trim(&mut self, needed: u64) -> bool {
-        let trimmed = trim::trim(&mut self.task.conversation, self.given, needed);
-        self.repeats.forget(&trimmed.places);
-        if trimmed.freed > 0 {
-            self.gauge.changed();
+    /// Returns whether anything was trimmed.
+    fn trim(&mut self, needed_tokens: u64) -> bool {
+        let trim_result =
+            trim::trim(&mut self.task.conversation, self.task_messages, needed_tokens);
+        self.history.forget(&trim_result.positions);
+        if trim_result.freed_tokens > 0 {
+            self.tokens.invalidate_prefix();
         }
-        trimmed.freed > 0
+        trim_result.freed_tokens > 0
     }
 
-    /// The most tokens that a question may have.
-    fn room(&self) -> u64 {
+    /// Maximum input tokens of a request.
+    fn input_limit(&self) -> u64 {
         self.facts.context.saturating_sub(self.max_output_tokens.into())
     }
 
-    /// What a question of this size can use up, at the worst.
-    fn forecast(&self, estimate: u64) -> Forecasts {
+    /// Worst-case usage of a turn whose request has this estimated size.
+    fn forecast(&self, estimate: u64) -> TurnForecasts {
         let output = u64::from(self.max_output_tokens);
-        let input = self.gauge.tokens(estimate);
-        // The grace turn reads what this turn writes, and the results.
-        let later = input.saturating_add(output).saturating_add(self.largest_results);
+        let input = self.tokens.tokens(estimate);
+        // The last turn reads this turn's output and its tool results.
+        let last_turn_input =
+            input.saturating_add(output).saturating_add(self.largest_result_tokens);
         let money = |input| {
-            self.facts.price.as_ref().map_or(Money::ZERO, |price| price.worst(input, output))
+            self.facts.price.as_ref().map_or(Money::ZERO, |price| price.worst_case(input, output))
         };
-        let alone = Forecast {
+        let alone = UsageForecast {
             turns: 1,
-            longest_turns: 0,
+            turns_to_fit: 0,
             tokens: input.saturating_add(output),
             money: money(input),
         };
-        let with_grace = Forecast {
+        let with_grace = UsageForecast {
             turns: 2,
-            longest_turns: 2,
-            tokens: alone.tokens.saturating_add(later).saturating_add(output),
-            money: alone.money + money(later),
+            turns_to_fit: 2,
+            tokens: alone.tokens.saturating_add(last_turn_input).saturating_add(output),
+            money: alone.money + money(last_turn_input),
         };
-        Forecasts { alone, with_grace }
+        TurnForecasts { one_turn: alone, with_last_turn: with_grace }
     }
 
-    fn demand(&self, question: Question) -> Demand {
-        match question {
-            // Where there are no tools, there is nothing but an answer to call.
-            Question::Work | Question::Reminded if self.task.tools.is_empty() => Demand::Submit,
-            Question::Work => Demand::Nothing,
-            Question::Reminded => Demand::Call,
-            Question::Only | Question::Grace => Demand::Submit,
+    fn demand(&self, turn_kind: TurnKind) -> TurnDemand {
+        match turn_kind {
+            // Without tools, the only possible call is the answer.
+            TurnKind::Work | TurnKind::Reminded if self.task.tools.is_empty() => TurnDemand::Submit,
+            TurnKind::Work => TurnDemand::Nothing,
+            TurnKind::Reminded => TurnDemand::Call,
+            TurnKind::Only | TurnKind::Last => TurnDemand::Submit,
         }
     }
 
-    fn estimate(&self, question: Question) -> u64 {
-        crh_llm::estimated_tokens(&self.request(question))
+    fn estimate(&self, turn_kind: TurnKind) -> u64 {
+        crh_llm::estimated_tokens(&self.request(turn_kind))
     }
 
-    fn request(&self, question: Question) -> Request {
-        let Task { conversation, tools, submit, temperature, effort, .. } = &self.task;
-        let form = self.way.form(conversation, tools, &submit.spec, self.demand(question));
-        Request {
+    fn request(&self, turn_kind: TurnKind) -> ModelRequest {
+        let AgentTask { conversation, tools, submit, temperature, effort, .. } = &self.task;
+        let form =
+            self.protocol.request_form(conversation, tools, &submit.spec, self.demand(turn_kind));
+        ModelRequest {
             conversation: form.conversation,
             tools: form.tools,
             tool_choice: form.tool_choice,
@@ -395,10 +415,10 @@ impl<A: Clone> Run<A> {
     }
 }
 
-/// What a question can use up by itself, and together with the grace turn that may have to follow it.
-struct Forecasts {
-    alone: Forecast,
-    with_grace: Forecast,
+/// Worst-case usage of a turn, alone and with the last turn after it.
+struct TurnForecasts {
+    one_turn: UsageForecast,
+    with_last_turn: UsageForecast,
 }
 
 #[cfg(test)]

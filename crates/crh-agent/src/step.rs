@@ -1,4 +1,4 @@
-//! What goes into a run, what it wants done next, and how it ends.
+//! Task, steps and outcome of an agent run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,42 +6,45 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Limit, Purpose};
-use crh_llm::{Conversation, Effort, ModelError, Request, ToolCall, ToolSpec, estimated_tokens};
+use crate::{CallPurpose, LimitKind};
+use crh_llm::{
+    Conversation, Effort, ModelError, ModelRequest, ToolCall, ToolSpec, estimated_tokens,
+};
 
-/// What an agent is to do.
+/// Task of an agent.
 #[derive(Debug, Clone)]
-pub struct Task<A> {
-    /// Who asks: the reviewer's name, for transcripts and for the vendor's logs.
+pub struct AgentTask<A> {
+    /// Name of the reviewer, for transcripts and the `User-Agent` header.
     pub caller: String,
-    /// The rules and the task. They are never trimmed.
+    /// System prompt and task messages. They are never trimmed.
     pub conversation: Conversation,
-    /// The tools that the agent sees; the one that submits comes last if it is not among them.
+    /// Tools of the agent. The submit tool is appended if it is missing.
     pub tools: Vec<ToolSpec>,
-    /// How it answers.
-    pub submit: Submit<A>,
-    /// What its calls are for; the grace turn is `Grace` whatever stands here.
-    pub purpose: Purpose,
-    /// The most tokens of one turn.
+    /// Tool that submits the answer.
+    pub submit: SubmitTool<A>,
+    /// Purpose of the calls. The last turn always uses `LastTurn`.
+    pub purpose: CallPurpose,
+    /// Maximum output tokens of one turn.
     pub max_output_tokens: u32,
-    /// How random its turns are.
+    /// Sampling temperature.
     pub temperature: Option<f64>,
-    /// How long it thinks.
+    /// Reasoning effort.
     pub effort: Option<Effort>,
 }
 
-/// The tool by which an agent answers. It may stand in the list of tools as well, so that agents that answer by
-/// different tools can be given the same list.
+/// The tool with which an agent submits its answer. It may also be in the tool list, so that agents
+/// with different submit tools can share one list.
 #[derive(Clone)]
-pub struct Submit<A> {
+pub struct SubmitTool<A> {
     /// The tool as the model sees it.
     pub spec: ToolSpec,
-    /// Reads the answer, or says in a sentence for the model what is wrong with it.
+    /// Parses the answer. The error explains to the model what is wrong.
     read: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
 }
 
-impl<A> Submit<A> {
-    /// A tool, and how what it is called with is read. What `read` refuses counts against the repairs of the run.
+impl<A> SubmitTool<A> {
+    /// Creates a submit tool. Answers that `read` rejects count against the repair limit of the
+    /// run.
     pub fn new(
         spec: ToolSpec,
         read: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
@@ -54,102 +57,104 @@ impl<A> Submit<A> {
     }
 }
 
-impl<A> fmt::Debug for Submit<A> {
+impl<A> fmt::Debug for SubmitTool<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Submit").field("spec", &self.spec).finish_non_exhaustive()
     }
 }
 
-/// What a run wants done next.
+/// The next action of a run.
 #[derive(Debug)]
-pub enum Step<A> {
-    /// Ask the model this, then say `replied`, `failed` or `refused`.
-    Ask(Ask),
-    /// Call these tools, side by side, then say `called` with an outcome for each in this order, as far as there is room for them.
+pub enum RunStep<A> {
+    /// Ask the model, then call `on_reply`, `on_failure` or `on_refusal`.
+    Ask(EstimatedRequest),
+    /// Call these tools in parallel, then call `on_tool_results`.
     CallTools(Vec<ToolCall>),
-    /// There is nothing more to do.
-    Stop(Ended<A>),
+    /// The run has ended.
+    Stop(AgentRunEnd<A>),
 }
 
-/// A question to the model.
+/// A model request with its estimated size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ask {
-    /// The question.
-    pub request: Request,
-    /// The tokens that the model will read, at most: what its vendor has counted of them, and an estimate of the rest.
+pub struct EstimatedRequest {
+    /// The request.
+    pub request: ModelRequest,
+    /// Maximum input tokens: the counted prefix plus an estimate of the rest.
     pub input: u64,
-    /// From which share of the budget it is paid.
-    pub purpose: Purpose,
+    /// The budget share that pays for the request.
+    pub purpose: CallPurpose,
 }
 
-impl Ask {
-    /// A question of which nothing has been counted yet.
-    pub fn new(request: Request, purpose: Purpose) -> Self {
+impl EstimatedRequest {
+    /// Estimates a request without a counted prefix.
+    pub fn new(request: ModelRequest, purpose: CallPurpose) -> Self {
         Self { input: estimated_tokens(&request), request, purpose }
     }
 }
 
-/// What calling a tool brought.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolOutcome {
-    /// The answer.
+    /// The tool's output.
     Answered(String),
-    /// The answer of a tool that has changed something: what was answered before may not hold any more, so that no call counts as a
-    /// repeat of an earlier one.
+    /// Output of a tool that changed something. Earlier results may be outdated, so no later call
+    /// counts as a repeat.
     Changed(String),
-    /// A sentence for the model: a wrong argument, a time limit, a tool that broke.
+    /// Error text for the model: a wrong argument, a timeout, or a crashed tool.
     Failed(String),
-    /// The run cannot go on.
+    /// The run must stop.
     Abort(String),
 }
 
-/// The end of a run: what came of it, and what happened on the way that a report should say.
+/// Outcome of a run, with the limit that was reached on the way.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended<A> {
-    /// What came of it.
-    pub outcome: Outcome<A>,
-    /// A limit that was reached, also where the grace turn brought an answer: the work may be incomplete.
-    pub limited: Option<Limit>,
+pub struct AgentRunEnd<A> {
+    /// The outcome.
+    pub outcome: AgentOutcome<A>,
+    /// A limit that was reached. The work may be incomplete even if there is an answer.
+    pub limit_reached: Option<LimitKind>,
 }
 
-/// What came of a run.
+/// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome<A> {
-    /// The answer.
+pub enum AgentOutcome<A> {
+    /// The agent submitted an answer.
     Answered(A),
-    /// The model ended without an answer, reminder and grace turn included.
+    /// No answer, despite a reminder and a last turn.
     NoAnswer,
-    /// The answer was never of the right form; the last thing that was wrong with it.
+    /// No valid answer; the last validation error.
     BadAnswer(String),
-    /// The model did nothing but repeat itself.
+    /// The model only repeated itself.
     Stuck,
-    /// A limit left no room even to ask once.
-    OutOfBudget(Limit),
-    /// The rules, the task and the last results alone do not fit into the model's context.
+    /// A limit left no budget for a question.
+    OutOfBudget(LimitKind),
+    /// The prompt and the last results alone exceed the model's context.
     ContextFull,
-    /// The model could not be asked.
+    /// The model request failed.
     Model(ModelError),
-    /// A tool ended the run.
+    /// A tool stopped the run.
     Aborted(String),
-    /// Whoever started the run has stopped it.
+    /// The caller cancelled the run.
     Cancelled,
 }
 
-impl<A> Outcome<A> {
-    /// Why there is no answer, in a sentence; none if there is one.
+impl<A> AgentOutcome<A> {
+    /// Error message, or `None` if there is an answer.
     pub fn failure(&self) -> Option<String> {
         Some(match self {
             Self::Answered(_) => return None,
-            Self::NoAnswer => "the model ended without an answer".to_owned(),
+            Self::NoAnswer => "the model did not submit an answer".to_owned(),
             Self::BadAnswer(why) => {
-                format!("the model's answer was never of the right form: {why}")
+                format!("the model's answer was invalid: {why}")
             }
-            Self::Stuck => "the model did nothing but repeat itself".to_owned(),
-            Self::OutOfBudget(limit) => format!("the budget for {limit} left no room to ask"),
-            Self::ContextFull => "the task does not fit into the model's context".to_owned(),
+            Self::Stuck => "the model kept repeating the same tool calls".to_owned(),
+            Self::OutOfBudget(limit) => {
+                format!("the remaining budget for {limit} is too small for another request")
+            }
+            Self::ContextFull => "the task exceeds the model's context window".to_owned(),
             Self::Model(error) => error.to_string(),
-            Self::Aborted(why) => format!("a tool ended the run: {why}"),
+            Self::Aborted(why) => format!("a tool stopped the run: {why}"),
             Self::Cancelled => "the run was cancelled".to_owned(),
         })
     }

@@ -1,4 +1,4 @@
-//! Calls the tools of one turn side by side. A tool that breaks, hangs or is slow costs its own call only.
+//! Calls the tools of one turn in parallel. A tool that crashes or hangs fails only its own call.
 
 #[cfg(test)]
 mod tests;
@@ -14,36 +14,36 @@ use tokio::time::Instant;
 use crate::ToolOutcome;
 use crh_llm::ToolCall;
 
-/// How long a tool may take: the longest that a model's turn should wait for a search over a large repository.
-pub const TOOL_TIME: Duration = Duration::from_secs(10);
+/// Time limit of a tool call, enough for a search over a large repository.
+pub const TOOL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most calls of one turn that run at the same time. Models seldom make more than four; a turn of fifty is not to
-/// start fifty threads in each of 64 runs.
-const SIDE_BY_SIDE: usize = 8;
+/// Maximum parallel calls of one turn, so that a turn of 50 calls does not start 50 threads in each
+/// of 64 runs.
+const MAX_PARALLEL_CALLS: usize = 8;
 
-/// Told to the model about a call that broke. What broke it may quote the repository or our memory: it is not told.
-pub(crate) const BROKE: &str = "the tool broke on this call; try it another way";
+/// Sent to the model when a tool crashes. The cause is withheld because it may quote private data.
+pub(crate) const TOOL_BROKE: &str = "the tool broke on this call; try it another way";
 
 /// The tools that a run can call.
 ///
-/// Calls of one turn come side by side, each in a task of its own that is aborted when its time is over. A tool that
-/// does not wait asynchronously has to go through [`on_thread`], or nobody can take the thread from it.
+/// The calls of one turn run in parallel, each in its own task, which is aborted at the timeout.
+/// Blocking tools must use [`run_on_thread`], because a blocked task cannot be aborted.
 pub trait Toolbox: Send + Sync + 'static {
-    /// Calls a tool. What the model did wrong is `Failed`, in a sentence for it.
+    /// Calls a tool. Mistakes of the model are `Failed`, with a text that explains them.
     fn call(&self, call: &ToolCall) -> impl Future<Output = ToolOutcome> + Send;
 
-    /// How long a tool may take.
-    fn patience(&self, _name: &str) -> Patience {
-        Patience::Limited
+    /// Time limit of a tool.
+    fn timeout(&self, _name: &str) -> ToolTimeout {
+        ToolTimeout::Limited
     }
 
-    /// When the calls of a tool are made.
-    fn order(&self, _name: &str) -> Order {
-        Order::SideBySide
+    /// Whether calls of a tool run in parallel.
+    fn order(&self, _name: &str) -> CallOrder {
+        CallOrder::Parallel
     }
 }
 
-/// No tools at all, for questions outside of runs.
+/// An empty toolbox, for questions outside of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoTools;
 
@@ -53,129 +53,137 @@ impl Toolbox for NoTools {
     }
 }
 
-/// How long a tool may take.
+/// Time limit of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
-    /// [`TOOL_TIME`].
+pub enum ToolTimeout {
+    /// [`TOOL_TIMEOUT`].
     Limited,
-    /// As long as the run may: other agents work inside it.
+    /// The time limit of the run, for tools that run other agents.
     UntilDone,
 }
 
-/// When the calls of a tool are made.
+/// Whether calls of a tool run in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// With all others of their turn.
-    SideBySide,
-    /// After all of this order that stand before them in their turn: one may change what the next one sees.
-    OneByOne,
+pub enum CallOrder {
+    /// In parallel with all calls of the turn.
+    Parallel,
+    /// After earlier sequential calls of the turn, because one may change what the next one reads.
+    Sequential,
 }
 
-/// A call that has come to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Called {
-    /// The number of the call in its turn.
+pub(crate) struct FinishedCall {
+    /// Index of the call in its turn.
     pub(crate) index: usize,
     pub(crate) outcome: ToolOutcome,
-    pub(crate) took: Duration,
+    pub(crate) duration: Duration,
 }
 
-/// The calls of one turn, under way. Dropping them aborts what has not ended.
+/// The running calls of one turn. Dropping aborts unfinished calls.
 #[derive(Debug)]
-pub(crate) struct Calls {
-    tasks: JoinSet<Called>,
+pub(crate) struct RunningCalls {
+    tasks: JoinSet<FinishedCall>,
 }
 
-/// When a tool has to be done.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Time {
-    /// For one call with [`Patience::Limited`].
-    pub(crate) each: Duration,
-    /// For the whole run.
+pub(crate) struct ToolTimeLimits {
+    /// Limit of a call with [`ToolTimeout::Limited`].
+    pub(crate) per_call: Duration,
+    /// Deadline of the run.
     pub(crate) deadline: Option<Instant>,
 }
 
-/// Runs blocking code on a thread of its own. The thread ends with the code, even if nobody waits for it any more.
-pub async fn on_thread(
+/// Runs blocking code on its own thread. The thread continues to its end even if the caller stops
+/// waiting.
+pub async fn run_on_thread(
     name: &str,
     work: impl FnOnce() -> ToolOutcome + Send + 'static,
 ) -> ToolOutcome {
     let (sender, outcome) = oneshot::channel();
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
         if let Ok(outcome) = catch_unwind(AssertUnwindSafe(work)) {
-            // Nobody waits for what comes after its time.
+            // After a timeout the receiver is gone.
             drop(sender.send(outcome));
         }
     });
     match thread {
-        Ok(_detached) => outcome.await.unwrap_or_else(|_| ToolOutcome::Failed(BROKE.to_owned())),
+        Ok(_detached) => {
+            outcome.await.unwrap_or_else(|_| ToolOutcome::Failed(TOOL_BROKE.to_owned()))
+        }
         Err(error) => ToolOutcome::Failed(format!("the tool could not be started: {error}")),
     }
 }
 
-impl Calls {
-    /// Starts the calls.
-    pub(crate) fn start<T: Toolbox>(toolbox: &Arc<T>, calls: &[ToolCall], time: Time) -> Self {
-        let room = Arc::new(Semaphore::new(SIDE_BY_SIDE));
+impl RunningCalls {
+    pub(crate) fn start<T: Toolbox>(
+        toolbox: &Arc<T>,
+        calls: &[ToolCall],
+        time: ToolTimeLimits,
+    ) -> Self {
+        let permits = Arc::new(Semaphore::new(MAX_PARALLEL_CALLS));
         let mut tasks = JoinSet::new();
-        let mut last = None;
+        let mut last_end = None;
         for (index, call) in calls.iter().cloned().enumerate() {
-            let (toolbox, room) = (toolbox.clone(), room.clone());
-            let queued = match toolbox.order(&call.name) {
-                Order::SideBySide => None,
-                Order::OneByOne => {
-                    let (done, next) = oneshot::channel::<()>();
-                    Some((last.replace(next), done))
+            let (toolbox, permits) = (toolbox.clone(), permits.clone());
+            let queue_link = match toolbox.order(&call.name) {
+                CallOrder::Parallel => None,
+                CallOrder::Sequential => {
+                    let (end_sender, end_receiver) = oneshot::channel::<()>();
+                    Some((last_end.replace(end_receiver), end_sender))
                 }
             };
             tasks.spawn(async move {
-                // Its end is that the other half is gone, however that call ended.
-                let (before, _done) = queued.unzip();
-                if let Some(before) = before.flatten() {
-                    drop(before.await);
+                // The previous call has ended when its sender is dropped.
+                let (previous_end, _end_sender) = queue_link.unzip();
+                if let Some(previous_end) = previous_end.flatten() {
+                    drop(previous_end.await);
                 }
-                let _permit = room.acquire().await;
+                let _permit = permits.acquire().await;
                 let start = Instant::now();
-                let outcome = outcome(toolbox, call, time).await;
-                Called { index, outcome, took: start.elapsed() }
+                let outcome = call_with_timeout(toolbox, call, time).await;
+                FinishedCall { index, outcome, duration: start.elapsed() }
             });
         }
         Self { tasks }
     }
 
-    /// The next call that has ended, in whatever order; none when all have.
-    pub(crate) async fn next(&mut self) -> Option<Called> {
+    /// The next finished call, in any order, or `None` after the last.
+    pub(crate) async fn next(&mut self) -> Option<FinishedCall> {
         loop {
-            // Our own tasks do not panic and are aborted only together with this.
-            if let Ok(called) = self.tasks.join_next().await? {
-                return Some(called);
+            // These tasks do not panic and are aborted only when `self` is dropped.
+            if let Ok(finished_call) = self.tasks.join_next().await? {
+                return Some(finished_call);
             }
         }
     }
 }
 
-async fn outcome<T: Toolbox>(toolbox: Arc<T>, call: ToolCall, time: Time) -> ToolOutcome {
-    let limited = match toolbox.patience(&call.name) {
-        Patience::Limited => Instant::now().checked_add(time.each),
-        Patience::UntilDone => None,
+async fn call_with_timeout<T: Toolbox>(
+    toolbox: Arc<T>,
+    call: ToolCall,
+    time: ToolTimeLimits,
+) -> ToolOutcome {
+    let call_deadline = match toolbox.timeout(&call.name) {
+        ToolTimeout::Limited => Instant::now().checked_add(time.per_call),
+        ToolTimeout::UntilDone => None,
     };
-    let late = match (limited, time.deadline) {
+    let timeout_message = match (call_deadline, time.deadline) {
         (Some(end), deadline) if deadline.is_none_or(|deadline| end < deadline) => {
-            let seconds = time.each.as_secs_f32();
+            let seconds = time.per_call.as_secs_f32();
             format!("`{}` did not end within {seconds} s; ask for less at once", call.name)
         }
         (Some(_) | None, _) => format!("`{}` did not end before the time of the run", call.name),
     };
-    // A set of one: it catches the panic, and aborts the task when it is dropped.
-    let mut alone = JoinSet::new();
-    alone.spawn(async move { toolbox.call(&call).await });
-    let ended = match limited.into_iter().chain(time.deadline).min() {
-        Some(end) => tokio::time::timeout_at(end, alone.join_next()).await.ok().flatten(),
-        None => alone.join_next().await,
+    // A `JoinSet` of one task catches its panic and aborts it on drop.
+    let mut task = JoinSet::new();
+    task.spawn(async move { toolbox.call(&call).await });
+    let result = match call_deadline.into_iter().chain(time.deadline).min() {
+        Some(end) => tokio::time::timeout_at(end, task.join_next()).await.ok().flatten(),
+        None => task.join_next().await,
     };
-    match ended {
+    match result {
         Some(Ok(outcome)) => outcome,
-        Some(Err(_)) => ToolOutcome::Failed(BROKE.to_owned()),
-        None => ToolOutcome::Failed(late),
+        Some(Err(_)) => ToolOutcome::Failed(TOOL_BROKE.to_owned()),
+        None => ToolOutcome::Failed(timeout_message),
     }
 }

@@ -1,5 +1,5 @@
-//! Everything that happens in runs, as JSON lines: one write an event, so that a killed process loses only what was
-//! under way. Nothing is written that has not gone through the redactor.
+//! The transcript: all events of runs as JSON lines. Each event is one write, so that a killed
+//! process loses at most one line. Everything passes through the redactor.
 
 #[cfg(test)]
 mod tests;
@@ -15,138 +15,147 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::{Ask, Budget, Cost, Ended, Limit, Limits, Outcome, ToolOutcome, Totals};
-use crh_llm::{Conversation, Message, OutputForm, Redactor, Reply, Request, ToolCall};
+use crate::{
+    AgentOutcome, AgentRunEnd, Budget, CallCost, EstimatedRequest, LimitKind, RunLimits,
+    ToolOutcome, UsageTotals,
+};
+use crh_llm::{Conversation, Message, ModelReply, ModelRequest, OutputForm, Redactor, ToolCall};
 
-/// Where runs write down what happens. Clones write to the same file.
+/// A transcript file. Clones write to the same file.
 #[derive(Debug, Clone)]
 pub struct Transcript {
-    sink: Option<Arc<Sink>>,
+    sink: Option<Arc<TranscriptSink>>,
 }
 
-/// Whether the words of prompts, answers and tools are written, or only how long they are.
+/// Whether the transcript contains texts or only their lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Contents {
-    /// Only lengths: the code under review does not leave its repository.
-    Withheld,
-    /// All of it.
+pub enum TranscriptDetail {
+    /// Only lengths, so that the reviewed code stays in its repository.
+    LengthsOnly,
+    /// Full texts.
     Full,
 }
 
 #[derive(Debug)]
-struct Sink {
+struct TranscriptSink {
     redactor: Redactor,
-    contents: Contents,
-    file: Mutex<Lines>,
+    detail: TranscriptDetail,
+    file: Mutex<TranscriptFile>,
 }
 
 #[derive(Debug)]
-struct Lines {
+struct TranscriptFile {
     file: File,
     error: Option<String>,
 }
 
 impl Transcript {
-    /// Appends to a file, which is made if it is not there. If its last line is half of one, since whoever wrote it was
-    /// killed, it is ended first.
-    pub fn to(path: &Path, redactor: Redactor, contents: Contents) -> io::Result<Self> {
+    /// Appends to a file, creating it if needed. Terminates an incomplete last line that a killed
+    /// process left behind.
+    pub fn append_to(
+        path: &Path,
+        redactor: Redactor,
+        detail: TranscriptDetail,
+    ) -> io::Result<Self> {
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
         if file.metadata()?.is_file() && file.seek(SeekFrom::End(0))? > 0 {
-            let mut last = [0];
+            let mut last_byte = [0];
             file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-            if last != *b"\n" {
+            file.read_exact(&mut last_byte)?;
+            if last_byte != *b"\n" {
                 file.write_all(b"\n")?;
             }
         }
-        let file = Mutex::new(Lines { file, error: None });
-        Ok(Self { sink: Some(Arc::new(Sink { redactor, contents, file })) })
+        let file = Mutex::new(TranscriptFile { file, error: None });
+        Ok(Self { sink: Some(Arc::new(TranscriptSink { redactor, detail, file })) })
     }
 
-    /// Writes nothing.
-    pub fn none() -> Self {
+    /// A transcript that writes nothing.
+    pub fn disabled() -> Self {
         Self { sink: None }
     }
 
-    /// Why the file is incomplete, if it is. A run does not end for that; its report says it.
+    /// Why the file is incomplete, if it is. Write errors do not stop a run; its report shows them.
     pub fn error(&self) -> Option<String> {
         let sink = self.sink.as_ref()?;
         sink.file.lock().unwrap_or_else(PoisonError::into_inner).error.clone()
     }
 }
 
-impl Sink {
+impl TranscriptSink {
     fn write(&self, event: &Value) {
         let mut line = self.redactor.redact_json(event).to_string();
         line.push('\n');
-        let mut lines = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // After half a line nothing more can be read, so nothing more is written.
-        if lines.error.is_none() {
-            lines.error =
-                lines.file.write_all(line.as_bytes()).err().map(|error| error.to_string());
+        let mut transcript_file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        // After a partial line the rest would be unreadable, so write nothing more.
+        if transcript_file.error.is_none() {
+            transcript_file.error = transcript_file
+                .file
+                .write_all(line.as_bytes())
+                .err()
+                .map(|error| error.to_string());
         }
     }
 
-    /// Words that are only written down where contents are.
+    /// Reduces texts to their lengths unless full texts are enabled.
     fn content(&self, value: Value) -> Value {
-        match self.contents {
-            Contents::Full => value,
-            Contents::Withheld => lengths(value),
+        match self.detail {
+            TranscriptDetail::Full => value,
+            TranscriptDetail::LengthsOnly => text_lengths(value),
         }
     }
 }
 
-/// The value with its texts replaced by their lengths; names of fields stay.
-fn lengths(value: Value) -> Value {
+/// Replaces all texts of a value by their lengths. Field names stay.
+fn text_lengths(value: Value) -> Value {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
         Value::String(text) => Value::String(format!("<{} bytes>", text.len())),
-        Value::Array(values) => values.into_iter().map(lengths).collect(),
+        Value::Array(values) => values.into_iter().map(text_lengths).collect(),
         Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (name, lengths(value))).collect()
+            fields.into_iter().map(|(name, value)| (name, text_lengths(value))).collect()
         }
     }
 }
 
-/// The events of one run.
+/// Writes the events of one run.
 #[derive(Debug)]
-pub(crate) struct Pen<'a> {
-    sink: Option<&'a Sink>,
+pub(crate) struct TranscriptWriter<'a> {
+    sink: Option<&'a TranscriptSink>,
     caller: String,
     start: Instant,
-    /// The last question; of the next one only what is new is written.
-    asked: Option<Request>,
-    /// Whether a question has been written that is not kept yet.
-    asked_since: bool,
+    /// The last request. For the next one only new parts are written.
+    last_request: Option<ModelRequest>,
+    /// Whether a request was written since the last `remember_request`.
+    request_written: bool,
 }
 
-/// One of the attempts to get one answer.
+/// One attempt to get a reply.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Attempt {
+pub(crate) struct AskAttempt {
     pub(crate) turn: u32,
-    /// The first is 1.
+    /// Counts from 1.
     pub(crate) number: u32,
 }
 
-/// What an attempt came to.
+/// Duration and cost of an attempt.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settlement {
-    pub(crate) attempt: Attempt,
-    pub(crate) took: Duration,
-    /// What was booked for it; none if it left no trace.
-    pub(crate) cost: Option<Cost>,
-    /// What all runs together may still use.
-    pub(crate) left: Budget,
+pub(crate) struct AttemptSummary {
+    pub(crate) attempt: AskAttempt,
+    pub(crate) duration: Duration,
+    /// Booked cost; `None` if the attempt was not billed.
+    pub(crate) cost: Option<CallCost>,
+    /// Remaining budget of all runs.
+    pub(crate) remaining_budget: Budget,
 }
 
-impl<'a> Pen<'a> {
-    /// Begins a run.
+impl<'a> TranscriptWriter<'a> {
     pub(crate) fn new(transcript: &'a Transcript, caller: &str, start: Instant) -> Self {
         let (sink, caller) = (transcript.sink.as_deref(), caller.to_owned());
-        Self { sink, caller, start, asked: None, asked_since: false }
+        Self { sink, caller, start, last_request: None, request_written: false }
     }
 
-    pub(crate) fn started(&self, model: &str, limits: &Limits, conversation: &Conversation) {
+    pub(crate) fn write_start(&self, model: &str, limits: &RunLimits, conversation: &Conversation) {
         self.write("started", |_| {
             json!({
                 "model": model,
@@ -157,28 +166,36 @@ impl<'a> Pen<'a> {
                     "usd": limits.money.as_dollars(),
                     "wall_ms": milliseconds(limits.wall),
                 },
-                "prompt_sha256": hash(conversation),
+                "prompt_sha256": prompt_hash(conversation),
             })
         });
     }
 
-    /// A question goes out. What was in the one before is not repeated; what was trimmed since is an event of its own.
-    pub(crate) fn asked(&mut self, attempt: Attempt, ask: &Ask, model: &str, worst: Option<Cost>) {
-        self.asked_since = true;
+    /// Writes a request, without the parts already written. Trimmed messages are an event of their
+    /// own.
+    pub(crate) fn write_request(
+        &mut self,
+        attempt: AskAttempt,
+        ask: &EstimatedRequest,
+        model: &str,
+        worst_case: Option<CallCost>,
+    ) {
+        self.request_written = true;
         let messages = &ask.request.conversation.messages;
-        let before = self.asked.as_ref().map(|request| request.conversation.messages.as_slice());
-        let known = before.unwrap_or_default();
-        let again = attempt.number > 1;
-        let trimmed: Vec<usize> = match again {
+        let last_messages =
+            self.last_request.as_ref().map(|request| request.conversation.messages.as_slice());
+        let written_messages = last_messages.unwrap_or_default();
+        let is_retry = attempt.number > 1;
+        let trimmed_indices: Vec<usize> = match is_retry {
             true => Vec::new(),
-            false => (0..known.len().min(messages.len()))
-                .filter(|at| known[*at] != messages[*at])
+            false => (0..written_messages.len().min(messages.len()))
+                .filter(|index| written_messages[*index] != messages[*index])
                 .collect(),
         };
-        if !trimmed.is_empty() {
+        if !trimmed_indices.is_empty() {
             self.write("trimmed", |sink| {
-                let now: Vec<&Message> = trimmed.iter().map(|at| &messages[*at]).collect();
-                json!({ "messages": trimmed, "content": sink.content(json!(now)) })
+                let trimmed_messages: Vec<&Message> = trimmed_indices.iter().map(|index| &messages[*index]).collect();
+                json!({ "messages": trimmed_indices, "content": sink.content(json!(trimmed_messages)) })
             });
         }
         self.write("asked", |sink| {
@@ -187,21 +204,24 @@ impl<'a> Pen<'a> {
                 "attempt": attempt.number,
                 "purpose": ask.purpose,
                 "model": model,
-                // Counts if no more is heard of the question.
-                "worst": booked(worst),
+                // Applies if no later event settles this request.
+                "worst": cost_json(worst_case),
                 "messages": messages.len(),
             });
-            if again {
+            if is_retry {
                 return event;
             }
             let request = &ask.request;
-            let before = self.asked.as_ref();
-            let mut added = json!({ "messages": messages.get(known.len()..).unwrap_or_default() });
-            // They change with the way in which the model is asked.
-            if before.is_none_or(|it| it.conversation.system != request.conversation.system) {
+            let last_request = self.last_request.as_ref();
+            let mut added =
+                json!({ "messages": messages.get(written_messages.len()..).unwrap_or_default() });
+            // System prompt and tools change with the protocol.
+            if last_request
+                .is_none_or(|last| last.conversation.system != request.conversation.system)
+            {
                 added["system"] = json!(request.conversation.system);
             }
-            if before.is_none_or(|it| it.tools != request.tools) {
+            if last_request.is_none_or(|last| last.tools != request.tools) {
                 added["tools"] = json!(request.tools);
             }
             event["added"] = sink.content(added);
@@ -215,16 +235,16 @@ impl<'a> Pen<'a> {
         });
     }
 
-    /// The question is through: the next one is compared with it, if it was written.
-    pub(crate) fn keep(&mut self, request: Request) {
-        if std::mem::take(&mut self.asked_since) {
-            self.asked = self.sink.map(|_| request);
+    /// Keeps a written request for comparison with the next one.
+    pub(crate) fn remember_request(&mut self, request: ModelRequest) {
+        if std::mem::take(&mut self.request_written) {
+            self.last_request = self.sink.map(|_| request);
         }
     }
 
-    pub(crate) fn replied(&self, settlement: &Settlement, reply: &Reply) {
+    pub(crate) fn write_reply(&self, summary: &AttemptSummary, reply: &ModelReply) {
         self.write("replied", |sink| {
-            let mut event = settlement.json();
+            let mut event = summary.json();
             event["stop"] = json!(reply.stop);
             event["served"] = json!(reply.served);
             event["content"] = sink.content(json!(reply.turn));
@@ -232,54 +252,64 @@ impl<'a> Pen<'a> {
         });
     }
 
-    pub(crate) fn failed(&self, settlement: &Settlement, error: &str, retry: Option<Duration>) {
+    pub(crate) fn write_failure(
+        &self,
+        summary: &AttemptSummary,
+        error: &str,
+        retry: Option<Duration>,
+    ) {
         self.write("failed", |_| {
-            let mut event = settlement.json();
+            let mut event = summary.json();
             event["error"] = json!(error);
             event["retry_after_ms"] = json!(retry.map(milliseconds));
             event
         });
     }
 
-    pub(crate) fn refused(&self, attempt: Attempt, limit: Limit) {
+    pub(crate) fn write_refusal(&self, attempt: AskAttempt, limit: LimitKind) {
         self.write(
             "refused",
             |_| json!({ "turn": attempt.turn, "attempt": attempt.number, "limit": limit }),
         );
     }
 
-    pub(crate) fn tool_call(&self, call: &ToolCall) {
+    pub(crate) fn write_tool_call(&self, call: &ToolCall) {
         self.write("tool_call", |sink| {
             let content = sink.content(json!(call.arguments));
             json!({ "id": call.id, "name": call.name, "content": content })
         });
     }
 
-    pub(crate) fn tool_result(&self, call: &ToolCall, took: Duration, outcome: &ToolOutcome) {
+    pub(crate) fn write_tool_result(
+        &self,
+        call: &ToolCall,
+        duration: Duration,
+        outcome: &ToolOutcome,
+    ) {
         self.write("tool_result", |sink| {
             let content = sink.content(json!(outcome));
-            json!({ "id": call.id, "name": call.name, "ms": milliseconds(took), "content": content })
+            json!({ "id": call.id, "name": call.name, "ms": milliseconds(duration), "content": content })
         });
     }
 
-    pub(crate) fn ended<A>(&self, ended: &Ended<A>, totals: &Totals) {
+    pub(crate) fn write_end<A>(&self, end: &AgentRunEnd<A>, totals: &UsageTotals) {
         self.write("ended", |sink| {
-            let (outcome, detail) = match &ended.outcome {
-                Outcome::Answered(_) => ("answered", Value::Null),
-                Outcome::NoAnswer => ("no_answer", Value::Null),
-                // What is wrong with an answer may quote it, and what ends a tool the code.
-                Outcome::BadAnswer(why) => ("bad_answer", sink.content(json!(why))),
-                Outcome::Stuck => ("stuck", Value::Null),
-                Outcome::OutOfBudget(_) => ("out_of_budget", Value::Null),
-                Outcome::ContextFull => ("context_full", Value::Null),
-                Outcome::Model(error) => ("model", json!(error.to_string())),
-                Outcome::Aborted(why) => ("aborted", sink.content(json!(why))),
-                Outcome::Cancelled => ("cancelled", Value::Null),
+            let (outcome, detail) = match &end.outcome {
+                AgentOutcome::Answered(_) => ("answered", Value::Null),
+                AgentOutcome::NoAnswer => ("no_answer", Value::Null),
+                // These texts may quote the answer or the reviewed code.
+                AgentOutcome::BadAnswer(why) => ("bad_answer", sink.content(json!(why))),
+                AgentOutcome::Stuck => ("stuck", Value::Null),
+                AgentOutcome::OutOfBudget(_) => ("out_of_budget", Value::Null),
+                AgentOutcome::ContextFull => ("context_full", Value::Null),
+                AgentOutcome::Model(error) => ("model", json!(error.to_string())),
+                AgentOutcome::Aborted(why) => ("aborted", sink.content(json!(why))),
+                AgentOutcome::Cancelled => ("cancelled", Value::Null),
             };
             json!({
                 "outcome": outcome,
                 "detail": detail,
-                "limited": ended.limited,
+                "limited": end.limit_reached,
                 "llm_calls": totals.llm_calls,
                 "guessed_calls": totals.guessed_calls,
                 "tool_calls": totals.tool_calls,
@@ -289,7 +319,7 @@ impl<'a> Pen<'a> {
         });
     }
 
-    fn write(&self, event: &str, fields: impl FnOnce(&Sink) -> Value) {
+    fn write(&self, event: &str, fields: impl FnOnce(&TranscriptSink) -> Value) {
         let Some(sink) = self.sink else { return };
         let mut line = fields(sink);
         line["event"] = json!(event);
@@ -299,20 +329,20 @@ impl<'a> Pen<'a> {
     }
 }
 
-/// Tells whether two runs began with the same words, also where these are withheld.
-fn hash(conversation: &Conversation) -> String {
+/// Identifies equal prompts, even if their texts are not written.
+fn prompt_hash(conversation: &Conversation) -> String {
     let text = json!(conversation).to_string();
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Settlement {
+impl AttemptSummary {
     fn json(&self) -> Value {
-        let Budget { llm_calls, tool_calls, input_tokens, wall, money } = self.left;
+        let Budget { llm_calls, tool_calls, input_tokens, wall, money } = self.remaining_budget;
         json!({
             "turn": self.attempt.turn,
             "attempt": self.attempt.number,
-            "ms": milliseconds(self.took),
-            "cost": booked(self.cost),
+            "ms": milliseconds(self.duration),
+            "cost": cost_json(self.cost),
             "left": {
                 "llm_calls": llm_calls,
                 "tool_calls": tool_calls,
@@ -324,9 +354,8 @@ impl Settlement {
     }
 }
 
-/// What was booked for a call, in dollars as people read them.
-fn booked(cost: Option<Cost>) -> Value {
-    cost.map_or(Value::Null, |Cost { usage, money, basis }| {
+fn cost_json(cost: Option<CallCost>) -> Value {
+    cost.map_or(Value::Null, |CallCost { usage, money, basis }| {
         json!({ "usage": usage, "usd": money.as_dollars(), "basis": basis })
     })
 }

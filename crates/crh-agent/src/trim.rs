@@ -1,120 +1,124 @@
-//! Makes room in a conversation that would not fit into the model's context, by a rule that never cuts the rules, the
-//! task or the last results.
+//! Trims a conversation that exceeds the model's context. The system prompt, the task and the last
+//! results are never trimmed.
 
-use crate::repeat::Place;
-use crate::words;
-use crh_llm::{Conversation, Message, Part, Thinking, text_tokens};
+use crate::call_history::ResultPosition;
+use crate::model_texts;
+use crh_llm::{Conversation, Message, Thinking, TurnPart, text_tokens};
 
-/// A result is taken out only if that frees so many tokens: for less it is not worth a call that has to be made again, and
-/// what has become a line of ours stays one.
-const WORTH: u64 = 50;
+/// Minimum gain of trimming one result. Less is not worth a repeated call.
+const MIN_FREED_TOKENS: u64 = 50;
 
-/// What is known about how many tokens a request has, learned from what the vendor counted.
+/// Estimates request sizes, calibrated with the vendor's token counts.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Gauge {
-    /// Our estimate of a request that the vendor has counted, and its count.
-    counted: Option<(u64, u64)>,
-    /// Whether later requests begin with the counted one, so that only what was added has to be estimated.
-    grows: bool,
+pub(crate) struct TokenEstimator {
+    /// Estimate and actual count of the last counted request.
+    last_count: Option<(u64, u64)>,
+    /// Whether later requests start with the counted one, so that only the new part needs an
+    /// estimate.
+    same_prefix: bool,
 }
 
-impl Gauge {
-    /// The vendor counted a request that we had estimated.
-    pub(crate) fn counted(&mut self, estimate: u64, count: u64) {
+impl TokenEstimator {
+    /// Records the vendor's count of a request with this estimate.
+    pub(crate) fn record_count(&mut self, estimate: u64, count: u64) {
         if estimate > 0 && count > 0 {
-            *self = Self { counted: Some((estimate, count)), grows: true };
+            *self = Self { last_count: Some((estimate, count)), same_prefix: true };
         }
     }
 
-    /// Requests no longer begin with the counted one.
-    pub(crate) fn changed(&mut self) {
-        self.grows = false;
+    /// Call this when later requests no longer start with the counted one.
+    pub(crate) fn invalidate_prefix(&mut self) {
+        self.same_prefix = false;
     }
 
-    /// The tokens of a request that we estimate so: what was counted and an estimate of what was added or, if something
-    /// was taken away, the estimate corrected by how far the last one was off.
+    /// Likely size of a request with this estimate: the counted prefix plus an estimate of the new
+    /// part, or else the scaled estimate.
     pub(crate) fn tokens(&self, estimate: u64) -> u64 {
-        match self.counted {
-            Some((before, count)) if self.grows && estimate >= before => {
-                count.saturating_add(estimate - before)
+        match self.last_count {
+            Some((last_estimate, count)) if self.same_prefix && estimate >= last_estimate => {
+                count.saturating_add(estimate - last_estimate)
             }
-            Some((before, count)) => scaled(estimate, count, before),
+            Some((last_estimate, count)) => scale(estimate, count, last_estimate),
             None => estimate,
         }
     }
 
-    /// The most tokens of a request that we estimate so. A count says nothing certain about other texts: only what begins
-    /// with the counted request is reckoned by it, everything else by our estimate or what is more.
-    pub(crate) fn at_most(&self, estimate: u64) -> u64 {
-        let begins_so = self.grows && self.counted.is_some_and(|(before, _)| estimate >= before);
+    /// Upper bound of a request's size. Only a request that starts with the counted one may be
+    /// smaller than its estimate.
+    pub(crate) fn upper_bound(&self, estimate: u64) -> u64 {
+        let extends_counted_request = self.same_prefix
+            && self.last_count.is_some_and(|(last_estimate, _)| estimate >= last_estimate);
         let tokens = self.tokens(estimate);
-        if begins_so { tokens } else { tokens.max(estimate) }
+        if extends_counted_request { tokens } else { tokens.max(estimate) }
     }
 
-    /// How much of our estimate so many of the vendor's tokens are.
+    /// Converts the vendor's tokens into estimated tokens.
     pub(crate) fn estimate(&self, tokens: u64) -> u64 {
-        self.counted.map_or(tokens, |(before, count)| scaled(tokens, before, count))
+        self.last_count.map_or(tokens, |(last_estimate, count)| scale(tokens, last_estimate, count))
     }
 }
 
-fn scaled(amount: u64, by: u64, of: u64) -> u64 {
-    let scaled = u128::from(amount) * u128::from(by) / u128::from(of.max(1));
+fn scale(amount: u64, numerator: u64, denominator: u64) -> u64 {
+    let scaled = u128::from(amount) * u128::from(numerator) / u128::from(denominator.max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// What was taken out of a conversation.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Trimmed {
-    /// The results that are stubs now.
-    pub(crate) places: Vec<Place>,
-    /// How much less the conversation is, by our estimate.
-    pub(crate) freed: u64,
+pub(crate) struct TrimResult {
+    /// Results that were replaced by a stub.
+    pub(crate) positions: Vec<ResultPosition>,
+    /// Estimated tokens freed.
+    pub(crate) freed_tokens: u64,
 }
 
-/// Frees so many tokens (by our estimate) or as many as there are to free: first results, oldest first, then thoughts.
-/// The first `given` messages and the last turn with its results stay as they are.
+/// Frees `needed_tokens` estimated tokens, or as many as possible: first results, oldest first,
+/// then thoughts. The first `task_messages` messages and the last turn with its results are kept.
 ///
-/// Results become a line that says what was there, so that each call keeps its result. Sealed thoughts stay: nobody
-/// but their vendor knows whether what follows can do without.
-pub(crate) fn trim(conversation: &mut Conversation, given: usize, needed: u64) -> Trimmed {
-    let mut trimmed = Trimmed::default();
+/// Each trimmed result becomes a one-line stub, because every call needs a result. Sealed thoughts
+/// stay, because the vendor may require them.
+pub(crate) fn trim(
+    conversation: &mut Conversation,
+    task_messages: usize,
+    needed_tokens: u64,
+) -> TrimResult {
+    let mut trim_result = TrimResult::default();
     let messages = &mut conversation.messages;
-    let last = |wanted: fn(&Message) -> bool| messages.iter().rposition(wanted).unwrap_or(0);
-    let last_results = last(|message| matches!(message, Message::Results(_)));
-    let last_turn = last(|message| matches!(message, Message::Assistant(_)));
-    for (index, message) in messages.iter_mut().enumerate().take(last_results).skip(given) {
+    let last_index = |wanted: fn(&Message) -> bool| messages.iter().rposition(wanted).unwrap_or(0);
+    let last_results = last_index(|message| matches!(message, Message::Results(_)));
+    let last_turn = last_index(|message| matches!(message, Message::Assistant(_)));
+    for (index, message) in messages.iter_mut().enumerate().take(last_results).skip(task_messages) {
         let Message::Results(results) = message else { continue };
         for (position, result) in results.iter_mut().enumerate() {
-            if trimmed.freed >= needed {
-                return trimmed;
+            if trim_result.freed_tokens >= needed_tokens {
+                return trim_result;
             }
-            let stub = words::stub(&result.name, result.text.chars().count());
-            let less = text_tokens(&result.text).saturating_sub(text_tokens(&stub));
-            if less >= WORTH {
+            let stub = model_texts::trimmed_result(&result.name, result.text.chars().count());
+            let saved_tokens = text_tokens(&result.text).saturating_sub(text_tokens(&stub));
+            if saved_tokens >= MIN_FREED_TOKENS {
                 result.text = stub;
-                trimmed.freed += less;
-                trimmed.places.push(Place { message: index, result: position });
+                trim_result.freed_tokens += saved_tokens;
+                trim_result.positions.push(ResultPosition { message: index, result: position });
             }
         }
     }
-    for message in messages.iter_mut().take(last_turn).skip(given) {
+    for message in messages.iter_mut().take(last_turn).skip(task_messages) {
         let Message::Assistant(turn) = message else { continue };
-        if trimmed.freed >= needed {
+        if trim_result.freed_tokens >= needed_tokens {
             break;
         }
         turn.parts.retain(|part| match part {
-            Part::Thinking(Thinking::Said { text, signature }) => {
-                trimmed.freed += [text, signature]
+            TurnPart::Thinking(Thinking::Said { text, signature }) => {
+                trim_result.freed_tokens += [text, signature]
                     .into_iter()
                     .flatten()
                     .map(|text| text_tokens(text))
                     .sum::<u64>();
                 false
             }
-            Part::Thinking(Thinking::Sealed(_)) | Part::Text(_) | Part::Call(_) => true,
+            TurnPart::Thinking(Thinking::Sealed(_)) | TurnPart::Text(_) | TurnPart::Call(_) => true,
         });
     }
-    trimmed
+    trim_result
 }
 
 #[cfg(test)]

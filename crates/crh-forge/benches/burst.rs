@@ -1,7 +1,7 @@
-//! What reading a pull request costs: time against the longest chain of requests that depend on each other, and memory.
+//! Reading a pull request: time relative to the longest chain of dependent requests, and memory.
 //!
-//! The fake GitHub is a process of its own, so that its memory is not ours; its time is, on a machine with few cores.
-//! `cargo bench -p crh-forge --bench burst` prints one line a measure and fails if one is over its limit.
+//! The fake GitHub is a separate process, so its memory is not counted. `cargo bench -p crh-forge
+//! --bench burst` prints one line per measure and fails if a limit is exceeded.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
@@ -11,33 +11,36 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use crh_forge::github::{Cache, Client, Credentials, Host, Name, Setup, Standing, read};
-use crh_forge::{Proposal, RetryPolicy};
-use crh_http::Network;
-use crh_testkit::fake_github::{Pull, PullAt, TOKEN};
+use crh_forge::github::{
+    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, PullRequestRef,
+    PullRequestState, ReplyCache, read,
+};
+use crh_forge::{ChangeProposal, ForgeRetryPolicy};
+use crh_http::NetworkSettings;
+use crh_testkit::fake_github::{Pull, PullHandle, TOKEN};
 use crh_testkit::measure::{high_water, is_within};
 use crh_testkit::{FakeGitHub, Repo};
 
-/// Runs itself with this word to be GitHub.
+/// Argument that makes this program the fake GitHub.
 const FAKE: &str = "--fake-github";
 
-/// How long every answer takes.
+/// Response time of the fake GitHub.
 const LATENCY: Duration = Duration::from_millis(50);
 
-/// Conversations of the usual pull request: three pages, and each says where the next begins.
+/// Review threads of a typical pull request: three pages with cursors.
 const THREADS: usize = 250;
 
-/// The requests that depend on each other there: those three pages. The checks wait for the pull request (two), and the pages of
-/// other lists for the first one (two).
+/// Longest chain of dependent requests: these three pages. The checks and the pages of other lists
+/// need two.
 const CHAIN: u32 = 3;
 
-/// Comments of the large pull request, half of them about lines.
+/// Comments of the large pull request, half of them on lines.
 const COMMENTS: usize = 5_000;
 
 /// Files of the large pull request.
 const FILES: usize = 3_000;
 
-/// How much memory reading the large one may take, in megabytes: a few times what it says.
+/// Memory limit for the large pull request in megabytes, a few times its size.
 const MEGABYTES: f64 = 64.0;
 
 fn main() -> ExitCode {
@@ -55,7 +58,8 @@ fn main() -> ExitCode {
     if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The time of a burst against that of its longest chain. Every one has connections of its own, as every review has.
+/// Time of a burst relative to its longest chain. Each burst has its own connections, like each
+/// review.
 async fn burst(url: &str) -> bool {
     let mut times = Vec::new();
     for _ in 0..5 {
@@ -72,7 +76,7 @@ async fn burst(url: &str) -> bool {
     is_within("a burst / its longest chain of requests", ratio, 1.3, &detail)
 }
 
-/// The memory that a pull request of 5,000 comments and 3,000 files takes at its peak.
+/// Peak memory for a pull request of 5,000 comments and 3,000 files.
 async fn large(url: &str) -> bool {
     let status = Path::new("/proc/self/status");
     let client = client(url);
@@ -93,27 +97,27 @@ async fn large(url: &str) -> bool {
     is_within("megabytes for a large pull request", grown, MEGABYTES, &detail)
 }
 
-async fn proposal(client: &Client) -> (Proposal, Standing) {
-    let name = Name::parse("acme/shop#1", client.host(), None).unwrap();
-    read::proposal(client, &name, "crh").await.unwrap()
+async fn proposal(client: &GitHubClient) -> (ChangeProposal, PullRequestState) {
+    let name = PullRequestRef::parse("acme/shop#1", client.host(), None).unwrap();
+    read::pull_request(client, &name, "crh").await.unwrap()
 }
 
-fn client(url: &str) -> Client {
-    let setup = Setup {
-        host: Host::of(url).unwrap(),
-        credentials: Credentials::Token(TOKEN.into()),
-        cache: Cache::none(),
-        retry: RetryPolicy::default(),
+fn client(url: &str) -> GitHubClient {
+    let setup = GitHubClientConfig {
+        host: GitHubHost::from_server_url(url).unwrap(),
+        credentials: GitHubCredentials::Token(TOKEN.into()),
+        cache: ReplyCache::disabled(),
+        retry: ForgeRetryPolicy::default(),
         now: || SystemTime::UNIX_EPOCH,
         seed: 1,
     };
-    Client::new(&Network::default(), setup).unwrap()
+    GitHubClient::new(&NetworkSettings::default(), setup).unwrap()
 }
 
-/// GitHub in a process of its own; it ends when its standard input does.
+/// The fake GitHub process. It exits when its standard input closes.
 struct Fake {
     child: Child,
-    /// The usual one, with latency, and the large one.
+    /// The typical one with latency, and the large one.
     urls: [String; 2],
 }
 
@@ -149,7 +153,7 @@ fn be_github() {
     usual.check("acme/shop", &usual.head(&pull), "tests", Some("success"));
     usual.latency(LATENCY);
     let (large, pull) = github(FILES);
-    let text = "Something that somebody has to say about it. ".repeat(20);
+    let text = "A remark about this line of the pull request. ".repeat(20);
     for number in 0..COMMENTS / 4 {
         let thread = large.thread(&pull, "ben", ("files/0000.txt", 1), &format!("{number} {text}"));
         large.reply(&thread, "ann", &text);
@@ -160,8 +164,8 @@ fn be_github() {
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// A GitHub with a pull request of so many files.
-fn github(files: usize) -> (FakeGitHub, PullAt) {
+/// A fake GitHub with a pull request of this many files.
+fn github(files: usize) -> (FakeGitHub, PullHandle) {
     let repo = Repo::new();
     repo.write("readme", "shop\n");
     repo.commit("base");

@@ -1,64 +1,64 @@
-//! A proposed change as a forge knows it: the same value for a pull request and for a merge proposal.
+//! A change proposed on a forge: one type for pull requests and merge proposals.
 
 use crh_review::finding::Side;
 
-/// A proposed change. Nothing in it is asked for again during a review.
+/// A change proposed on a forge. Read once, before the review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Proposal {
-    /// What its forge calls it.
+pub struct ChangeProposal {
+    /// Pull request or merge proposal.
     pub kind: ProposalKind,
-    /// Where it can be looked at.
+    /// Web address.
     pub url: String,
-    /// `owner/name` of the repository that it is proposed to.
+    /// `owner/name` of the target repository.
     pub repo: String,
-    /// The forge's number or id of it.
+    /// Number or id on the forge.
     pub number: String,
     /// Its title.
     pub title: String,
     /// Its description.
     pub body: String,
-    /// Who proposes it.
+    /// Login of the author; `None` if the account is gone.
     pub author: Option<String>,
-    /// Whether its author calls it unfinished.
+    /// Whether it is marked as a draft.
     pub draft: bool,
-    /// The forge's word for where it stands.
+    /// State in the forge's own words.
     pub state: String,
-    /// Whether it is still to be decided about.
+    /// Whether it can still be merged or rejected.
     pub open: bool,
     /// Its labels, in the forge's order.
     pub labels: Vec<String>,
-    /// What is proposed.
-    pub source: End,
-    /// What it is to be merged into. Its commit is the tip of that branch when this was read.
-    pub target: End,
-    /// What its checks say.
-    pub checks: Vec<Check>,
-    /// The issues that it says it deals with.
-    pub linked_issues: Vec<LinkedIssue>,
-    /// What was said about it as a whole, oldest first.
-    pub comments: Vec<Comment>,
-    /// What was said about its lines, oldest first.
-    pub threads: Vec<Thread>,
-    /// How people voted, by their names; empty at a forge where a review is no vote.
-    pub votes: Vec<Vote>,
-    /// The heads that were proposed one after another as far as they are known, oldest first; the last is the head under review.
-    pub rounds: Vec<Round>,
-    /// What of it could not be read, in sentences for the reader of the review.
+    /// Branch to merge.
+    pub source: BranchEnd,
+    /// Branch to merge into. The commit is the branch tip at the time of reading.
+    pub target: BranchEnd,
+    /// CI results for the head.
+    pub checks: Vec<ForgeCheck>,
+    /// Issues that the proposal closes.
+    pub linked_issues: Vec<ForgeIssue>,
+    /// General comments, oldest first.
+    pub comments: Vec<DiscussionComment>,
+    /// Comment threads on lines, oldest first.
+    pub threads: Vec<DiscussionThread>,
+    /// Votes by user. Empty on forges without votes.
+    pub votes: Vec<ReviewVote>,
+    /// Known heads, oldest first. The last one is under review.
+    pub rounds: Vec<ProposalRound>,
+    /// Parts that could not be read, as sentences for the report.
     pub notes: Vec<String>,
 }
 
-/// What a forge calls a proposed change.
+/// Kind of a proposed change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProposalKind {
-    /// GitHub's word.
+    /// GitHub.
     #[default]
     PullRequest,
-    /// Launchpad's word.
+    /// Launchpad.
     MergeProposal,
 }
 
 impl ProposalKind {
-    /// The word, for people.
+    /// Name for people.
     pub fn word(self) -> &'static str {
         match self {
             Self::PullRequest => "pull request",
@@ -67,110 +67,111 @@ impl ProposalKind {
     }
 }
 
-/// One end of a proposed change.
+/// Source or target branch of a proposed change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct End {
-    /// `owner/name`; none if that repository is gone.
+pub struct BranchEnd {
+    /// `owner/name`; `None` if the repository is gone.
     pub repo: Option<String>,
-    /// The branch, without `refs/heads/`.
+    /// Branch name without `refs/heads/`.
     pub branch: String,
-    /// The commit.
+    /// Commit id.
     pub commit: String,
-    /// Where git fetches from.
+    /// Address to fetch from with git.
     pub git_url: Option<String>,
 }
 
-/// A check of the forge's.
+/// A CI check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
+pub struct ForgeCheck {
     /// Its name.
     pub name: String,
-    /// The forge's word for its outcome, or for how far it is.
+    /// Result or progress, in the forge's own words.
     pub state: String,
-    /// Where its log is.
+    /// Address of its log.
     pub url: Option<String>,
-    /// What it says about itself.
+    /// Its own summary.
     pub summary: Option<String>,
 }
 
-/// An issue that a proposal deals with.
+/// An issue that a proposal closes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkedIssue {
-    /// The forge's name for it, such as `owner/name#12`.
+pub struct ForgeIssue {
+    /// Id on the forge, such as `owner/name#12`.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// Its text.
+    /// Its description.
     pub body: String,
-    /// Where it is.
+    /// Web address.
     pub url: String,
 }
 
-/// What somebody wrote.
+/// A comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comment {
-    /// The forge's id for it.
+pub struct DiscussionComment {
+    /// Id on the forge.
     pub id: String,
-    /// Who wrote it; none if the account is gone.
+    /// Login of the author; `None` if the account is gone.
     pub author: Option<String>,
-    /// When, as the forge writes times.
+    /// Time in the forge's format.
     pub created_at: Option<String>,
-    /// The text.
+    /// Text.
     pub content: String,
 }
 
-/// A conversation about a place in a file.
+/// A comment thread on a line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thread {
-    /// The forge's id for it.
+pub struct DiscussionThread {
+    /// Id on the forge.
     pub id: String,
-    /// Where it is on the current diff; none if its line is gone.
-    pub spot: Option<Spot>,
-    /// The file it was begun on.
+    /// Position in the current diff; `None` if the line is gone.
+    pub spot: Option<DiffSpot>,
+    /// File that the thread was opened on.
     pub file: String,
-    /// Whether people called it settled.
+    /// Whether the thread was resolved.
     pub resolved: bool,
-    /// Whether the code under it has changed since.
+    /// Whether the code changed after the first comment.
     pub outdated: bool,
-    /// What was said, from the first comment on.
-    pub comments: Vec<Comment>,
+    /// Comments, oldest first.
+    pub comments: Vec<DiscussionComment>,
 }
 
 /// A line of a file on one side of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
-    /// The file's path on that side.
+pub struct DiffSpot {
+    /// Path on that side.
     pub file: String,
-    /// Which side.
+    /// Side of the diff.
     pub side: Side,
-    /// The line in that file.
+    /// Line number in that file.
     pub line: u32,
 }
 
-/// The last vote of somebody.
+/// The latest vote of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vote {
-    /// Whose.
+pub struct ReviewVote {
+    /// Login of the voter.
     pub by: String,
-    /// The forge's word for it.
+    /// The vote, in the forge's own words.
     pub word: String,
 }
 
 /// A head that was proposed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Round {
-    /// The forge's id for it; elsewhere `1`, `2` and so on.
+pub struct ProposalRound {
+    /// Id on the forge, or `1`, `2` and so on.
     pub id: String,
-    /// The tip of the target when it was; none if that is not known.
+    /// Tip of the target branch at that time, if known.
     pub target: Option<String>,
-    /// The head.
+    /// Head commit.
     pub head: String,
-    /// When the forge saw it.
+    /// Time when the forge saw the head.
     pub created_at: Option<String>,
-    /// The forge's own diff of it; none if it has none, or if it could not be read.
+    /// The forge's own diff; `None` if it has none or it could not be read.
     pub diff: Option<Vec<u8>>,
-    /// What was said about the whole while it was the newest one, oldest first; empty at a forge that knows no rounds.
-    pub comments: Vec<Comment>,
-    /// What was said about lines of its own diff, oldest first; empty at a forge that knows no rounds.
-    pub threads: Vec<Thread>,
+    /// General comments made while this round was the newest, oldest first. Empty on forges without
+    /// rounds.
+    pub comments: Vec<DiscussionComment>,
+    /// Comment threads on lines of this round's diff, oldest first. Empty on forges without rounds.
+    pub threads: Vec<DiscussionThread>,
 }

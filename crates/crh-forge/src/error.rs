@@ -1,115 +1,116 @@
-//! What can go wrong with a forge, as its caller branches on it. No text in here holds a token: what a host says is masked
-//! before it comes here.
+//! Errors of forge requests, by how a caller handles them. Messages never contain a token: replies
+//! are masked before they get here.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why a forge did not do what it was asked.
+/// Why a forge request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ForgeError {
-    /// The token or the key of an App is not accepted.
-    #[error("`{host}` does not accept the token: {message}")]
+    /// The forge rejects the token or the App key.
+    #[error("`{host}` rejected the token: {message}")]
     BadToken {
         /// The host.
         host: String,
-        /// What it said.
+        /// Reason given by the host.
         message: String,
     },
-    /// The token may not do this.
-    #[error("the token may not do `{what}`: {message}{}", needed(needs.as_deref()))]
+    /// The token lacks a permission.
+    #[error("the token does not permit `{request}`: {message}{}", needs_suffix(needs.as_deref()))]
     Forbidden {
-        /// What was asked, such as `GET /repos/o/r/pulls/1`.
-        what: String,
-        /// What the host said.
+        /// The request, such as `GET /repos/o/r/pulls/1`.
+        request: String,
+        /// Reason given by the host.
         message: String,
-        /// The permissions that would do, in the host's words; none if it named none.
+        /// Permissions that would suffice, as named by the host.
         needs: Option<String>,
     },
-    /// It is not there, or the token cannot see it: a forge does not tell which.
-    #[error("`{what}` is not there, or the token cannot see it")]
+    /// Missing, or not visible with this token: forges do not say which.
+    #[error("`{request}` does not exist, or the token cannot see it")]
     NotFound {
-        /// What was asked.
-        what: String,
+        /// The request.
+        request: String,
     },
-    /// Too much was asked in too short a time, and waiting for the end of it would take too long.
-    #[error("`{host}` wants no more requests{}", pause(*wait))]
+    /// Rate limited for longer than crh waits.
+    #[error("rate limited by `{host}`{}", wait_suffix(*wait))]
     RateLimited {
         /// The host.
         host: String,
-        /// How long it wants to be left alone; none if it did not say.
+        /// Time to wait, if the host names one.
         wait: Option<Duration>,
     },
-    /// The request was understood and refused, and nothing has changed.
-    #[error("`{what}` was refused with status {status}: {message}")]
+    /// The forge rejected the request. Nothing changed.
+    #[error("`{request}` was rejected with status {status}: {message}")]
     Refused {
-        /// What was asked.
-        what: String,
-        /// The status: 422 for what does not fit.
+        /// The request.
+        request: String,
+        /// HTTP status; 422 for invalid content.
         status: u16,
-        /// What the host said, with its list of errors.
+        /// Reason given by the host, with its list of errors.
         message: String,
     },
-    /// A write of which nobody knows whether it was applied. It is not repeated before somebody has looked.
-    #[error("nobody knows whether `{what}` was applied: {message}")]
+    /// The forge may or may not have applied the write. crh reads the state again before it
+    /// retries.
+    #[error("cannot tell whether `{request}` was applied: {message}")]
     Ambiguous {
-        /// What was asked.
-        what: String,
+        /// The request.
+        request: String,
         /// What happened.
         message: String,
     },
-    /// The host answered that it failed, also after several tries. Nothing has changed; less may be possible.
-    #[error("`{host}` could not be asked: {message}")]
+    /// The host kept answering with server errors. Nothing changed. A smaller request may succeed.
+    #[error("cannot reach `{host}`: {message}")]
     Failing {
         /// The host.
         host: String,
-        /// What it answered.
+        /// The host's answer.
         message: String,
     },
-    /// The host did not answer, or not properly, also after several tries. Nothing has changed.
-    #[error("`{host}` could not be asked: {message}")]
+    /// The host did not answer after several attempts. Nothing changed.
+    #[error("cannot reach `{host}`: {message}")]
     Unreachable {
         /// The host.
         host: String,
         /// What happened.
         message: String,
     },
-    /// There was an answer, and more of it than is read.
-    #[error("the answer to `{what}` is larger than {megabytes} MB")]
+    /// The reply exceeds the size limit.
+    #[error("the reply to `{request}` is larger than {megabytes} MB")]
     TooLarge {
-        /// What was asked.
-        what: String,
-        /// As much is read.
+        /// The request.
+        request: String,
+        /// The size limit.
         megabytes: usize,
     },
-    /// It is about branches of Bazaar's, whose commits cannot be had.
-    #[error("`{what}` is a merge proposal of Bazaar branches, and only those of git are reviewed")]
+    /// A merge proposal of Bazaar branches. crh reads only git.
+    #[error("`{request}` is a merge proposal of Bazaar branches; crh reviews only git branches")]
     Bazaar {
-        /// What was asked.
-        what: String,
+        /// The request.
+        request: String,
     },
-    /// There was an answer, and it does not have the shape that it should have.
-    #[error("the answer to `{what}` cannot be read: {message}")]
+    /// The reply does not have the expected format.
+    #[error("cannot parse the reply to `{request}`: {message}")]
     Unreadable {
-        /// What was asked.
-        what: String,
-        /// What is wrong with it.
+        /// The request.
+        request: String,
+        /// What is wrong with the reply.
         message: String,
     },
 }
 
-fn needed(permissions: Option<&str>) -> String {
+fn needs_suffix(permissions: Option<&str>) -> String {
     permissions.map(|named| format!("; it needs `{named}`")).unwrap_or_default()
 }
 
 /// In seconds.
 const DAY: u64 = 24 * 60 * 60;
 
-fn pause(wait: Option<Duration>) -> String {
+fn wait_suffix(wait: Option<Duration>) -> String {
     match wait.map(|wait| wait.as_secs()) {
         None | Some(0) => String::new(),
-        Some(seconds @ 1..120) => format!(" for {seconds} seconds"),
-        Some(seconds @ ..DAY) => format!(" for {} minutes", seconds.div_ceil(60)),
-        Some(_) => " for more than a day".to_owned(),
+        Some(seconds @ 1..120) => format!("; retry in {seconds} seconds"),
+        Some(seconds @ ..DAY) => format!("; retry in {} minutes", seconds.div_ceil(60)),
+        Some(_) => "; retry in more than a day".to_owned(),
     }
 }

@@ -1,22 +1,21 @@
-//! Forges: where changes are proposed, talked about and checked. What is there is read in one burst before a review; what a
-//! review says is posted after it, and posting twice changes nothing. And trackers: what is left for later is filed there, once.
+//! Forges and issue trackers. crh reads a proposed change before the review, posts the review
+//! afterwards, and files tickets. Posting or filing twice changes nothing.
 //!
-//! A forge answers with values ([`Proposal`]); what is to be written is decided by pure functions over them. This crate knows
-//! neither git (objects are fetched elsewhere, from the addresses in a proposal) nor models.
+//! Reading returns plain values ([`ChangeProposal`]), and pure functions decide what to write. This
+//! crate knows neither git (the caller fetches commits from the addresses in a proposal) nor
+//! models.
 
-#[path = "http/mod.rs"]
-mod asking;
+mod change_proposal;
 mod error;
 pub mod github;
+mod http;
 pub mod launchpad;
-#[path = "posting/mod.rs"]
-pub mod posted;
-#[path = "change_proposal.rs"]
-mod proposal;
+pub mod posting;
 pub mod tracker;
 
-pub use asking::retry::RetryPolicy;
-pub use error::ForgeError;
-pub use proposal::{
-    Check, Comment, End, LinkedIssue, Proposal, ProposalKind, Round, Spot, Thread, Vote,
+pub use change_proposal::{
+    BranchEnd, ChangeProposal, DiffSpot, DiscussionComment, DiscussionThread, ForgeCheck,
+    ForgeIssue, ProposalKind, ProposalRound, ReviewVote,
 };
+pub use error::ForgeError;
+pub use http::retry::ForgeRetryPolicy;

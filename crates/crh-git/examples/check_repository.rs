@@ -1,5 +1,5 @@
-//! Holds search and reading against git on a real repository: 30 patterns over a revision, and every file of it.
-//! Run by `scripts/check-repository`.
+//! Compares search and file reading with git on a real repository: 30 patterns and every file of a
+//! revision. Run by `scripts/check-repository`.
 
 #![expect(clippy::print_stdout, reason = "it prints what it found")]
 #![expect(clippy::unwrap_used, reason = "a check that cannot set itself up must fail")]
@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use crh_git::{Git, LINE_BYTES_MAX, Objects, Pattern, Query, Repository, search};
+use crh_git::{Git, LINE_BYTES_MAX, Objects, Repository, SearchPattern, SearchQuery, search};
 
-/// Words, classes, anchors, alternations, repetitions, no match, very many matches. All of them mean the same to git
-/// (`-E`) and to us.
+/// Words, classes, anchors, alternations, repetitions, no match, very many matches. Git (`-E`) and
+/// crh interpret them equally.
 const PATTERNS: [&str; 30] = [
     "import",
     "TODO",
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let repository = Repository::discover(Path::new(&folder)).unwrap();
-    // In a language of bytes, `.` would be half a letter to git.
+    // With a byte locale, `.` would match half a character.
     let git = Git::in_folder(Path::new(&folder))
         .with_setting("safe.directory=*")
         .with_variable("LC_ALL", "C.UTF-8");
@@ -92,17 +92,17 @@ fn main() -> ExitCode {
     if mismatches == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What we find, as git prints it with `-z`.
+/// Matches of crh, formatted like `git grep -z`.
 fn found(objects: &Objects, head: &str, pattern: &str) -> Vec<Vec<u8>> {
-    let query = Query {
-        pattern: Pattern::Regex(pattern.to_owned()),
+    let query = SearchQuery {
+        pattern: SearchPattern::Regex(pattern.to_owned()),
         glob: None,
         ignore_case: false,
         max_matches: usize::MAX,
     };
     let found = search(objects, head, &query, &|_| true, &AtomicBool::new(false)).unwrap();
     assert!(found.unread.is_empty());
-    let line = |found: &crh_git::Match| {
+    let line = |found: &crh_git::LineMatch| {
         let number = found.line.to_string();
         [&found.path[..], b"\0", number.as_bytes(), b"\0", &found.text[..]].concat()
     };
@@ -110,7 +110,7 @@ fn found(objects: &Objects, head: &str, pattern: &str) -> Vec<Vec<u8>> {
 }
 
 fn grepped(git: &Git, head: &str, pattern: &str) -> Vec<Vec<u8>> {
-    // It fails when it finds nothing.
+    // `git grep` fails if nothing matches.
     let printed =
         git.run(["grep", "-I", "-n", "-z", "-E", "-e", pattern, head]).unwrap_or_default();
     let prefix = format!("{head}:");

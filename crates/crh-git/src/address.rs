@@ -1,7 +1,7 @@
-//! Fetching from an address with a token: exact commits into the private store.
+//! Fetches exact commits from a URL with a token into the private store.
 //!
-//! Invariant: the token goes to this address only, through the environment of one git at a time. It is in no argument, no
-//! file and no message; redirects are not followed, and nobody is asked for another password.
+//! Invariant: the token is sent only to this URL, through the environment of one git process. It is
+//! in no argument, file or message. Redirects are not followed, and no password prompt appears.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -12,51 +12,52 @@ use gix::bstr::ByteSlice;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::process::{Git, GitError};
-use crate::remote::{DEPTHS, MissingError, Origin};
+use crate::remote::{DEPTHS, FetchSource, MissingError};
 use crate::store::Store;
 
-/// Where the store remembers what it was given last by which name, so that the next fetch begins there.
+/// Refs under which the store keeps fetched commits, so that the next fetch is incremental.
 const REFS: &str = "refs/crh/";
 
-/// The user whose password a token is, where a forge looks at the password alone.
+/// User name for forges that check only the token.
 const USER: &str = "x-access-token";
 
-/// How the names of settings end that say how a host is reached, and nothing about who asks.
+/// Prefixes of `http.*` settings that concern the connection and not the identity.
 const HOST_SETTINGS: &[&str] = &["proxy", "ssl"];
 
-/// Where a repository is fetched from, and what opens it.
+/// URL of a repository, with credentials.
 #[derive(Debug, Clone)]
-pub struct Address {
+pub struct FetchAddress {
     url: String,
     user: String,
     token: Option<SecretString>,
 }
 
-/// Why nothing is fetched from an address.
+/// Why a URL is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// Others could listen, or it is no address at all.
-    #[error("`{0}` is not an `https` address that can be fetched from")]
+    /// Not `https`, or not a URL.
+    #[error("`{0}` is not an `https` URL")]
     NotHttps(String),
-    /// A name or a password stands in it, where everybody can read it.
-    #[error("the address of a repository must not have a name or a password in it")]
+    /// The URL contains a user name or password.
+    #[error("the repository URL must not contain a user name or password")]
     HasUser,
-    /// What is no name of a user.
-    #[error("a user that fetches must have a plain name")]
+    /// Invalid user name.
+    #[error("invalid user name for fetching")]
     User,
 }
 
-/// A commit that is wanted.
+/// A commit to fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pin<'a> {
-    /// Its full name.
+pub struct PinnedCommit<'a> {
+    /// Full commit id.
     pub commit: &'a str,
-    /// A ref that leads to it, such as `refs/pull/7/head`, for servers that give no commit by its name.
-    pub by: Option<&'a str>,
+    /// A ref that contains it, such as `refs/pull/7/head`, for servers that do not serve commits by
+    /// id.
+    pub via_ref: Option<&'a str>,
 }
 
-impl Address {
-    /// An address that starts with `https://`, or with `http://` on this machine. Nothing else is fetched from.
+impl FetchAddress {
+    /// Accepts `https://`, and `http://` on the loopback interface.
     pub fn new(url: &str, token: Option<SecretString>) -> Result<Self, AddressError> {
         let refused = || AddressError::NotHttps(url.to_owned());
         let parsed = gix::url::parse(url.as_bytes().as_bstr()).map_err(|_| refused())?;
@@ -67,7 +68,7 @@ impl Address {
             gix::url::Scheme::Http => is_here,
             _ => false,
         };
-        // What git and this parser could read differently is refused.
+        // Reject URLs that git and this parser could read differently.
         let is_plain =
             url.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\\"?#".contains(&byte));
         if !is_safe || host.is_empty() || !is_plain {
@@ -79,9 +80,9 @@ impl Address {
         Ok(Self { url: url.to_owned(), user: USER.to_owned(), token })
     }
 
-    /// The same, fetched from as this user: some forges want to know whose a token is.
+    /// Sets the user name, which some forges require with a token.
     pub fn for_user(self, user: &str) -> Result<Self, AddressError> {
-        // A colon would end the name, and the rest would be read as a part of the password.
+        // A colon would separate the user name from the password.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b':';
         match !user.is_empty() && user.bytes().all(is_plain) {
             true => Ok(Self { user: user.to_owned(), ..self }),
@@ -89,12 +90,12 @@ impl Address {
         }
     }
 
-    /// The address itself.
+    /// The URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// What git sends along, and the part of it that must not be repeated.
+    /// Authorization header, and the part of it that must be redacted.
     fn authorization(&self) -> Option<(SecretString, SecretString)> {
         let token = self.token.as_ref()?.expose_secret();
         let encoded = BASE64_STANDARD.encode(format!("{}:{token}", self.user));
@@ -103,12 +104,16 @@ impl Address {
 }
 
 impl Store {
-    /// Fetches commits with everything in them and their history as far as a review needs it. What is here already is not
-    /// fetched again.
-    pub fn fetch_pins(&self, address: &Address, pins: &[Pin<'_>]) -> Result<(), MissingError> {
+    /// Fetches commits with all files and as much history as a review needs. Existing commits are
+    /// not fetched again.
+    pub fn fetch_pinned(
+        &self,
+        address: &FetchAddress,
+        pins: &[PinnedCommit<'_>],
+    ) -> Result<(), MissingError> {
         let mut missing = Vec::new();
         for pin in pins {
-            if !self.is_whole(pin.commit)? {
+            if !self.is_complete(pin.commit)? {
                 missing.push(pin);
             }
         }
@@ -116,12 +121,12 @@ impl Store {
             return Ok(());
         }
         let depth = self.starts_shallow()?.then_some(DEPTHS[0]);
-        let origin = Origin::Address(address);
+        let origin = FetchSource::Address(address);
         let by_commit: Vec<String> = missing.iter().map(|pin| pin.refspec(pin.commit)).collect();
         if let Err(error) = self.fetch(origin, depth, &by_commit) {
             let by_ref: Vec<String> =
-                missing.iter().filter_map(|pin| Some(pin.refspec(pin.by?))).collect();
-            // Only a server that answers and refuses may do better when it is asked another way.
+                missing.iter().filter_map(|pin| Some(pin.refspec(pin.via_ref?))).collect();
+            // Try the ref only if the server answered and refused.
             if by_ref.is_empty() || !matches!(error, GitError::Failed { .. }) {
                 return Err(error.into());
             }
@@ -135,50 +140,56 @@ impl Store {
         }
     }
 
-    /// Makes the history deep enough to know where two commits part, and what came shortly before.
-    pub fn deepen_by(&self, address: &Address, base: &str, head: &str) -> Result<(), GitError> {
-        self.deepen_from(Origin::Address(address), base, head)
-    }
-
-    /// The same of two commits that go back to what was fetched from two addresses: each is asked for its own, since it need not
-    /// know the other's.
-    pub fn deepen_apart(
+    /// Deepens the history until the merge base of two commits and some commits before it are
+    /// known.
+    pub fn deepen_from_address(
         &self,
-        fetched: [(&Address, &str); 2],
+        address: &FetchAddress,
         base: &str,
         head: &str,
     ) -> Result<(), GitError> {
-        self.deepened(base, head, |depth, _| {
+        self.deepen_from(FetchSource::Address(address), base, head)
+    }
+
+    /// Like [`Store::deepen_from_address`], for commits from two URLs. Each URL is asked for its
+    /// own commit, because it may not have the other.
+    pub fn deepen_from_two(
+        &self,
+        fetched: [(&FetchAddress, &str); 2],
+        base: &str,
+        head: &str,
+    ) -> Result<(), GitError> {
+        self.deepen_until_known(base, head, |depth, _| {
             for (address, commit) in fetched {
-                // Git refuses to make a history whole that is.
+                // Git rejects `--unshallow` for a complete history.
                 if self.bare().boundary().is_empty() {
                     return Ok(());
                 }
-                self.fetch(Origin::Address(address), Some(depth), &[commit.to_owned()])?;
+                self.fetch(FetchSource::Address(address), Some(depth), &[commit.to_owned()])?;
             }
             Ok(())
         })
     }
 
-    /// Whether a commit is here with everything in it. A fetch that was ended by force may have left it without its files. What a
-    /// partial clone leaves out on purpose is brought by [`Store::complete`].
-    fn is_whole(&self, commit: &str) -> Result<bool, GitError> {
+    /// Whether a commit and all its files are present. An interrupted fetch may have left out
+    /// files. [`Store::fetch_missing`] fetches what a partial clone omits.
+    fn is_complete(&self, commit: &str) -> Result<bool, GitError> {
         let is_here = self.bare().has(commit);
-        Ok(is_here && (self.is_partial() || self.missing(&[commit])?.is_empty()))
+        Ok(is_here && (self.is_partial() || self.missing_objects(&[commit])?.is_empty()))
     }
 
-    /// Whether a fetch must not bring the whole history: there is none here yet, or it ends somewhere.
+    /// Whether to fetch with limited depth: the store is empty or already shallow.
     fn starts_shallow(&self) -> Result<bool, GitError> {
         if self.bare().is_shallow() {
             return Ok(true);
         }
         let known = self.bare().git().text(["for-each-ref", "--count=1", REFS])?;
-        Ok(self.is_alone() && known.is_empty())
+        Ok(self.is_standalone() && known.is_empty())
     }
 
-    /// Git in the store for talking to an address. How hosts are reached is the user's matter, by the environment and by
-    /// settings; who asks, and which address that is, is not.
-    pub(crate) fn address_git(&self, address: &Address) -> Result<Git, GitError> {
+    /// Git for a URL, run in the store. The user's proxy and certificate settings apply, but not
+    /// credentials or URL rewriting.
+    pub(crate) fn address_git(&self, address: &FetchAddress) -> Result<Git, GitError> {
         let listed = Git::in_folder(self.bare().folder())
             .with_user_settings()
             .run(["config", "--list", "-z"])?;
@@ -191,12 +202,12 @@ impl Store {
             ("protocol.allow", "never"),
             (&format!("protocol.{scheme}.allow"), "always"),
         ];
-        let mut settings: Vec<(OsString, OsString)> = ways(&listed);
+        let mut settings: Vec<(OsString, OsString)> = host_settings(&listed);
         settings.extend(pinned.map(|(key, value)| (key.into(), value.into())));
         let mut git = Git::in_folder(self.bare().folder())
             .with_variable("GIT_DIR", self.bare().folder())
-            .with_network_alone()
-            // What the user lets git write down must not hold what is handed to it here.
+            .with_explicit_network()
+            // The user's git traces must not contain the token.
             .with_variable("GIT_TRACE_REDACT", "1")
             .with_variable("GIT_TRACE2_CONFIG_PARAMS", "")
             .with_variable("GIT_TRACE2_ENV_VARS", "");
@@ -212,25 +223,25 @@ impl Store {
             git = git
                 .with_variable(format!("GIT_CONFIG_KEY_{count}"), key)
                 .with_secret(format!("GIT_CONFIG_VALUE_{count}"), header)
-                .hiding(encoded)
-                .hiding(token.clone());
+                .redacting(encoded)
+                .redacting(token.clone());
             count += 1;
         }
         Ok(git.with_variable("GIT_CONFIG_COUNT", count.to_string()))
     }
 }
 
-impl Pin<'_> {
-    /// Fetches it by a name of its, and remembers it.
+impl PinnedCommit<'_> {
+    /// Refspec that fetches the commit by this name and stores it.
     fn refspec(&self, name: &str) -> String {
-        // Flat: a branch `a` may be gone when there is one called `a/b`, and a file cannot be a folder.
-        let kept = self.by.unwrap_or(self.commit).replace('/', "%2F");
+        // Flat names, because refs `a` and `a/b` cannot coexist.
+        let kept = self.via_ref.unwrap_or(self.commit).replace('/', "%2F");
         format!("+{name}:{REFS}{kept}")
     }
 }
 
-/// The settings among those listed that say how hosts are reached: proxies and certificates.
-fn ways(listed: &[u8]) -> Vec<(OsString, OsString)> {
+/// Selects proxy and certificate settings from `git config --list -z`.
+fn host_settings(listed: &[u8]) -> Vec<(OsString, OsString)> {
     let own = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
     let setting = |line: &[u8]| {
         let end = line.iter().position(|byte| *byte == b'\n').unwrap_or(line.len());
@@ -248,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_https_or_on_this_machine_and_has_no_password_in_it() {
+    fn url_must_be_https_or_loopback_without_password() {
         let not_https = |url: &str| Some(AddressError::NotHttps(url.to_owned()));
         for (url, expected) in [
             ("https://github.com/o/r.git", None),
@@ -262,14 +273,15 @@ mod tests {
             ("https://github.com/o/r\n.git", not_https("https://github.com/o/r\n.git")),
             ("https://me:word@github.com/o/r", Some(AddressError::HasUser)),
         ] {
-            assert_eq!(Address::new(url, None).err(), expected, "{url}");
+            assert_eq!(FetchAddress::new(url, None).err(), expected, "{url}");
         }
     }
 
     #[test]
-    fn a_user_has_a_plain_name() {
+    fn invalid_user_names_are_rejected() {
         let user = |name: &str| {
-            let address = Address::new("https://git.launchpad.net/r", Some("t".into())).unwrap();
+            let address =
+                FetchAddress::new("https://git.launchpad.net/r", Some("t".into())).unwrap();
             address.for_user(name).map(|address| address.authorization().unwrap().1)
         };
         let encoded = user("ann").unwrap();
@@ -280,9 +292,9 @@ mod tests {
     }
 
     #[test]
-    fn only_settings_about_the_way_are_taken_over() {
+    fn only_proxy_and_certificate_settings_are_used() {
         let listed = b"http.proxy\nhttp://p\0http.https://h/.sslcainfo\n/ca\0http.extraheader\nX: 1\0credential.helper\nstore\0url.a.insteadof\nb\0http.cookiefile\nc\0";
         let expected = [("http.proxy", "http://p"), ("http.https://h/.sslcainfo", "/ca")];
-        assert_eq!(ways(listed), expected.map(|(key, value)| (key.into(), value.into())));
+        assert_eq!(host_settings(listed), expected.map(|(key, value)| (key.into(), value.into())));
     }
 }

@@ -1,38 +1,41 @@
-//! A commit in a store of ours that is another one with some files changed: what a tree would be with a fix in it, without a
-//! checkout and without a ref.
+//! Creates a commit with some files changed, without a checkout or a ref.
 //!
-//! Invariant: the same files on the same commit are the same commit.
+//! Invariant: equal files on the same commit give the same commit id.
 
 use std::io;
 
-use crate::bare::Bare;
-use crate::objects::{Kind, ReadError};
+use crate::bare::BareRepository;
+use crate::objects::{PathEntryKind, ReadError};
 use crate::process::GitError;
 use crate::store::SNAPSHOT_IDENTITY;
 
-/// The message of such a commit.
+/// Commit message.
 const MESSAGE: &str = "Fixes";
 
-/// A file as it is to be: its path from the root, and its bytes; none if it goes.
-pub type ChangedFile<'a> = (&'a str, Option<&'a [u8]>);
+/// Path and new content of a file; `None` deletes it.
+pub type AmendedFile<'a> = (&'a str, Option<&'a [u8]>);
 
-/// Why there is no such commit.
+/// Why the commit could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum AmendError {
-    /// What is there could not be read.
+    /// The existing files could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A place for the index could not be had.
-    #[error("making a temporary folder")]
+    /// No temporary folder for the index.
+    #[error("cannot create a temporary folder")]
     Io(#[from] io::Error),
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
 }
 
-impl Bare {
-    /// A commit on top of another, with these files changed in it. Their modes stay; a new one is an ordinary file.
-    pub fn amended(&self, commit: &str, files: &[ChangedFile<'_>]) -> Result<String, AmendError> {
+impl BareRepository {
+    /// Commits these files on top of a commit. File modes are kept; new files are not executable.
+    pub fn commit_with_changes(
+        &self,
+        commit: &str,
+        files: &[AmendedFile<'_>],
+    ) -> Result<String, AmendError> {
         let objects = self.objects()?;
         let folder = tempfile::tempdir()?;
         let git = self.git().with_variable("GIT_INDEX_FILE", folder.path().join("index"));
@@ -40,8 +43,8 @@ impl Bare {
         let mut list = Vec::new();
         for (path, bytes) in files {
             let mode = match objects.entry(commit, path) {
-                Ok(entry) if entry.kind == Kind::Executable => "100755",
-                Ok(entry) if entry.kind != Kind::File => {
+                Ok(entry) if entry.kind == PathEntryKind::Executable => "100755",
+                Ok(entry) if entry.kind != PathEntryKind::File => {
                     let (path, found) = ((*path).to_owned(), entry.kind.word());
                     return Err(ReadError::OtherKind { path, found, wanted: "file" }.into());
                 }

@@ -1,9 +1,8 @@
-//! Attributes of paths at a revision, from the `.gitattributes` files in git objects.
+//! Git attributes of paths at a revision, read from `.gitattributes` objects.
 //!
-//! Invariant: nothing but the tree of that revision has a say. The user's and the system's attributes,
-//! `info/attributes` and the checkout are not read, so the answer is the same on every machine. Whoever asks
-//! chooses the revision: for a change by someone else it is the base, since a change that could mark its
-//! own files would decide what is read of it.
+//! Invariant: only the tree of that revision counts. User and system attributes, `info/attributes`
+//! and the checkout are not read, so the result is the same on every machine. For a proposed change
+//! the caller passes the base revision, so that the change cannot hide its own files.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -15,19 +14,19 @@ use gix_attributes::glob::pattern::Case;
 use gix_attributes::search::{MetadataCollection, Outcome};
 use gix_attributes::{Search, StateRef};
 
-use crate::database::Handle;
-use crate::objects::{Entry, Kind, Objects, ReadError};
+use crate::database::DatabaseHandle;
+use crate::objects::{Objects, PathEntry, PathEntryKind, ReadError};
 
-/// A `.gitattributes` beyond this is not read. The largest that people write have a few thousand lines; every
-/// line is tried on every path, so size is time.
+/// Larger `.gitattributes` files are skipped. Every line is matched against every path, so size
+/// costs time.
 const FILE_BYTES_MAX: u64 = 512 << 10;
-/// How many `.gitattributes` are read for one question. Large repositories have hundreds.
+/// Maximum number of `.gitattributes` files per query. Large repositories have hundreds.
 const FILES_MAX: usize = 5_000;
-/// Git passes over longer lines, and so do we.
+/// Git ignores longer lines.
 const LINE_BYTES_MAX: usize = 2_048;
 const FILE_NAME: &[u8] = b".gitattributes";
 
-/// What an attribute says about a path, in the words of `git check-attr`.
+/// State of an attribute, as in `git check-attr`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttributeState {
     /// `name`
@@ -40,17 +39,17 @@ pub enum AttributeState {
     Unspecified,
 }
 
-/// What the attributes of some paths are.
+/// Attributes of some paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// For each path, in the order of the question, the state of each name, in the order of the question.
+    /// For each path, the state of each name, in the order of the query.
     pub states: Vec<Vec<AttributeState>>,
-    /// `.gitattributes` files that had no say because they could not be read, with the reason.
+    /// Unreadable `.gitattributes` files, with the reason.
     pub unread: Vec<(Vec<u8>, ReadError)>,
 }
 
-/// The attributes of paths at a revision. A path need not exist there: patterns are about names.
-pub fn attributes(
+/// Attributes of paths at a revision. The paths need not exist.
+pub fn read_attributes(
     objects: &Objects,
     revision: &str,
     paths: &[&[u8]],
@@ -58,8 +57,8 @@ pub fn attributes(
 ) -> Result<Attributes, ReadError> {
     let handle = objects.handle();
     let root = handle.root(revision)?;
-    let mut walk = Walk::new(&handle, root, names)?;
-    // In the order of bytes, all paths of a folder stand together: each folder is entered once.
+    let mut walk = AttributeWalk::new(&handle, root, names)?;
+    // Sort by bytes, so that each folder is entered once.
     let mut order: Vec<usize> = (0..paths.len()).collect();
     order.sort_unstable_by_key(|&at| paths[at]);
     let mut states = vec![Vec::new(); paths.len()];
@@ -69,21 +68,21 @@ pub fn attributes(
     Ok(Attributes { states, unread: walk.unread })
 }
 
-/// The files of attributes at a commit that may say something about these paths.
+/// `.gitattributes` files at a commit that apply to these paths.
 pub fn attribute_files<'p>(
     objects: &Objects,
     commit: &str,
     paths: impl IntoIterator<Item = &'p [u8]>,
-) -> Result<Vec<Entry>, ReadError> {
+) -> Result<Vec<PathEntry>, ReadError> {
     let names = folders(paths).into_iter().map(|folder| [folder, FILE_NAME].concat());
     let found = names.map(|path| entry_if_any(objects, commit, &path));
-    // As in git, a link is not followed.
+    // Like git, ignore symlinks.
     let files = found.filter_map(Result::transpose);
     files.filter(|file| file.as_ref().map_or(true, |file| file.kind.is_file())).collect()
 }
 
-/// The objects that it takes to look up the attributes of these paths at a commit: the commit, the folders on the way, and the files
-/// of attributes in them. Nothing else that lies there.
+/// Objects needed to look up the attributes of these paths: the commit, the folders, and their
+/// `.gitattributes` files.
 pub fn attribute_objects<'p>(
     objects: &Objects,
     commit: &str,
@@ -93,14 +92,18 @@ pub fn attribute_objects<'p>(
     let mut ids = BTreeSet::from([commit.to_owned(), root.id]);
     for folder in folders(paths.clone()) {
         let entry = entry_if_any(objects, commit, folder)?;
-        ids.extend(entry.filter(|entry| entry.kind == Kind::Folder).map(|entry| entry.id));
+        ids.extend(entry.filter(|entry| entry.kind == PathEntryKind::Folder).map(|entry| entry.id));
     }
     ids.extend(attribute_files(objects, commit, paths)?.into_iter().map(|file| file.id));
     Ok(ids)
 }
 
-/// What stands at a path of a commit; none if nothing does, or if it is in another repository.
-fn entry_if_any(objects: &Objects, commit: &str, path: &[u8]) -> Result<Option<Entry>, ReadError> {
+/// Entry at a path, or `None` if it is missing or in a submodule.
+fn entry_if_any(
+    objects: &Objects,
+    commit: &str,
+    path: &[u8],
+) -> Result<Option<PathEntry>, ReadError> {
     match objects.entry(commit, path) {
         Ok(entry) => Ok(Some(entry)),
         Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
@@ -113,7 +116,7 @@ fn entry_if_any(objects: &Objects, commit: &str, path: &[u8]) -> Result<Option<E
     }
 }
 
-/// The folders that lead to paths, with a slash at the end; the root is empty.
+/// Parent folders of paths, with a trailing slash; the root is empty.
 fn folders<'p>(paths: impl IntoIterator<Item = &'p [u8]>) -> BTreeSet<&'p [u8]> {
     let above = |path: &'p [u8]| {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
@@ -122,10 +125,11 @@ fn folders<'p>(paths: impl IntoIterator<Item = &'p [u8]>) -> BTreeSet<&'p [u8]> 
     paths.into_iter().flat_map(above).collect()
 }
 
-/// Where we are in the tree: the folders from the root to the last path, each with its patterns.
-struct Walk<'a> {
-    handle: &'a Handle,
-    folders: Vec<Folder>,
+/// Current position in the tree: the folders from the root to the last path, each with its
+/// patterns.
+struct AttributeWalk<'a> {
+    handle: &'a DatabaseHandle,
+    folders: Vec<AttributeFolder>,
     builtin: Search,
     collection: MetadataCollection,
     outcome: Outcome,
@@ -133,32 +137,32 @@ struct Walk<'a> {
     unread: Vec<(Vec<u8>, ReadError)>,
 }
 
-struct Folder {
-    /// Its path with a slash at the end; empty for the root.
+struct AttributeFolder {
+    /// Path with a trailing slash; empty for the root.
     prefix: Vec<u8>,
     folders: HashMap<BString, ObjectId>,
     patterns: Option<Search>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(handle: &'a Handle, root: ObjectId, names: &[&str]) -> Result<Self, ReadError> {
+impl<'a> AttributeWalk<'a> {
+    fn new(handle: &'a DatabaseHandle, root: ObjectId, names: &[&str]) -> Result<Self, ReadError> {
         let mut collection = MetadataCollection::default();
-        // The macro `binary`, which git has without any file saying so.
+        // Git's built-in macro `binary`.
         let builtin =
             Search::new_globals(std::iter::empty::<PathBuf>(), &mut Vec::new(), &mut collection)
-                .map_err(|error| broken(b"", &error))?;
+                .map_err(|error| attributes_error(b"", &error))?;
         let outcome = Outcome::default();
         let (folders, unread) = (Vec::new(), Vec::new());
         let mut walk = Self { handle, folders, builtin, collection, outcome, files: 0, unread };
         let root = walk.folder(Vec::new(), Some(root))?;
         walk.folders.push(root);
-        // After the root, since only there macros are defined.
+        // After the root, because macros are defined only there.
         walk.outcome.initialize_with_selection(&walk.collection, names);
         Ok(walk)
     }
 
     fn states(&mut self, path: &[u8]) -> Result<Vec<AttributeState>, ReadError> {
-        self.enter(path)?;
+        self.enter_folders(path)?;
         self.outcome.initialize(&self.collection);
         for folder in self.folders.iter().rev() {
             let Some(patterns) = &folder.patterns else { continue };
@@ -174,11 +178,15 @@ impl<'a> Walk<'a> {
                 break;
             }
         }
-        Ok(self.outcome.iter_selected().map(|found| state(found.assignment.state)).collect())
+        Ok(self
+            .outcome
+            .iter_selected()
+            .map(|found| convert_state(found.assignment.state))
+            .collect())
     }
 
-    /// Leaves the folders that the path is not in and enters those that it is in.
-    fn enter(&mut self, path: &[u8]) -> Result<(), ReadError> {
+    /// Leaves and enters folders to reach the path.
+    fn enter_folders(&mut self, path: &[u8]) -> Result<(), ReadError> {
         while self.folders.len() > 1
             && self.folders.last().is_some_and(|folder| !path.starts_with(&folder.prefix))
         {
@@ -195,8 +203,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A folder with what it says; one without an id is not in the tree and says nothing.
-    fn folder(&mut self, prefix: Vec<u8>, id: Option<ObjectId>) -> Result<Folder, ReadError> {
+    /// Reads a folder. Without an id it does not exist in the tree.
+    fn folder(
+        &mut self,
+        prefix: Vec<u8>,
+        id: Option<ObjectId>,
+    ) -> Result<AttributeFolder, ReadError> {
         let mut folders = HashMap::new();
         let mut file = None;
         if let Some(id) = id {
@@ -205,7 +217,7 @@ impl<'a> Walk<'a> {
                     EntryKind::Tree => {
                         folders.insert(BString::from(entry.name), entry.id);
                     }
-                    // As in git, a link is not followed.
+                    // Like git, ignore symlinks.
                     EntryKind::Blob | EntryKind::BlobExecutable if entry.name == FILE_NAME => {
                         file = Some(entry.id);
                     }
@@ -217,9 +229,9 @@ impl<'a> Walk<'a> {
             }
         }
         let patterns = file.and_then(|id| self.patterns(&prefix, id));
-        // The built-in patterns have no path of their own: they stand below the root's.
+        // Built-in patterns belong to the root.
         let patterns = patterns.or_else(|| prefix.is_empty().then(|| self.builtin.clone()));
-        Ok(Folder { prefix, folders, patterns })
+        Ok(AttributeFolder { prefix, folders, patterns })
     }
 
     fn patterns(&mut self, prefix: &[u8], id: ObjectId) -> Option<Search> {
@@ -229,7 +241,7 @@ impl<'a> Walk<'a> {
             let mut search = if is_root { self.builtin.clone() } else { Search::default() };
             search
                 .add_patterns_buffer(&text, PathBuf::new(), None, &mut self.collection, is_root)
-                .map_err(|error| broken(&path, &error))?;
+                .map_err(|error| attributes_error(&path, &error))?;
             Ok(search)
         });
         match read {
@@ -241,19 +253,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The text of a `.gitattributes`, with the lines that git passes over taken out.
+    /// Text of a `.gitattributes` file, without overlong lines.
     fn text(&mut self, path: &[u8], id: ObjectId) -> Result<Vec<u8>, ReadError> {
         self.files += 1;
         if self.files > FILES_MAX {
-            let message = format!("no more than {FILES_MAX} files of attributes are read");
-            return Err(broken(path, &message));
+            let message = format!("only the first {FILES_MAX} `.gitattributes` files are read");
+            return Err(attributes_error(path, &message));
         }
         let name = String::from_utf8_lossy(path);
         let size = self.handle.size(&name, id)?;
         if size > FILE_BYTES_MAX {
-            let message =
-                format!("it has {size} bytes, more than the {FILE_BYTES_MAX} that are read");
-            return Err(broken(path, &message));
+            let message = format!("it has {size} bytes; the limit is {FILE_BYTES_MAX}");
+            return Err(attributes_error(path, &message));
         }
         let text = self.handle.blob(&name, id)?;
         if text.lines().all(|line| line.len() <= LINE_BYTES_MAX) {
@@ -264,7 +275,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn state(state: StateRef<'_>) -> AttributeState {
+fn convert_state(state: StateRef<'_>) -> AttributeState {
     match state {
         StateRef::Set => AttributeState::Set,
         StateRef::Unset => AttributeState::Unset,
@@ -273,7 +284,7 @@ fn state(state: StateRef<'_>) -> AttributeState {
     }
 }
 
-fn broken(path: &[u8], error: &impl ToString) -> ReadError {
+fn attributes_error(path: &[u8], error: &impl ToString) -> ReadError {
     ReadError::Broken {
         path: String::from_utf8_lossy(path).into_owned(),
         message: error.to_string(),

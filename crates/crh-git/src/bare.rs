@@ -1,5 +1,4 @@
-//! A bare repository of ours that is read: the private store of a user's repository, or what came out of a
-//! bundle.
+//! Bare repositories owned by crh: the private store, or an unpacked bundle.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,8 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::objects::{Objects, ReadError};
 use crate::process::{Git, GitError};
 
-/// Options with which every diff is printed. The same bytes from a checkout, a bare, a shallow or a partial
-/// clone.
+/// Diff options. They make the output independent of the kind of clone.
 pub const DIFF_OPTIONS: &[&str] = &[
     "-U10",
     "-M",
@@ -22,43 +20,43 @@ pub const DIFF_OPTIONS: &[&str] = &[
     "--no-textconv",
 ];
 
-/// The tree without an entry: what stands before the first commit.
+/// The empty tree, used as the parent of the first commit.
 pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/// A bare repository of ours.
+/// A bare repository owned by crh.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bare {
+pub struct BareRepository {
     folder: PathBuf,
 }
 
-impl Bare {
-    /// The one in a folder.
+impl BareRepository {
+    /// The repository in this folder.
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
     }
 
-    /// Git in it. It sees no refs, settings or attributes of the user.
+    /// Git in this repository, without the user's refs, settings and attributes.
     pub fn git(&self) -> Git {
         Git::with_git_dir(&self.folder)
     }
 
-    /// Where it is.
+    /// Folder of the repository.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its objects, for reading without a process.
+    /// Its objects, readable without a process.
     pub fn objects(&self) -> Result<Objects, ReadError> {
         Objects::open(&self.folder)
     }
 
-    /// Whether a commit is here.
+    /// Whether a commit exists here.
     pub fn has(&self, id: &str) -> bool {
         self.git().run(["cat-file", "-e", &format!("{id}^{{commit}}")]).is_ok()
     }
 
-    /// The commits from which two histories part, sorted: none if they have nothing in common as far as is known
-    /// here, several after criss-cross merges.
+    /// Merge bases of two commits, sorted. Empty if no common ancestor is known here; several after
+    /// criss-cross merges.
     pub fn merge_bases(&self, one: &str, other: &str) -> Result<Vec<String>, GitError> {
         match self.git().text(["merge-base", "--all", "--end-of-options", one, other]) {
             Ok(printed) => {
@@ -71,12 +69,12 @@ impl Bare {
         }
     }
 
-    /// The one of them that is taken: each is as good, and the first is the same every time.
+    /// The first merge base, which is deterministic.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         Ok(self.merge_bases(one, other)?.into_iter().next())
     }
 
-    /// Whether one commit is in the history of another.
+    /// Whether a commit is an ancestor of another.
     pub fn is_ancestor(&self, ancestor: &str, of: &str) -> Result<bool, GitError> {
         match self.git().run(["merge-base", "--is-ancestor", ancestor, of]) {
             Ok(_) => Ok(true),
@@ -85,7 +83,7 @@ impl Bare {
         }
     }
 
-    /// The diff between two trees or commits.
+    /// Diff between two trees or commits.
     pub fn diff(&self, base: &str, head: &str) -> Result<Vec<u8>, GitError> {
         let mut args = vec!["diff"];
         args.extend(DIFF_OPTIONS);
@@ -93,7 +91,7 @@ impl Bare {
         self.git().run(args)
     }
 
-    /// The paths of all files that differ between two trees or commits, as bytes. One that was renamed is two of them.
+    /// Paths that differ between two trees or commits. A renamed file counts as two paths.
     pub fn changed_paths(&self, base: &str, head: &str) -> Result<Vec<Vec<u8>>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--end-of-options"];
         let printed = self.git().run(args.into_iter().chain([base, head, "--"]))?;
@@ -101,25 +99,25 @@ impl Bare {
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 
-    /// The first parent of a commit, whether it is here or not; the empty tree if it has none.
+    /// First parent of a commit, even if missing here; the empty tree for a root commit.
     pub fn parent(&self, commit: &str) -> Result<String, ReadError> {
         let parents = self.objects()?.parents(commit)?;
         Ok(parents.into_iter().next().unwrap_or_else(|| EMPTY_TREE.to_owned()))
     }
 
-    /// Whether its history ends somewhere.
+    /// Whether the history is shallow.
     pub fn is_shallow(&self) -> bool {
         !self.boundary().is_empty()
     }
 
-    /// Commits whose parents are missing here, since the user's clone or a fetch of ours was shallow.
+    /// Commits whose parents are missing because of a shallow clone or fetch.
     pub(crate) fn boundary(&self) -> BTreeSet<String> {
-        listed(&self.folder.join("shallow"))
+        read_lines(&self.folder.join("shallow"))
     }
 }
 
-/// The lines of a file; none if there is no such file.
-pub(crate) fn listed(path: &Path) -> BTreeSet<String> {
+/// Lines of a file; empty if it does not exist.
+pub(crate) fn read_lines(path: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }

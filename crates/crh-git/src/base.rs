@@ -1,82 +1,82 @@
-//! Finds what a change is compared with: the right branch of the right remote, as it is now.
+//! Finds the base of a change: the right branch of the right remote, up to date.
 //!
-//! A stale or wrong base turns a small change into a large one with other people's work in it, so what is
-//! unknown or ambiguous is an error, never a guess.
+//! A stale or wrong base adds unrelated changes to the review. Therefore an unknown or ambiguous
+//! base is an error and never guessed.
 
 use gix::bstr::ByteSlice;
 
 use crate::process::GitError;
-use crate::remote::{Advertised, MissingError, Network};
+use crate::remote::{MissingError, NetworkMode, RemoteBranches};
 use crate::repository::Remote;
 use crate::store::Store;
 
-/// What the main branch is called where nobody says.
+/// Common names of the main branch.
 pub(crate) const COMMON_NAMES: &[&str] = &["main", "master", "develop", "trunk"];
 
-/// What is known about the base before looking.
+/// What is known about the base in advance.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    /// The branch, from the forge or from a setting.
+pub struct BaseRequest<'a> {
+    /// Base branch, from the forge or a setting.
     pub branch: Option<&'a str>,
-    /// The repository that the change was proposed to, as `host/owner/name`, if a forge says so.
+    /// Target repository as `host/owner/name`, if a forge names it.
     pub repository: Option<&'a str>,
-    /// The branch under review, if it has a name: no local branch is its own base.
+    /// Name of the reviewed branch, which cannot be its own base.
     pub under_review: Option<&'a str>,
-    /// Whether remotes may be asked.
-    pub network: Network,
+    /// Whether remotes may be contacted.
+    pub network: NetworkMode,
 }
 
 /// The base of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
-    /// The commit from which the change parts.
+    /// Merge base of the change.
     pub commit: String,
-    /// The branch, such as `main`.
+    /// Branch name, such as `main`.
     pub branch: String,
-    /// The tip of that branch.
+    /// Tip of the branch.
     pub tip: String,
-    /// Where the branch is; none for a local one.
+    /// Remote of the branch; `None` for a local branch.
     pub remote: Option<String>,
-    /// How many commits there are from which the change parts just as well.
-    pub others: usize,
+    /// Number of other merge bases that are equally good.
+    pub other_merge_bases: usize,
 }
 
-/// Why there is no base.
+/// Why no base was found.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
-    /// The forge or a setting names a branch that is nowhere.
+    /// The requested base branch does not exist.
     #[error(
         "Unable to resolve PR base branch {0} locally. Fetch the base branch and rerun so the review scope stays aligned with the PR."
     )]
     NoSuchBranch(String),
-    /// No branch looks like a base.
-    #[error("cannot tell what `{head}` is to be compared with: {reason}")]
+    /// No branch qualifies.
+    #[error("cannot determine the base of `{head}`: {reason}")]
     Unresolvable {
-        /// What is under review.
+        /// Reviewed branch or commit.
         head: String,
-        /// What was tried.
+        /// Reason.
         reason: String,
     },
-    /// Several do, and they do not agree.
-    #[error("cannot tell what this is to be compared with: {} are equally near", .0.join(" and "))]
+    /// Several branches qualify equally.
+    #[error("the base is ambiguous: {} are equally near", .0.join(" and "))]
     Ambiguous(Vec<String>),
-    /// The histories never meet.
+    /// No common history.
     #[error("`{base}` and `{head}` have no commit in common")]
     Unrelated {
         /// The base.
         base: String,
-        /// What is under review.
+        /// Reviewed branch or commit.
         head: String,
     },
-    /// A remote could not be asked.
-    #[error("asking the remote `{remote}` for the current state of the base")]
+    /// A remote could not be reached.
+    #[error("cannot reach the remote `{remote}` to update the base")]
     Remote {
-        /// Which.
+        /// Name of the remote.
         remote: String,
-        /// Why.
+        /// Cause.
         source: GitError,
     },
-    /// The clone does not reach back far enough.
+    /// The clone is too shallow.
     #[error(transparent)]
     Missing(#[from] MissingError),
     /// Git failed.
@@ -86,69 +86,72 @@ pub enum BaseError {
 
 /// A branch that could be the base.
 #[derive(Debug, Clone)]
-struct Candidate {
+struct BaseCandidate {
     remote: Option<String>,
     branch: String,
     tip: String,
 }
 
 impl Base {
-    /// Its name as people write it: `origin/main`, `main`.
-    pub fn shown(&self) -> String {
-        shown(self.remote.as_deref(), &self.branch)
+    /// Name as users write it: `origin/main`, `main`.
+    pub fn display_name(&self) -> String {
+        branch_display_name(self.remote.as_deref(), &self.branch)
     }
 }
 
-/// Finds the base of a commit. Branches of remotes are refreshed first, and shallow clones deepened.
-pub fn base(store: &Store, head: &str, wanted: &Wanted<'_>) -> Result<Base, BaseError> {
+/// Finds the base of a commit. Refreshes remote branches and deepens shallow clones first.
+pub fn find_base(store: &Store, head: &str, request: &BaseRequest<'_>) -> Result<Base, BaseError> {
     let remotes = store.repository().remotes()?;
     let mut candidates = Vec::new();
-    for remote in chosen(&remotes, wanted.repository) {
-        candidates.extend(of_remote(store, remote, wanted)?);
+    for remote in base_remotes(&remotes, request.repository) {
+        candidates.extend(remote_candidates(store, remote, request)?);
     }
-    // A branch of that name here says nothing about a repository that was named and is none of the remotes.
-    if candidates.is_empty() && wanted.repository.is_none() {
-        candidates = local(store, wanted);
+    // A local branch says nothing about a named repository that is not a remote.
+    if candidates.is_empty() && request.repository.is_none() {
+        candidates = local_candidates(store, request);
     }
     let Some(first) = candidates.first() else {
-        return Err(match wanted.branch {
+        return Err(match request.branch {
             Some(branch) => BaseError::NoSuchBranch(branch.to_owned()),
-            None => unresolvable(head, wanted, &remotes),
+            None => unresolvable(head, request, &remotes),
         });
     };
     for candidate in &candidates {
-        match wanted.network {
-            Network::Online => deepen(store, candidate, head, &remotes)?,
-            Network::Offline if store.parting_is_known(&candidate.tip, head)? => {}
-            Network::Offline => {
-                let name = shown(candidate.remote.as_deref(), &candidate.branch);
-                let head = wanted.under_review.unwrap_or(head).to_owned();
-                return Err(BaseError::Missing(MissingError::Parting(name, head)));
+        match request.network {
+            NetworkMode::Online => deepen(store, candidate, head, &remotes)?,
+            NetworkMode::Offline if store.merge_base_is_known(&candidate.tip, head)? => {}
+            NetworkMode::Offline => {
+                let name = branch_display_name(candidate.remote.as_deref(), &candidate.branch);
+                let head = request.under_review.unwrap_or(head).to_owned();
+                return Err(BaseError::Missing(MissingError::MergeBase(name, head)));
             }
         }
     }
     let first = first.clone();
-    nearest(store, head, candidates)?.ok_or_else(|| BaseError::Unrelated {
-        base: shown(first.remote.as_deref(), &first.branch),
-        head: wanted.under_review.unwrap_or(head).to_owned(),
+    nearest_candidate(store, head, candidates)?.ok_or_else(|| BaseError::Unrelated {
+        base: branch_display_name(first.remote.as_deref(), &first.branch),
+        head: request.under_review.unwrap_or(head).to_owned(),
     })
 }
 
-/// Refreshes a branch that was named with its remote, such as `origin/main`; its commit now.
-pub fn refreshed(store: &Store, remote: &str, branch: &str) -> Result<Option<String>, BaseError> {
-    let asked = |source| BaseError::Remote { remote: remote.to_owned(), source };
-    let advertised = store.advertised(remote, &[branch]).map_err(asked)?;
+/// Refreshes a remote branch, such as `origin/main`. Returns its current commit.
+pub fn refresh_branch(
+    store: &Store,
+    remote: &str,
+    branch: &str,
+) -> Result<Option<String>, BaseError> {
+    let remote_error = |source| BaseError::Remote { remote: remote.to_owned(), source };
+    let advertised = store.remote_branches(remote, &[branch]).map_err(remote_error)?;
     let Some(tip) = advertised.branches.get(branch) else { return Ok(None) };
-    store.refresh(remote, branch, tip).map_err(asked)?;
+    store.refresh(remote, branch, tip).map_err(remote_error)?;
     Ok(Some(tip.clone()))
 }
 
-/// The remotes in which the base may be.
+/// Remotes that may contain the base.
 ///
-/// If the repository that the change goes to is known, only that one counts: a fork has a branch of the same name,
-/// and it is usually behind. Otherwise `origin`, and `upstream` beside it as forks call their parent; or all, if none
-/// has such a name.
-pub(crate) fn chosen<'a>(remotes: &'a [Remote], repository: Option<&str>) -> Vec<&'a Remote> {
+/// If the target repository is known, only its remote counts, because a fork's branch of the same
+/// name is usually behind. Otherwise `origin` and `upstream`, or all remotes if neither exists.
+pub(crate) fn base_remotes<'a>(remotes: &'a [Remote], repository: Option<&str>) -> Vec<&'a Remote> {
     if let Some(repository) = repository {
         return remotes
             .iter()
@@ -166,7 +169,7 @@ pub(crate) fn chosen<'a>(remotes: &'a [Remote], repository: Option<&str>) -> Vec
     }
 }
 
-/// Whether an address is that of a repository: the same host and the same path, not merely the same words.
+/// Whether a URL has the host and path of this repository.
 fn is_repository(url: &str, repository: &str) -> bool {
     let Ok(url) = gix::url::parse(url.as_bytes().as_bstr()) else { return false };
     let path = url.path.to_string();
@@ -176,28 +179,28 @@ fn is_repository(url: &str, repository: &str) -> bool {
     found.trim_start_matches('/').eq_ignore_ascii_case(repository.trim_matches('/'))
 }
 
-/// The branches of a remote that could be the base.
-fn of_remote(
+/// Branches of a remote that could be the base.
+fn remote_candidates(
     store: &Store,
     remote: &Remote,
-    wanted: &Wanted<'_>,
-) -> Result<Vec<Candidate>, BaseError> {
-    let names = names(wanted);
-    let advertised = match wanted.network {
-        Network::Online => asked(store, remote, &names)?,
-        Network::Offline => remembered(store, remote, &names),
+    request: &BaseRequest<'_>,
+) -> Result<Vec<BaseCandidate>, BaseError> {
+    let names = branch_names(request);
+    let advertised = match request.network {
+        NetworkMode::Online => ask_remote(store, remote, &names)?,
+        NetworkMode::Offline => last_fetched(store, remote, &names),
     };
     let mut found = Vec::new();
-    // The remote's own word comes before any list of names.
-    let default = advertised.default.filter(|_| wanted.branch.is_none());
+    // The remote's default branch takes precedence over common names.
+    let default = advertised.default.filter(|_| request.branch.is_none());
     let names = default.as_deref().map_or(names, |name| vec![name]);
     for name in names {
         if let Some(tip) = advertised.branches.get(name) {
             let remote = Some(remote.name.clone());
-            found.push(Candidate { remote, branch: name.to_owned(), tip: tip.clone() });
+            found.push(BaseCandidate { remote, branch: name.to_owned(), tip: tip.clone() });
         }
     }
-    if wanted.network == Network::Online {
+    if request.network == NetworkMode::Online {
         for candidate in &found {
             store
                 .refresh(&remote.name, &candidate.branch, &candidate.tip)
@@ -207,53 +210,53 @@ fn of_remote(
     Ok(found)
 }
 
-/// What the base may be called.
-fn names<'a>(wanted: &Wanted<'a>) -> Vec<&'a str> {
-    wanted.branch.map_or_else(|| COMMON_NAMES.to_vec(), |branch| vec![branch])
+/// Possible names of the base branch.
+fn branch_names<'a>(request: &BaseRequest<'a>) -> Vec<&'a str> {
+    request.branch.map_or_else(|| COMMON_NAMES.to_vec(), |branch| vec![branch])
 }
 
-/// What a remote says now.
-fn asked(store: &Store, remote: &Remote, names: &[&str]) -> Result<Advertised, BaseError> {
+/// Current branches of a remote.
+fn ask_remote(store: &Store, remote: &Remote, names: &[&str]) -> Result<RemoteBranches, BaseError> {
     let failed = |source| BaseError::Remote { remote: remote.name.clone(), source };
-    let advertised = store.advertised(&remote.name, names).map_err(failed)?;
+    let advertised = store.remote_branches(&remote.name, names).map_err(failed)?;
     match &advertised.default {
-        // It is called something else than what was asked for, so its commit is not known yet.
+        // The default branch has another name, so ask for its commit too.
         Some(default) if !advertised.branches.contains_key(default) => {
             let mut all = names.to_vec();
             all.push(default);
-            store.advertised(&remote.name, &all).map_err(failed)
+            store.remote_branches(&remote.name, &all).map_err(failed)
         }
         Some(_) | None => Ok(advertised),
     }
 }
 
-/// What a remote said when it was last fetched.
-fn remembered(store: &Store, remote: &Remote, names: &[&str]) -> Advertised {
+/// Branches of a remote at the last fetch.
+fn last_fetched(store: &Store, remote: &Remote, names: &[&str]) -> RemoteBranches {
     let repository = store.repository();
     let prefix = format!("refs/remotes/{}/", remote.name);
-    let default = repository.symbolic(&format!("{prefix}HEAD"));
+    let default = repository.symbolic_target(&format!("{prefix}HEAD"));
     let default = default.and_then(|name| name.strip_prefix(&prefix).map(str::to_owned));
     let names = names.iter().copied().chain(default.as_deref());
     let tip = |name: &str| repository.commit(&format!("{prefix}{name}"));
     let branches = names.filter_map(|name| Some((name.to_owned(), tip(name)?))).collect();
-    Advertised { default, branches }
+    RemoteBranches { default, branches }
 }
 
-/// Local branches that could be the base, where there is no remote.
-fn local(store: &Store, wanted: &Wanted<'_>) -> Vec<Candidate> {
-    names(wanted)
+/// Local branches that could be the base, if there is no remote.
+fn local_candidates(store: &Store, request: &BaseRequest<'_>) -> Vec<BaseCandidate> {
+    branch_names(request)
         .into_iter()
-        .filter(|name| wanted.under_review != Some(name))
+        .filter(|name| request.under_review != Some(name))
         .filter_map(|name| {
             let tip = store.repository().commit(&format!("refs/heads/{name}"))?;
-            Some(Candidate { remote: None, branch: name.to_owned(), tip })
+            Some(BaseCandidate { remote: None, branch: name.to_owned(), tip })
         })
         .collect()
 }
 
 fn deepen(
     store: &Store,
-    candidate: &Candidate,
+    candidate: &BaseCandidate,
     head: &str,
     remotes: &[Remote],
 ) -> Result<(), BaseError> {
@@ -265,18 +268,18 @@ fn deepen(
     store.deepen(remote, &candidate.tip, head).map_err(failed)
 }
 
-/// The candidate from which the head parted last. The one that is merely behind (a fork's copy of a branch, a release
-/// branch under a development branch) parted from it earlier.
-fn nearest(
+/// The candidate with the latest merge base. A branch that is merely behind, such as a fork's copy,
+/// has an earlier one.
+fn nearest_candidate(
     store: &Store,
     head: &str,
-    candidates: Vec<Candidate>,
+    candidates: Vec<BaseCandidate>,
 ) -> Result<Option<Base>, BaseError> {
     let mut partings = Vec::new();
-    for Candidate { remote, branch, tip } in candidates {
+    for BaseCandidate { remote, branch, tip } in candidates {
         let mut commits = store.bare().merge_bases(&tip, head)?.into_iter();
         if let Some(commit) = commits.next() {
-            partings.push(Base { commit, branch, tip, remote, others: commits.len() });
+            partings.push(Base { commit, branch, tip, remote, other_merge_bases: commits.len() });
         }
     }
     for base in &partings {
@@ -291,27 +294,27 @@ fn nearest(
     match partings.as_slice() {
         [] => Ok(None),
         all => Err(BaseError::Ambiguous(
-            all.iter().map(|base| format!("`{}`", base.shown())).collect(),
+            all.iter().map(|base| format!("`{}`", base.display_name())).collect(),
         )),
     }
 }
 
-fn unresolvable(head: &str, wanted: &Wanted<'_>, remotes: &[Remote]) -> BaseError {
+fn unresolvable(head: &str, request: &BaseRequest<'_>, remotes: &[Remote]) -> BaseError {
     let names = COMMON_NAMES.join("`, `");
-    let reason = match (remotes, wanted.under_review) {
+    let reason = match (remotes, request.under_review) {
         ([], Some(name)) if COMMON_NAMES.contains(&name) => {
             format!("there is no remote, and `{name}` cannot be its own base")
         }
-        ([], _) => format!("there is no remote, and no branch called `{names}`"),
-        (_, _) if wanted.network == Network::Offline => {
-            format!("no branch `{names}` of a remote is known here, and it was not asked (offline)")
+        ([], _) => format!("there is no remote and no branch named `{names}`"),
+        (_, _) if request.network == NetworkMode::Offline => {
+            format!("no remote branch `{names}` was fetched, and crh is offline")
         }
-        (_, _) => format!("the remotes name no default branch, and have no `{names}`"),
+        (_, _) => format!("the remotes have neither a default branch nor `{names}`"),
     };
-    BaseError::Unresolvable { head: wanted.under_review.unwrap_or(head).to_owned(), reason }
+    BaseError::Unresolvable { head: request.under_review.unwrap_or(head).to_owned(), reason }
 }
 
-fn shown(remote: Option<&str>, branch: &str) -> String {
+fn branch_display_name(remote: Option<&str>, branch: &str) -> String {
     remote.map_or_else(|| branch.to_owned(), |remote| format!("{remote}/{branch}"))
 }
 
@@ -320,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_repository_only_if_host_and_path_are_the_same() {
+    fn url_matches_repository_by_host_and_path() {
         let same = [
             "https://github.com/owner/name",
             "https://github.com/owner/name.git",

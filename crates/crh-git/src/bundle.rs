@@ -1,32 +1,31 @@
-//! A git bundle with everything that the tools read: every tree and blob of the commits around a change. The
-//! same change gives the same bytes, whatever the clone it is made from looks like.
+//! Git bundles with all trees and blobs that a review reads. The same change gives the same bytes
+//! for every kind of clone.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::bare::{Bare, EMPTY_TREE};
-use crate::history::{History, LogError};
+use crate::bare::{BareRepository, EMPTY_TREE};
+use crate::history::{ChangeHistory, LogError};
 use crate::objects::{Objects, ReadError};
 use crate::process::{Git, GitError};
 
-/// The first line of a bundle.
 const SIGNATURE: &[u8] = b"# v2 git bundle\n";
-/// The head of a bundle has a line for each end of its history. Longer ones are no bundles of ours.
-const HEAD_MAX: usize = 1 << 20;
+/// Maximum header size. The header has one line per boundary commit.
+const MAX_HEADER_BYTES: usize = 1 << 20;
 
-/// Why a bundle could not be made or opened.
+/// Why a bundle could not be created or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// It is none.
-    #[error("this is not a bundle of objects: {0}")]
+    /// Not a valid bundle.
+    #[error("not a valid git bundle: {0}")]
     NotABundle(&'static str),
     /// A file could not be written.
-    #[error("writing `{path}`")]
+    #[error("cannot write `{path}`")]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// An object could not be read.
@@ -40,17 +39,17 @@ pub enum BundleError {
     Git(#[from] GitError),
 }
 
-/// The bundle of a change, with other objects that a review of it needs.
-pub fn bundle(
-    store: &Bare,
+/// Creates the bundle of a change, with additional objects.
+pub fn create_bundle(
+    store: &BareRepository,
     base: &str,
     head: &str,
     also: &BTreeSet<String>,
 ) -> Result<Vec<u8>, BundleError> {
-    let history = History::of(store, base, head)?;
-    let mut objects = objects(store, &history, base)?;
+    let history = ChangeHistory::load(store, base, head)?;
+    let mut objects = bundle_objects(store, &history, base)?;
     objects.extend(also.iter().filter(|id| *id != EMPTY_TREE).cloned());
-    // Not one delta, since which of them are found depends on how the objects lie in the clone.
+    // No deltas, because they depend on how the clone is packed.
     let args = [
         "pack-objects",
         "--stdout",
@@ -74,8 +73,12 @@ pub fn bundle(
     Ok(bytes)
 }
 
-/// Every object of the commits of a history, sorted by name.
-fn objects(store: &Bare, history: &History, base: &str) -> Result<BTreeSet<String>, GitError> {
+/// All objects of the commits of a history, sorted by id.
+fn bundle_objects(
+    store: &BareRepository,
+    history: &ChangeHistory,
+    base: &str,
+) -> Result<BTreeSet<String>, GitError> {
     let mut roots: Vec<&str> = history.commits().collect();
     if base == EMPTY_TREE {
         roots.push(EMPTY_TREE);
@@ -87,12 +90,12 @@ fn objects(store: &Bare, history: &History, base: &str) -> Result<BTreeSet<Strin
     Ok(printed.lines().filter(|id| *id != EMPTY_TREE).map(str::to_owned).collect())
 }
 
-/// Lays the objects of a bundle out as a bare repository in an empty folder.
+/// Unpacks a bundle as a bare repository into an empty folder.
 pub fn unbundle(bundle: &[u8], folder: &Path) -> Result<(), BundleError> {
-    let (tips, pack) = read(bundle)?;
+    let (tips, pack) = parse_bundle(bundle)?;
     Git::in_folder(folder).run(["init", "--quiet", "--bare", "--template="])?;
     Git::with_git_dir(folder).run_with_input(["index-pack", "--stdin"], pack)?;
-    let ends = ends(&Objects::open(folder)?, tips)?;
+    let ends = shallow_commits(&Objects::open(folder)?, tips)?;
     if ends.is_empty() {
         return Ok(());
     }
@@ -101,8 +104,8 @@ pub fn unbundle(bundle: &[u8], folder: &Path) -> Result<(), BundleError> {
     fs::write(&path, lines).map_err(|source| BundleError::Io { path, source })
 }
 
-/// The commits that can be reached and have a parent that is missing.
-fn ends(objects: &Objects, tips: Vec<String>) -> Result<BTreeSet<String>, ReadError> {
+/// Reachable commits with a missing parent.
+fn shallow_commits(objects: &Objects, tips: Vec<String>) -> Result<BTreeSet<String>, ReadError> {
     let mut ends = BTreeSet::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut next: Vec<String> = tips.into_iter().filter(|tip| tip != EMPTY_TREE).collect();
@@ -121,19 +124,19 @@ fn ends(objects: &Objects, tips: Vec<String>) -> Result<BTreeSet<String>, ReadEr
     Ok(ends)
 }
 
-/// The commits that a bundle names, and its pack.
-fn read(bundle: &[u8]) -> Result<(Vec<String>, &[u8]), BundleError> {
-    let rest = bundle.strip_prefix(SIGNATURE).ok_or(BundleError::NotABundle("its first line"))?;
-    let head = &rest[..rest.len().min(HEAD_MAX)];
+/// Commits named in the header, and the pack.
+fn parse_bundle(bundle: &[u8]) -> Result<(Vec<String>, &[u8]), BundleError> {
+    let rest = bundle.strip_prefix(SIGNATURE).ok_or(BundleError::NotABundle("wrong first line"))?;
+    let head = &rest[..rest.len().min(MAX_HEADER_BYTES)];
     let length = head
         .windows(2)
         .position(|pair| pair == b"\n\n")
-        .ok_or(BundleError::NotABundle("its head has no end"))?;
+        .ok_or(BundleError::NotABundle("the header has no end"))?;
     let lines = String::from_utf8_lossy(&head[..length]);
     let is_id = |id: &&str| id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let tips = lines.lines().filter(|line| !line.starts_with('-'));
     let tips: Option<Vec<String>> =
         tips.map(|line| line.split(' ').next().filter(is_id).map(str::to_owned)).collect();
-    let tips = tips.ok_or(BundleError::NotABundle("a line of its head"))?;
+    let tips = tips.ok_or(BundleError::NotABundle("invalid header line"))?;
     Ok((tips, &rest[length + 2..]))
 }

@@ -1,7 +1,8 @@
-//! Many changes as commits of one bare repository, each a commit on top of one without a parent: what was there before
-//! them has no history that could tell anything.
+//! Writes many changes into one bare repository, each as a commit on top of a root commit. The root
+//! hides the real history.
 //!
-//! Invariant: the same changes give the same commits, and nothing but the files and the message differs between two.
+//! Invariant: equal changes give equal commit ids, and two changes differ only in files and
+//! message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -9,90 +10,91 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::bare::{Bare, DIFF_OPTIONS};
+use crate::bare::{BareRepository, DIFF_OPTIONS};
 use crate::fast_import::FastImport;
 use crate::process::{Git, GitError};
 use crate::repository::Repository;
-use crate::store::quoted;
+use crate::store::quote_alternate;
 
-/// Who commits, and when.
+/// Committer and date of the base and the change.
 const BEFORE: &str = "Developer <developer@example.com> 1767225600 +0000";
 const AFTER: &str = "Developer <developer@example.com> 1767312000 +0000";
-/// What is said of everything that was there before a change.
+/// Message of the base commit.
 const BEFORE_MESSAGE: &str = "Initial commit";
-/// The branch that `HEAD` names. It has no file, so that nothing is found there whichever changes there are.
+/// Branch of `HEAD`. It is empty.
 const MAIN: &str = "main";
-/// A file mode that means: this is in another repository.
+/// File mode of a submodule.
 const SUBMODULE: &str = "160000";
 
-/// A change to be laid out.
+/// A change to write.
 #[derive(Debug, Clone)]
-pub struct Designed<'a> {
-    /// The message of its commit.
+pub struct ChangeSpec<'a> {
+    /// Commit message.
     pub message: String,
-    /// What is there before.
-    pub base: Contents<'a>,
-    /// What is there afterwards.
-    pub head: Contents<'a>,
+    /// Files before the change.
+    pub base: CommitContents<'a>,
+    /// Files after the change.
+    pub head: CommitContents<'a>,
 }
 
-/// What is in a commit.
+/// Contents of a commit.
 #[derive(Debug, Clone)]
-pub enum Contents<'a> {
-    /// These files, by their paths.
+pub enum CommitContents<'a> {
+    /// Files by path.
     Files(&'a BTreeMap<String, Vec<u8>>),
-    /// This tree, which is here or in a repository that lends its objects.
+    /// An existing tree, here or in a lending repository.
     Tree(String),
 }
 
-/// A change that was laid out.
+/// A written change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaidOut {
-    /// The commit before.
+pub struct CommittedChange {
+    /// Commit before the change.
     pub base: String,
-    /// The commit afterwards, whose only parent is the one before.
+    /// Commit of the change, a child of `base`.
     pub head: String,
-    /// The diff between them; empty if nothing differs.
+    /// Diff between them; may be empty.
     pub diff: Vec<u8>,
 }
 
-/// A new bare repository in which changes are laid out.
+/// A bare repository of changes.
 #[derive(Debug)]
-pub struct Layout {
-    bare: Bare,
+pub struct ChangeRepository {
+    bare: BareRepository,
 }
 
-/// Why changes could not be laid out.
+/// Why changes could not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum LayOutError {
+pub enum ChangeRepositoryError {
     /// The folder could not be written.
-    #[error("writing the repository `{folder}`", folder = folder.display())]
+    #[error("cannot write the repository `{folder}`", folder = folder.display())]
     Io {
-        /// Which.
+        /// The folder.
         folder: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// Git said something else than was asked for.
-    #[error("`git {0}` left something out")]
-    Short(&'static str),
+    /// Git printed fewer results than requested.
+    #[error("`git {0}` returned incomplete output")]
+    IncompleteOutput(&'static str),
 }
 
-impl Layout {
-    /// Makes the repository in an empty folder. The objects of `lenders` are seen in it and never copied.
-    pub fn new(folder: &Path, lenders: &[Repository]) -> Result<Self, LayOutError> {
+impl ChangeRepository {
+    /// Creates the repository in an empty folder. It uses the objects of `lenders` without copying
+    /// them.
+    pub fn new(folder: &Path, lenders: &[Repository]) -> Result<Self, ChangeRepositoryError> {
         let branch = format!("--initial-branch={MAIN}");
         let git = Git::in_folder(folder);
         git.run(["init", "--quiet", "--bare", "--template=", branch.as_str()])?;
-        let io = |source| LayOutError::Io { folder: folder.to_owned(), source };
-        // Git is run in it, from where a relative path would lead elsewhere.
+        let io = |source| ChangeRepositoryError::Io { folder: folder.to_owned(), source };
+        // Git runs in this folder, where a relative path would be wrong.
         let folder = fs::canonicalize(folder).map_err(io)?;
         let mut alternates = Vec::new();
         for lender in lenders {
-            let objects: OsString = quoted(&lender.common_dir.join("objects"));
+            let objects: OsString = quote_alternate(&lender.common_dir.join("objects"));
             alternates.extend_from_slice(objects.as_bytes());
             alternates.push(b'\n');
         }
@@ -101,38 +103,37 @@ impl Layout {
                 .and_then(|()| fs::write(folder.join("objects/info/alternates"), alternates));
             written.map_err(io)?;
         }
-        Ok(Self { bare: Bare::new(&folder) })
+        Ok(Self { bare: BareRepository::new(&folder) })
     }
 
-    /// The trees of pairs of commits that lenders have, in their order; none where a commit, or a file that differs
-    /// between the two, is not there.
+    /// Trees of pairs of commits, in order. `None` if a commit or a changed file is missing.
     pub fn trees(
         &self,
         pairs: &[(&str, &str)],
-    ) -> Result<Vec<Option<(String, String)>>, LayOutError> {
+    ) -> Result<Vec<Option<(String, String)>>, ChangeRepositoryError> {
         let names = pairs.iter().flat_map(|(base, head)| [base, head]);
         let names: Vec<String> = names.map(|name| format!("{name}^{{tree}}")).collect();
-        let trees = self.found(&names, "tree")?;
+        let trees = self.resolve_objects(&names, "tree")?;
         let pairs: Vec<Option<(String, String)>> =
             trees.chunks_exact(2).map(|pair| Some((pair[0].clone()?, pair[1].clone()?))).collect();
-        self.only_whole(pairs)
+        self.complete_pairs(pairs)
     }
 
-    /// The pairs of trees between which no file is missing, as some are in a partial clone.
-    fn only_whole(
+    /// Drops pairs with missing files, as in a partial clone.
+    fn complete_pairs(
         &self,
         pairs: Vec<Option<(String, String)>>,
-    ) -> Result<Vec<Option<(String, String)>>, LayOutError> {
+    ) -> Result<Vec<Option<(String, String)>>, ChangeRepositoryError> {
         let known: BTreeSet<&(String, String)> = pairs.iter().flatten().collect();
         let list: String = known.iter().map(|(base, head)| format!("{base} {head}\n")).collect();
-        let printed = self.asked(&["diff-tree", "-r", "--stdin"], &list)?;
+        let printed = self.run_with_list(&["diff-tree", "-r", "--stdin"], &list)?;
         let printed = String::from_utf8_lossy(&printed);
         let mut needed: Vec<(String, (String, String))> = Vec::new();
         let mut pair = (String::new(), String::new());
         for line in printed.lines() {
             match line.strip_prefix(':') {
                 Some(entry) => {
-                    needed.extend(blobs(entry).into_iter().map(|id| (id, pair.clone())));
+                    needed.extend(compared_blobs(entry).into_iter().map(|id| (id, pair.clone())));
                 }
                 None => {
                     let (base, head) = line.split_once(' ').unwrap_or_default();
@@ -141,53 +142,64 @@ impl Layout {
             }
         }
         let ids: Vec<String> = needed.iter().map(|(id, _)| id.clone()).collect();
-        let found = self.found(&ids, "blob")?;
+        let found = self.resolve_objects(&ids, "blob")?;
         let missing = needed.into_iter().zip(found).filter(|(_, found)| found.is_none());
         let broken: BTreeSet<(String, String)> = missing.map(|((_, pair), _)| pair).collect();
         let whole = |pair: &(String, String)| !broken.contains(pair);
         Ok(pairs.into_iter().map(|pair| pair.filter(whole)).collect())
     }
 
-    /// The names of objects of a kind, by any names for them; none for what is not there.
-    fn found(&self, names: &[String], kind: &str) -> Result<Vec<Option<String>>, LayOutError> {
+    /// Object ids of a kind by name; `None` for missing objects.
+    fn resolve_objects(
+        &self,
+        names: &[String],
+        kind: &str,
+    ) -> Result<Vec<Option<String>>, ChangeRepositoryError> {
         let list: String = names.iter().map(|name| format!("{name}\n")).collect();
         let printed =
-            self.asked(&["cat-file", "--batch-check=%(objecttype) %(objectname)"], &list)?;
+            self.run_with_list(&["cat-file", "--batch-check=%(objecttype) %(objectname)"], &list)?;
         let printed = String::from_utf8_lossy(&printed);
         let found = |line: &str| {
             let (found, id) = line.split_once(' ')?;
             (found == kind).then(|| id.to_owned())
         };
         let found: Vec<Option<String>> = printed.lines().map(found).collect();
-        if found.len() == names.len() { Ok(found) } else { Err(LayOutError::Short("cat-file")) }
+        if found.len() == names.len() {
+            Ok(found)
+        } else {
+            Err(ChangeRepositoryError::IncompleteOutput("cat-file"))
+        }
     }
 
-    /// Lays out changes; what became of each, in their order.
-    pub fn write(&self, changes: &[Designed<'_>]) -> Result<Vec<LaidOut>, LayOutError> {
+    /// Commits the changes, in order.
+    pub fn commit_changes(
+        &self,
+        changes: &[ChangeSpec<'_>],
+    ) -> Result<Vec<CommittedChange>, ChangeRepositoryError> {
         let mut list = FastImport::default();
         list.commit(MAIN, BEFORE, BEFORE_MESSAGE, "");
         for (number, change) in (1..).zip(changes) {
-            // No word of what it is: it may be seen by whoever reviews it.
+            // A neutral name, because reviewers may see it.
             let branch = format!("change-{number}");
-            let Designed { message, base, head } = change;
+            let ChangeSpec { message, base, head } = change;
             for (contents, message, when) in
                 [(base, BEFORE_MESSAGE, BEFORE), (head, message, AFTER)]
             {
                 list.commit(&branch, when, message, "");
                 match contents {
-                    Contents::Files(files) => {
+                    CommitContents::Files(files) => {
                         list.clear();
                         files.iter().for_each(|(path, bytes)| list.file(path, bytes));
                     }
-                    Contents::Tree(id) => list.tree(id),
+                    CommitContents::Tree(id) => list.tree(id),
                 }
             }
         }
         let commits = list.run(&self.bare.git())?;
         let pairs = commits.get(1..).unwrap_or_default().chunks_exact(2);
         let diffs = self.diffs(pairs.clone().map(|pair| &pair[1]))?;
-        let laid_out: Vec<LaidOut> = pairs
-            .map(|pair| LaidOut {
+        let laid_out: Vec<CommittedChange> = pairs
+            .map(|pair| CommittedChange {
                 base: pair[0].clone(),
                 head: pair[1].clone(),
                 diff: diffs.get(&pair[1]).cloned().unwrap_or_default(),
@@ -196,24 +208,24 @@ impl Layout {
         if laid_out.len() == changes.len() {
             Ok(laid_out)
         } else {
-            Err(LayOutError::Short("fast-import"))
+            Err(ChangeRepositoryError::IncompleteOutput("fast-import"))
         }
     }
 
-    /// The diffs of commits against their parents, by commit. A commit that changes nothing has none.
+    /// Diffs of commits against their parents. A commit without changes has none.
     fn diffs<'a>(
         &self,
         commits: impl Iterator<Item = &'a String>,
-    ) -> Result<BTreeMap<String, Vec<u8>>, LayOutError> {
+    ) -> Result<BTreeMap<String, Vec<u8>>, ChangeRepositoryError> {
         let list: String = commits.map(|commit| format!("{commit}\n")).collect();
         let args = [&["diff-tree", "--stdin", "-p"], DIFF_OPTIONS].concat();
-        let printed = self.asked(&args, &list)?;
+        let printed = self.run_with_list(&args, &list)?;
         let mut diffs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut current: Option<String> = None;
         for line in printed.split_inclusive(|byte| *byte == b'\n') {
-            // A line of a diff begins with a sign or a word, never with the name of a commit.
+            // A diff line never consists of a commit id.
             if let Some(commit) = commit_name(line) {
-                // The same commit may be asked for twice.
+                // The same commit may be requested twice.
                 diffs.insert(commit.to_owned(), Vec::new());
                 current = Some(commit.to_owned());
             } else if let Some(diff) = current.as_ref().and_then(|commit| diffs.get_mut(commit)) {
@@ -223,8 +235,8 @@ impl Layout {
         Ok(diffs)
     }
 
-    /// What git prints for a list on its standard input. Nothing is asked about nothing.
-    fn asked(&self, args: &[&str], list: &str) -> Result<Vec<u8>, LayOutError> {
+    /// Runs git with a list on standard input. An empty list gives empty output.
+    fn run_with_list(&self, args: &[&str], list: &str) -> Result<Vec<u8>, ChangeRepositoryError> {
         if list.is_empty() {
             return Ok(Vec::new());
         }
@@ -232,8 +244,8 @@ impl Layout {
     }
 }
 
-/// The files that a line of a raw diff compares, without its colon.
-fn blobs(entry: &str) -> Vec<String> {
+/// Blobs compared by a raw diff line, without its colon.
+fn compared_blobs(entry: &str) -> Vec<String> {
     let mut words = entry.split([' ', '\t']);
     let modes = [words.next(), words.next()];
     let ids = [words.next(), words.next()];
@@ -243,7 +255,7 @@ fn blobs(entry: &str) -> Vec<String> {
     in_here.map(|(_, id)| id.to_owned()).collect()
 }
 
-/// The commit that a line names, if it does nothing else.
+/// The commit id, if the line is nothing else.
 fn commit_name(line: &[u8]) -> Option<&str> {
     let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
     let is_name = line.len() == 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit());

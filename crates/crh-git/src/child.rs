@@ -1,6 +1,7 @@
-//! A git that was started: it is fed and listened to until it ends, and ended when it takes too long.
+//! Runs a git child process: writes its input, reads its output, and stops it at the time limit.
 //!
-//! Invariant: as long as anybody may send it a signal, it has not been waited for, so that its number is still its own.
+//! Invariant: the child is reaped only after the last signal, so that its process id cannot be
+//! reused.
 
 use std::io;
 use std::io::{Read, Write};
@@ -12,15 +13,15 @@ use std::time::Duration;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::process::Reach;
-use crate::under_way;
-use crate::under_way::GRACE;
+use crate::process::GitReach;
+use crate::running_fetches;
+use crate::running_fetches::GRACE;
 
-/// Feeds a child, collects what it prints, and ends it if it takes too long; `None` in that case.
-pub(crate) fn finished(
+/// Writes the input and collects the output. Returns `None` after a timeout.
+pub(crate) fn wait_with_input(
     mut child: Child,
     input: &[u8],
-    reach: Reach,
+    reach: GitReach,
     limit: Duration,
 ) -> io::Result<Option<Output>> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -28,24 +29,24 @@ pub(crate) fn finished(
     let (done, is_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A child that stops reading says why on its standard error.
+            // A child that stops reading reports why on stderr.
             stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok())
         });
-        let stderr = scope.spawn(move || all_of(stderr));
-        let watch = scope.spawn(move || ended_late(id, reach, limit, &is_done));
-        let stdout = all_of(stdout);
+        let stderr = scope.spawn(move || read_all(stderr));
+        let watch = scope.spawn(move || stop_if_late(id, reach, limit, &is_done));
+        let stdout = read_all(stdout);
         let stderr = stderr.join().unwrap_or_else(|_| Ok(Vec::new()));
-        let ended = until_ended(id);
+        let ended = wait_until_exited(id);
         drop(done);
         let is_late = watch.join().unwrap_or(false);
         match reach {
-            Reach::Disk => {}
-            Reach::Network => {
+            GitReach::Disk => {}
+            GitReach::Network => {
                 if is_late {
-                    // What it has started may be deaf.
-                    under_way::tell_group(id, Signal::KILL);
+                    // Its own children may ignore SIGTERM.
+                    running_fetches::signal_group(id, Signal::KILL);
                 }
-                under_way::ended(id);
+                running_fetches::remove_group(id);
             }
         }
         ended?;
@@ -55,7 +56,7 @@ pub(crate) fn finished(
     })
 }
 
-fn all_of(pipe: Option<impl Read>) -> io::Result<Vec<u8>> {
+fn read_all(pipe: Option<impl Read>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
         pipe.read_to_end(&mut bytes)?;
@@ -63,31 +64,32 @@ fn all_of(pipe: Option<impl Read>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Waits until a child has ended and leaves it to be waited for.
-fn until_ended(id: Pid) -> io::Result<()> {
+/// Waits for the exit without reaping the child.
+fn wait_until_exited(id: Pid) -> io::Result<()> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     retry_on_intr(|| waitid(WaitId::Pid(id), options))?;
     Ok(())
 }
 
-/// Ends a child that is not done in time: with a request, so that it removes its locks, then by force. Says whether it had to.
-fn ended_late(id: Pid, reach: Reach, limit: Duration, is_done: &Receiver<()>) -> bool {
+/// Stops a child at the time limit: SIGTERM, so that it removes its locks, then SIGKILL. Returns
+/// whether it was late.
+fn stop_if_late(id: Pid, reach: GitReach, limit: Duration, is_done: &Receiver<()>) -> bool {
     let is_late = |limit| is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
     if !is_late(limit) {
         return false;
     }
-    tell(id, reach, Signal::TERM);
+    send_signal(id, reach, Signal::TERM);
     if is_late(GRACE) {
-        tell(id, reach, Signal::KILL);
+        send_signal(id, reach, Signal::KILL);
     }
     true
 }
 
-fn tell(id: Pid, reach: Reach, signal: Signal) {
+fn send_signal(id: Pid, reach: GitReach, signal: Signal) {
     match reach {
-        // If it fails, it has ended by itself in this moment.
-        Reach::Disk => kill_process(id, signal).unwrap_or_default(),
-        Reach::Network => under_way::tell_group(id, signal),
+        // An error means that it has just exited.
+        GitReach::Disk => kill_process(id, signal).unwrap_or_default(),
+        GitReach::Network => running_fetches::signal_group(id, signal),
     }
 }
 
@@ -102,18 +104,18 @@ mod tests {
 
     use super::*;
 
-    /// Runs a script as a git that reaches a remote, for as long as the folder is there and no longer than `limit`.
+    /// Runs a script in place of a git network command.
     #[expect(clippy::disallowed_methods, reason = "a script in the place of git")]
     fn run(folder: &Path, script: &str, limit: Duration) -> Option<Output> {
         let mut command = Command::new("sh");
         command.current_dir(folder).args(["-c", script]).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = under_way::started(|| command.spawn()).unwrap();
-        finished(child, b"word\n", Reach::Network, limit).unwrap()
+        let child = running_fetches::spawn_group(|| command.spawn()).unwrap();
+        wait_with_input(child, b"word\n", GitReach::Network, limit).unwrap()
     }
 
     #[test]
-    fn a_child_is_fed_and_listened_to() {
+    fn child_gets_input_and_output_is_collected() {
         let folder = TempDir::new().unwrap();
         let script = "read word; echo out $word; echo err >&2; exit 3";
         let output = run(folder.path(), script, Duration::from_secs(60)).unwrap();
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_is_late_may_remove_its_locks_and_one_that_is_deaf_is_ended_by_force() {
+    fn late_child_gets_sigterm_then_sigkill() {
         let folder = TempDir::new().unwrap();
         let lock = folder.path().join("lock");
         let waits = "touch lock; while test -e lock; do sleep 0.1; done";

@@ -1,28 +1,29 @@
-//! A small repository with one change, for showing what crh does. The same files give the same commits everywhere.
+//! Creates a small repository with one change for the demo. Commit ids are the same everywhere.
 
 use std::path::Path;
 
 use crate::fast_import::FastImport;
 use crate::{Git, GitError};
 
-/// Who commits, and when: part of the commits' names, so that they never change.
+/// Fixed committer and date, which keep the commit ids stable.
 const COMMITTER: &str = "crh demo <demo@example.com> 1767268800 +0000";
 
-/// A commit: its message, and the files that it writes.
+/// A commit of the demo.
 #[derive(Debug, Clone, Copy)]
-pub struct Written<'a> {
-    /// The message.
+pub struct DemoCommit<'a> {
+    /// Commit message.
     pub message: &'a str,
-    /// Paths from the root, and what is in them.
+    /// Paths and contents.
     pub files: &'a [(&'a str, &'a str)],
 }
 
-/// Makes a repository in an empty folder: `base` on `main`, then `change` on a branch that stays checked out.
-pub fn throw_away(
+/// Creates a repository in an empty folder: `base` on `main`, then `change` on a branch, which is
+/// checked out.
+pub fn create_demo_repository(
     folder: &Path,
-    base: &Written<'_>,
+    base: &DemoCommit<'_>,
     branch: &str,
-    change: &Written<'_>,
+    change: &DemoCommit<'_>,
 ) -> Result<(), GitError> {
     let git = Git::in_folder(folder);
     git.run(["init", "--quiet", "--initial-branch=main", "--template="])?;

@@ -1,8 +1,8 @@
-//! Commits made of values in one `git fast-import`, however many there are: no checkout, no index, no loose object.
+//! Creates many commits with one `git fast-import`, without checkout, index or loose objects.
 
 use crate::process::{Git, GitError};
 
-/// A list of commits on its way to git.
+/// A stream of commits for git.
 #[derive(Debug, Default)]
 pub(crate) struct FastImport {
     stream: Vec<u8>,
@@ -10,8 +10,8 @@ pub(crate) struct FastImport {
 }
 
 impl FastImport {
-    /// Begins a commit on a branch, on top of what the branch has had in this list; `committer` is `Name <address> seconds
-    /// zone`, and fixed, so that the same commits have the same names everywhere. What follows is in this commit.
+    /// Starts a commit on a branch. `committer` is `Name <address> seconds zone`, with a fixed time
+    /// so that commit ids are stable. Later calls add files to this commit.
     pub(crate) fn commit(&mut self, branch: &str, committer: &str, message: &str, from: &str) {
         self.commits += 1;
         let mark = self.commits;
@@ -25,25 +25,25 @@ impl FastImport {
         }
     }
 
-    /// Takes out of the commit what it has from its parent.
+    /// Removes the files inherited from the parent.
     pub(crate) fn clear(&mut self) {
         self.stream.extend_from_slice(b"deleteall\n");
     }
 
-    /// Puts a file into the commit.
+    /// Adds a file to the commit.
     pub(crate) fn file(&mut self, path: &str, bytes: &[u8]) {
-        let head = format!("M 100644 inline {}\ndata {}\n", quoted(path), bytes.len());
+        let head = format!("M 100644 inline {}\ndata {}\n", quoted_path(path), bytes.len());
         self.stream.extend_from_slice(head.as_bytes());
         self.stream.extend_from_slice(bytes);
         self.stream.push(b'\n');
     }
 
-    /// Makes a tree that is there already the whole of the commit.
+    /// Sets the root tree of the commit.
     pub(crate) fn tree(&mut self, id: &str) {
         self.stream.extend_from_slice(format!("M 040000 {id} \"\"\n").as_bytes());
     }
 
-    /// Hands the list to git; the names of the commits, in their order.
+    /// Runs git. Returns the commit ids in order.
     pub(crate) fn run(mut self, git: &Git) -> Result<Vec<String>, GitError> {
         for mark in 1..=self.commits {
             self.stream.extend_from_slice(format!("get-mark :{mark}\n").as_bytes());
@@ -54,8 +54,8 @@ impl FastImport {
     }
 }
 
-/// A path as it is read there. Everything but these three stands for itself inside quotes.
-fn quoted(path: &str) -> String {
+/// Quotes a path. Only three characters need escaping.
+fn quoted_path(path: &str) -> String {
     let path = path.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("\"{path}\"")
 }

@@ -1,69 +1,68 @@
-//! The history that reviewers see: the commits of a change and a few before it, and who wrote a line.
+//! History for reviewers: the commits of a change, some commits before it, and blame.
 //!
-//! It ends the same number of commits before the base whether the clone is whole, shallow or packed in a
-//! file, so that the same question has the same answer everywhere.
+//! It ends a fixed number of commits before the base for every kind of clone, so that results are
+//! the same everywhere.
 
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
-use crate::bare::{Bare, EMPTY_TREE};
+use crate::bare::{BareRepository, EMPTY_TREE};
 use crate::objects::{Objects, ReadError};
 use crate::process::{Git, GitError};
 
-/// How many commits up to and with the base belong to the history. Enough to see how a file came to be what it
-/// is; few enough to fetch into a shallow clone and to pack.
+/// Number of commits up to and including the base. Few enough to fetch and to pack.
 pub const HISTORY_BEFORE_BASE: usize = 50;
 
-/// Whoever asks about the history has given up after this long.
-const LIMIT: Duration = Duration::from_secs(10);
+/// Time limit of `git log` and `git blame`.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
-    /// Its full name.
+pub struct CommitDetails {
+    /// Full commit id.
     pub id: String,
-    /// The name of its author.
+    /// Author name.
     pub author: String,
-    /// When it was written, as ISO 8601 with the author's offset.
+    /// Author date, ISO 8601 with offset.
     pub authored: String,
-    /// When it was committed, the same way.
+    /// Commit date, ISO 8601 with offset.
     pub committed: String,
-    /// The first line of its message.
+    /// First line of the message.
     pub subject: String,
-    /// The rest of it.
+    /// Rest of the message.
     pub body: String,
 }
 
-/// Where a line of a file comes from.
+/// Origin of a line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blamed {
-    /// The line, 1-based.
+pub struct BlameLine {
+    /// Line number, 1-based.
     pub line: u64,
-    /// The commit that brought it.
+    /// Commit that introduced it.
     pub commit: String,
-    /// Whether it may be older than that: the history that is looked at ends there.
+    /// Whether it may be older, because the visible history ends at this commit.
     pub or_older: bool,
-    /// The line in that commit's version of the file.
+    /// Line number in that commit.
     pub original_line: u64,
-    /// The path it had there, as git prints it: quoted if it has odd characters.
+    /// Path in that commit, quoted by git if needed.
     pub original_path: Vec<u8>,
 }
 
-/// The commits around a change.
+/// Commits of a change and before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct History {
-    /// Those of the change, oldest first.
-    pub of_change: Vec<String>,
-    /// The base and those before it, newest first.
-    pub before: Vec<String>,
-    /// Those of them with a parent that is not among them: where the history ends.
-    pub ends: BTreeSet<String>,
+pub struct ChangeHistory {
+    /// Commits of the change, oldest first.
+    pub change_commits: Vec<String>,
+    /// The base and earlier commits, newest first.
+    pub base_commits: Vec<String>,
+    /// Commits with a parent outside of this history.
+    pub boundary: BTreeSet<String>,
 }
 
-impl History {
-    /// The commits between two, and some before. A base that is a tree (a change from nothing) has no history.
-    pub fn of(store: &Bare, base: &str, head: &str) -> Result<Self, LogError> {
+impl ChangeHistory {
+    /// Loads the history. If the base is the empty tree, there are no base commits.
+    pub fn load(store: &BareRepository, base: &str, head: &str) -> Result<Self, LogError> {
         let list = |args: &[&str]| -> Result<Vec<String>, GitError> {
             let printed = store.git().text([&["rev-list"], args].concat())?;
             Ok(printed.lines().map(str::to_owned).collect())
@@ -75,17 +74,18 @@ impl History {
             let range = format!("{base}..{head}");
             (list(&["--topo-order", "--reverse", &range])?, list(&["-n", &limit, base])?)
         };
-        let mut history = Self { of_change, before, ends: BTreeSet::new() };
-        history.ends = ends(&store.objects()?, &history.commits().collect())?;
+        let mut history =
+            Self { change_commits: of_change, base_commits: before, boundary: BTreeSet::new() };
+        history.boundary = history_boundary(&store.objects()?, &history.commits().collect())?;
         Ok(history)
     }
 
-    /// All of its commits.
+    /// All commits.
     pub fn commits(&self) -> impl Iterator<Item = &str> {
-        self.of_change.iter().chain(&self.before).map(String::as_str)
+        self.change_commits.iter().chain(&self.base_commits).map(String::as_str)
     }
 
-    /// The parents that are not among its commits.
+    /// Parents outside of this history.
     pub(crate) fn parents_outside(&self, objects: &Objects) -> Result<BTreeSet<String>, ReadError> {
         let inside: BTreeSet<&str> = self.commits().collect();
         let mut outside = BTreeSet::new();
@@ -97,8 +97,11 @@ impl History {
     }
 }
 
-/// Those of some commits that have a parent which is not among them.
-fn ends(objects: &Objects, commits: &BTreeSet<&str>) -> Result<BTreeSet<String>, ReadError> {
+/// Commits with a parent that is not in the set.
+fn history_boundary(
+    objects: &Objects,
+    commits: &BTreeSet<&str>,
+) -> Result<BTreeSet<String>, ReadError> {
     let mut ends = BTreeSet::new();
     for commit in commits {
         if objects.parents(commit)?.iter().any(|parent| !commits.contains(parent.as_str())) {
@@ -108,9 +111,9 @@ fn ends(objects: &Objects, commits: &BTreeSet<&str>) -> Result<BTreeSet<String>,
     Ok(ends)
 }
 
-impl Bare {
-    /// What is known of some commits, in the order asked for.
-    pub fn commits(&self, ids: &[String]) -> Result<Vec<Commit>, GitError> {
+impl BareRepository {
+    /// Details of commits, in the requested order.
+    pub fn commits(&self, ids: &[String]) -> Result<Vec<CommitDetails>, GitError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -120,14 +123,18 @@ impl Bare {
         let printed = self.git().run_with_input(args, list.as_bytes())?;
         let printed = String::from_utf8_lossy(&printed).into_owned();
         let fields: Vec<&str> = printed.split('\0').collect();
-        // Six fields, and the empty one that `-z` puts behind each commit.
-        Ok(fields.chunks_exact(7).map(commit).collect())
+        // Six fields, and an empty one after each commit because of `-z`.
+        Ok(fields.chunks_exact(7).map(parse_commit).collect())
     }
 
-    /// Of the commits of a history up to `head`, those that changed a path (all for an empty one), newest
-    /// first.
-    pub fn log(&self, history: &History, head: &str, path: &str) -> Result<Vec<Commit>, LogError> {
-        let view = View::new(self, history)?;
+    /// Commits up to `head` that changed a path, newest first. An empty path selects all.
+    pub fn log(
+        &self,
+        history: &ChangeHistory,
+        head: &str,
+        path: &str,
+    ) -> Result<Vec<CommitDetails>, LogError> {
+        let view = HistoryView::new(self, history)?;
         let mut args = vec!["log", "--topo-order", "--format=tformat:%H", head, "--"];
         args.extend((!path.is_empty()).then_some(path));
         let printed = view.git(self).with_variable("GIT_LITERAL_PATHSPECS", "1").text(args)?;
@@ -136,19 +143,19 @@ impl Bare {
         Ok(self.commits(&ids.collect::<Vec<_>>())?)
     }
 
-    /// Where lines of a file come from, as far as a history goes.
+    /// Origin of lines, within a history.
     pub fn blame(
         &self,
-        history: &History,
+        history: &ChangeHistory,
         head: &str,
         path: &str,
         (first, last): (u64, u64),
-    ) -> Result<Vec<Blamed>, LogError> {
-        let view = View::new(self, history)?;
+    ) -> Result<Vec<BlameLine>, LogError> {
+        let view = HistoryView::new(self, history)?;
         let range = format!("{first},{last}");
         let args = ["blame", "--line-porcelain", "-M", "-L", &range, head, "--", path];
         let printed = view.git(self).run(args)?;
-        Ok(blamed(&printed, history))
+        Ok(parse_blame(&printed, history))
     }
 }
 
@@ -161,34 +168,34 @@ pub enum LogError {
     /// A commit could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Its end could not be written down.
+    /// The boundary file could not be written.
     #[error("writing where the history ends")]
     Io(#[from] std::io::Error),
 }
 
-/// A history that ends where ours ends, as git is told of it: a list of commits taken to have no parents.
-struct View {
+/// Passes the boundary to git as a shallow file.
+struct HistoryView {
     ends: tempfile::NamedTempFile,
 }
 
-impl View {
-    fn new(store: &Bare, history: &History) -> Result<Self, std::io::Error> {
+impl HistoryView {
+    fn new(store: &BareRepository, history: &ChangeHistory) -> Result<Self, std::io::Error> {
         let mut ends = tempfile::NamedTempFile::new()?;
-        for end in history.ends.union(&store.boundary()) {
+        for end in history.boundary.union(&store.boundary()) {
             writeln!(ends, "{end}")?;
         }
         ends.flush()?;
         Ok(Self { ends })
     }
 
-    fn git(&self, store: &Bare) -> Git {
-        store.git().with_limit(LIMIT).with_variable("GIT_SHALLOW_FILE", self.ends.path())
+    fn git(&self, store: &BareRepository) -> Git {
+        store.git().with_limit(TIME_LIMIT).with_variable("GIT_SHALLOW_FILE", self.ends.path())
     }
 }
 
-fn commit(fields: &[&str]) -> Commit {
+fn parse_commit(fields: &[&str]) -> CommitDetails {
     let text = |at: usize| fields.get(at).copied().unwrap_or_default().to_owned();
-    Commit {
+    CommitDetails {
         id: text(0).trim_start().to_owned(),
         author: text(1),
         authored: text(2),
@@ -198,10 +205,10 @@ fn commit(fields: &[&str]) -> Commit {
     }
 }
 
-/// Reads what `git blame --line-porcelain` printed.
-fn blamed(printed: &[u8], history: &History) -> Vec<Blamed> {
+/// Parses `git blame --line-porcelain`.
+fn parse_blame(printed: &[u8], history: &ChangeHistory) -> Vec<BlameLine> {
     let mut lines = Vec::new();
-    let mut current: Option<Blamed> = None;
+    let mut current: Option<BlameLine> = None;
     for line in printed.split(|byte| *byte == b'\n') {
         if line.starts_with(b"\t") {
             lines.extend(current.take());
@@ -210,17 +217,17 @@ fn blamed(printed: &[u8], history: &History) -> Vec<Blamed> {
                 current.original_path = path.to_vec();
             }
         } else if current.is_none() {
-            current = blame_head(&String::from_utf8_lossy(line), history);
+            current = parse_blame_header(&String::from_utf8_lossy(line), history);
         }
     }
     lines
 }
 
-fn blame_head(line: &str, history: &History) -> Option<Blamed> {
+fn parse_blame_header(line: &str, history: &ChangeHistory) -> Option<BlameLine> {
     let mut words = line.split(' ');
     let commit = words.next()?.to_owned();
     let original_line = words.next()?.parse().ok()?;
     let line = words.next()?.parse().ok()?;
-    let or_older = history.ends.contains(&commit);
-    Some(Blamed { line, commit, or_older, original_line, original_path: Vec::new() })
+    let or_older = history.boundary.contains(&commit);
+    Some(BlameLine { line, commit, or_older, original_line, original_path: Vec::new() })
 }

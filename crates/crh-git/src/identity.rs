@@ -1,44 +1,44 @@
-//! What a repository is called, the same in every clone of it, and where it is served.
+//! Names of a repository that are the same in every clone, and its hosts.
 
 use gix::bstr::ByteSlice;
 
-use crate::base::chosen;
+use crate::base::base_remotes;
 use crate::{Git, GitError, Remote, Repository};
 
-/// Where a repository is served.
+/// A repository on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The host, with its port if that is an unusual one for the web.
+pub struct HostedRepository {
+    /// Host, with a non-default HTTP port.
     pub host: String,
     /// `owner/name`.
     pub name: String,
 }
 
-/// A branch of a clone, as the host knows it that it is pushed to.
+/// The remote branch that a local branch is pushed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pushed {
-    /// Where it is pushed to.
-    pub place: Place,
-    /// What it is called there.
+pub struct PushTarget {
+    /// Target repository.
+    pub repository: HostedRepository,
+    /// Branch name there.
     pub branch: String,
 }
 
 impl Remote {
-    /// Where it is served; none if its address does not say.
-    pub fn place(&self) -> Option<Place> {
-        served(&self.url)
+    /// The hosted repository, if the URL names one.
+    pub fn hosted_repository(&self) -> Option<HostedRepository> {
+        parse_hosted(&self.url)
     }
 }
 
-/// Where the repositories are that this is a clone of: first the one that changes are proposed to.
-pub fn places(repository: &Repository) -> Result<Vec<Place>, GitError> {
+/// Hosted repositories of all remotes, the target of changes first.
+pub fn hosted_repositories(repository: &Repository) -> Result<Vec<HostedRepository>, GitError> {
     let remotes = repository.remotes()?;
-    let mut chosen = chosen(&remotes, None);
+    let mut chosen = base_remotes(&remotes, None);
     // In a clone of a fork, `origin` is the fork.
     chosen.sort_by_key(|remote| remote.name != "upstream");
     let others = remotes.iter().filter(|remote| !chosen.contains(remote));
-    let mut places: Vec<Place> = Vec::new();
-    for place in chosen.iter().copied().chain(others).filter_map(Remote::place) {
+    let mut places: Vec<HostedRepository> = Vec::new();
+    for place in chosen.iter().copied().chain(others).filter_map(Remote::hosted_repository) {
         if !places.contains(&place) {
             places.push(place);
         }
@@ -46,9 +46,9 @@ pub fn places(repository: &Repository) -> Result<Vec<Place>, GitError> {
     Ok(places)
 }
 
-/// What the branch that is checked out is called elsewhere: the one that it follows, or else one of the same name on
-/// `origin`. None on a detached head, and without a remote that says where it is.
-pub fn pushed(repository: &Repository) -> Result<Option<Pushed>, GitError> {
+/// Push target of the current branch: its upstream, or else the same name on `origin`. `None` for a
+/// detached HEAD or without a hosted remote.
+pub fn push_target(repository: &Repository) -> Result<Option<PushTarget>, GitError> {
     let Some(branch) = repository.branch() else { return Ok(None) };
     let remotes = repository.remotes()?;
     let followed = repository.upstream(&branch).unwrap_or_default();
@@ -58,27 +58,29 @@ pub fn pushed(repository: &Repository) -> Result<Option<Pushed>, GitError> {
     });
     let origin = remotes.iter().find(|remote| remote.name == "origin").or(remotes.first());
     let found = follows.or(origin.map(|remote| (remote, branch)));
-    Ok(found.and_then(|(remote, branch)| Some(Pushed { place: remote.place()?, branch })))
+    Ok(found.and_then(|(remote, branch)| {
+        Some(PushTarget { repository: remote.hosted_repository()?, branch })
+    }))
 }
 
-/// `owner/name` of the repository that changes are proposed to or, without a remote that says it, the hash of the first
-/// commit; empty if there is neither.
-pub fn identity(repository: &Repository) -> Result<String, GitError> {
+/// `owner/name` of the target repository, or else the id of the first commit; empty if there is
+/// neither.
+pub fn repository_identity(repository: &Repository) -> Result<String, GitError> {
     let remotes = repository.remotes()?;
-    let mut remotes = chosen(&remotes, None);
+    let mut remotes = base_remotes(&remotes, None);
     // In a clone of a fork, `origin` is the fork.
     remotes.sort_by_key(|remote| remote.name != "upstream");
-    if let Some(name) = remotes.into_iter().find_map(|remote| named(&remote.url)) {
+    if let Some(name) = remotes.into_iter().find_map(|remote| owner_and_name(&remote.url)) {
         return Ok(name);
     }
     let git = Git::with_git_dir(&repository.git_dir);
-    // A repository without a commit has no first one.
+    // Fails in a repository without commits.
     let roots = git.text(["rev-list", "--max-parents=0", "HEAD"]).unwrap_or_default();
     Ok(roots.lines().last().unwrap_or_default().to_owned())
 }
 
-/// The last two parts of a remote's path. A folder of this machine names nothing that others know.
-fn named(url: &str) -> Option<String> {
+/// Last two parts of a remote's path. Local paths have no name that others know.
+fn owner_and_name(url: &str) -> Option<String> {
     let url = gix::url::parse(url.as_bytes().as_bstr()).ok()?;
     url.host()?;
     let path = url.path.to_string();
@@ -89,25 +91,27 @@ fn named(url: &str) -> Option<String> {
     Some(owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}/{name}")))
 }
 
-/// The host and the name of a remote that has both.
-fn served(url: &str) -> Option<Place> {
-    let name = named(url).filter(|name| name.contains('/'))?;
+fn parse_hosted(url: &str) -> Option<HostedRepository> {
+    let name = owner_and_name(url).filter(|name| name.contains('/'))?;
     let url = gix::url::parse(url.as_bytes().as_bstr()).ok()?;
     let host = url.host()?.to_ascii_lowercase();
     let is_web = matches!(url.scheme, gix::url::Scheme::Http | gix::url::Scheme::Https);
     Some(match url.port.filter(|_| is_web) {
-        Some(port) => Place { host: format!("{host}:{port}"), name },
-        None => Place { host, name },
+        Some(port) => HostedRepository { host: format!("{host}:{port}"), name },
+        None => HostedRepository { host, name },
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, named, served};
+    use super::{HostedRepository, owner_and_name, parse_hosted};
 
     #[test]
-    fn a_remote_is_served_by_a_host() {
-        let place = |host: &str, name: &str| Place { host: host.to_owned(), name: name.to_owned() };
+    fn remote_url_names_host_and_repository() {
+        let place = |host: &str, name: &str| HostedRepository {
+            host: host.to_owned(),
+            name: name.to_owned(),
+        };
         for (url, expected) in [
             ("https://GitHub.com/o/r.git", Some(place("github.com", "o/r"))),
             ("http://127.0.0.1:8080/o/r.git", Some(place("127.0.0.1:8080", "o/r"))),
@@ -116,12 +120,12 @@ mod tests {
             ("https://host/alone", None),
             ("/srv/git/o/r.git", None),
         ] {
-            assert_eq!(served(url), expected, "{url}");
+            assert_eq!(parse_hosted(url), expected, "{url}");
         }
     }
 
     #[test]
-    fn a_remote_is_called_by_its_owner_and_name() {
+    fn remote_url_names_owner_and_name() {
         for (url, name) in [
             ("https://github.com/rust-lang/rust.git", Some("rust-lang/rust")),
             ("git@github.com:rust-lang/rust", Some("rust-lang/rust")),
@@ -130,7 +134,7 @@ mod tests {
             ("/srv/git/project.git", None),
             ("file:///srv/git/project.git", None),
         ] {
-            assert_eq!(named(url).as_deref(), name, "{url}");
+            assert_eq!(owner_and_name(url).as_deref(), name, "{url}");
         }
     }
 }

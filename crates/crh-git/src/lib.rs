@@ -1,57 +1,63 @@
-//! Git for a review: pinned commits, objects without a checkout, the base of a change, search.
+//! Git access for reviews: exact commits, objects without a checkout, the base of a change, and
+//! search.
 //!
-//! Invariants: the user's repository is never written, not even its index; what is printed does not depend on
-//! the user's or the repository's configuration; nothing waits for a prompt.
+//! Invariants: the user's repository and its index are never written, except by `publish.rs`.
+//! Output does not depend on the user's or the repository's configuration. Git never prompts.
 
 mod address;
-#[path = "amend.rs"]
-mod amended;
+mod amend;
 mod attributes;
 mod bare;
 mod base;
 mod bundle;
+mod change_repository;
 mod child;
 mod database;
+mod demo_repository;
 mod fast_import;
 mod glob;
 mod history;
 mod identity;
-#[path = "change_repository.rs"]
-mod laid_out;
 mod objects;
 mod packs;
 mod process;
 mod publish;
 mod remote;
 mod repository;
+mod running_fetches;
 mod search;
 mod store;
-#[path = "demo_repository.rs"]
-mod throw_away;
-#[path = "running_fetches.rs"]
-mod under_way;
+mod temp_checkout;
 mod variables;
-#[path = "temp_checkout.rs"]
-mod work_tree;
 
-pub use address::{Address, AddressError, Pin};
-pub use amended::{AmendError, ChangedFile};
-pub use attributes::{AttributeState, Attributes, attribute_files, attribute_objects, attributes};
-pub use bare::{Bare, DIFF_OPTIONS, EMPTY_TREE};
-pub use base::{Base, BaseError, Wanted, base, refreshed};
-pub use bundle::{BundleError, bundle, unbundle};
-pub use glob::{GlobError, Globs};
-pub use history::{Blamed, Commit, HISTORY_BEFORE_BASE, History, LogError};
-pub use identity::{Place, Pushed, identity, places, pushed};
-pub use laid_out::{Contents, Designed, LaidOut, LayOutError, Layout};
-pub use objects::{Entry, Kind, Objects, ReadError, check_path};
+pub use address::{AddressError, FetchAddress, PinnedCommit};
+pub use amend::{AmendError, AmendedFile};
+pub use attributes::{
+    AttributeState, Attributes, attribute_files, attribute_objects, read_attributes,
+};
+pub use bare::{BareRepository, DIFF_OPTIONS, EMPTY_TREE};
+pub use base::{Base, BaseError, BaseRequest, find_base, refresh_branch};
+pub use bundle::{BundleError, create_bundle, unbundle};
+pub use change_repository::{
+    ChangeRepository, ChangeRepositoryError, ChangeSpec, CommitContents, CommittedChange,
+};
+pub use demo_repository::{DemoCommit, create_demo_repository};
+pub use glob::{GlobError, PathGlobs};
+pub use history::{BlameLine, ChangeHistory, CommitDetails, HISTORY_BEFORE_BASE, LogError};
+pub use identity::{
+    HostedRepository, PushTarget, hosted_repositories, push_target, repository_identity,
+};
+pub use objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
 pub use process::{Git, GitError};
-pub use publish::{RemoteBranch, Tip};
-pub use remote::{MissingError, Network};
+pub use publish::{BranchTip, RemoteBranch};
+pub use remote::{MissingError, NetworkMode};
 pub use repository::{OpenError, Remote, Repository};
-pub use search::{Found, LINE_BYTES_MAX, Match, Pattern, Query, SearchError, search};
-pub use store::{SNAPSHOT_SUBJECT, Snapshot, Store, StoreError};
-pub use throw_away::{Written, throw_away};
-pub use under_way::end_fetches;
-pub use variables::Withheld;
-pub use work_tree::{Difference, Differs, LeftOut, WorkTree, WorkTreeError};
+pub use running_fetches::stop_fetches;
+pub use search::{
+    LINE_BYTES_MAX, LineMatch, SearchError, SearchPattern, SearchQuery, SearchResult, search,
+};
+pub use store::{SNAPSHOT_SUBJECT, SnapshotScope, Store, StoreError};
+pub use temp_checkout::{
+    CheckoutDifference, DifferenceKind, SkippedEntry, TempCheckout, TempCheckoutError,
+};
+pub use variables::HiddenVariables;

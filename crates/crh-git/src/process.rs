@@ -1,5 +1,5 @@
-//! The one way git is run: with pinned settings, without hooks, pager, prompts or external diffs, and never
-//! for longer than it should take.
+//! Runs git with pinned settings: no hooks, pager, prompts or external diffs, and always with a
+//! time limit.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -11,25 +11,25 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::child::finished;
-use crate::variables::Withheld;
-use crate::{under_way, variables};
+use crate::child::wait_with_input;
+use crate::variables::HiddenVariables;
+use crate::{running_fetches, variables};
 
-/// The oldest git that has what is used here (settings in the environment, `fetch --stdin`).
-pub(crate) const OLDEST: (u32, u32) = (2, 31);
-/// The oldest git that can be kept from fetching what a partial clone left out (`GIT_NO_LAZY_FETCH`).
-pub(crate) const OLDEST_FOR_PARTIAL: (u32, u32) = (2, 45);
+/// Minimum git version, for settings in the environment and `fetch --stdin`.
+pub(crate) const MIN_VERSION: (u32, u32) = (2, 31);
+/// Minimum git version for partial clones, for `GIT_NO_LAZY_FETCH`.
+pub(crate) const MIN_VERSION_PARTIAL: (u32, u32) = (2, 45);
 
-/// A local command that takes longer than this hangs on a lock or a broken disk.
+/// A local command that takes longer hangs on a lock or a broken disk.
 const LOCAL_LIMIT: Duration = Duration::from_secs(300);
-/// A fetch of a large repository over a slow line takes this long; a dead line does too.
+/// Time limit of network commands.
 const NETWORK_LIMIT: Duration = Duration::from_secs(900);
 
-/// Settings that keep a user's or a repository's configuration from changing what git prints or runs.
-const PINNED: &[&str] = &[
+/// Settings that override the user's and the repository's configuration.
+const PINNED_CONFIG: &[&str] = &[
     NO_HOOKS,
     "core.fsmonitor=false",
-    // The first would write the user's index, the others next to it.
+    // These would write the user's index or files next to it.
     "diff.autoRefreshIndex=false",
     "core.splitIndex=false",
     "core.untrackedCache=false",
@@ -60,106 +60,106 @@ const PINNED: &[&str] = &[
     "fetch.writeCommitGraph=false",
     "fetch.recurseSubmodules=false",
     "submodule.recurse=false",
-    // A warning about line ends is no reason to stop.
+    // A warning about line endings must not fail the command.
     "core.safecrlf=false",
-    // Nobody reads a larger file line by line: it is binary to git, which keeps it out of memory.
+    // Larger files are treated as binary and stay out of memory.
     "core.bigFileThreshold=16m",
 ];
 
 const NO_HOOKS: &str = "core.hooksPath=/dev/null";
 
-/// What stands in a message in the place of a secret.
+/// Replacement of a secret in messages.
 const HIDDEN: &str = "[hidden]";
 
-/// Whose settings a git command follows, beside the pinned ones.
+/// Configuration that a git command uses, in addition to the pinned settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Settings {
-    /// Only those of the repository it runs in.
+enum ConfigScope {
+    /// Only the repository's.
     Repository,
-    /// The user's as well, for questions that start nothing else. Of the environment it sees where those settings are.
+    /// Also the user's, for commands that start no other program.
     User,
-    /// The user's with the programs that they name: for a remote they hold the credentials and proxies, for a checkout how its
-    /// files become objects (line ends, filters). Those may need anything of the environment but what is withheld.
+    /// Also the user's, including programs: credential helpers and proxies for remotes, filters for
+    /// files. They get the whole environment except hidden variables.
     UserPrograms,
-    /// Only those that are handed to it. Of the environment it sees how hosts are reached.
-    Handed,
+    /// Only explicit settings. The environment contains only network variables.
+    Explicit,
 }
 
-/// Whether a git command runs hooks.
+/// Whether git runs hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hooks {
+enum HookMode {
     Off,
-    /// Those that the user has set up.
-    OfUser,
+    /// The user's hooks.
+    User,
 }
 
-/// What a git command may reach.
+/// What a git command may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// The disk. It is ended with us from a terminal.
+pub(crate) enum GitReach {
+    /// The disk only. Ctrl-C stops it together with crh.
     Disk,
-    /// Remotes as well. It is in a group of its own, so that what it starts (ssh, a helper) can be ended with
-    /// it: by its time, and by [`crate::end_fetches`].
+    /// Remotes too. It has its own process group, so that its children (ssh, credential helpers)
+    /// can be stopped too: at the time limit, and by [`crate::stop_fetches`].
     Network,
 }
 
-/// A way to run git in a place.
+/// Runs git in a folder.
 #[derive(Debug, Clone)]
 pub struct Git {
     folder: PathBuf,
     git_dir: Option<PathBuf>,
     settings: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
-    /// Variables that nobody else may see.
+    /// Variables with secret values.
     secret_variables: Vec<(OsString, SecretString)>,
-    /// What git must not repeat to anybody.
-    hidden: Vec<SecretString>,
-    /// Variables of ours that it must not see, by their names.
-    withheld: BTreeSet<String>,
-    follows: Settings,
-    hooks: Hooks,
-    reach: Reach,
+    /// Secrets to redact in git's messages.
+    redacted: Vec<SecretString>,
+    /// Names of variables that git must not see.
+    hidden: BTreeSet<String>,
+    config_scope: ConfigScope,
+    hooks: HookMode,
+    reach: GitReach,
     limit: Duration,
 }
 
-/// Why git did not do what it was asked for.
+/// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// There is no git.
+    /// Git is not installed.
     #[error("git is not installed, or not in `PATH`")]
     Missing,
-    /// It is too old.
-    #[error("git {found} is too old: here crh needs {}.{} or newer", oldest.0, oldest.1)]
+    /// Git is too old.
+    #[error("git {found} is too old: crh needs {}.{} or newer", oldest.0, oldest.1)]
     TooOld {
-        /// Its version.
+        /// Installed version.
         found: String,
-        /// What is needed.
+        /// Required version.
         oldest: (u32, u32),
     },
-    /// It said no.
+    /// The command failed.
     #[error("`git {command}` failed: {message}")]
     Failed {
-        /// The command's name.
+        /// Name of the command.
         command: String,
-        /// Its exit code; none if a signal ended it.
+        /// Exit code; `None` if killed by a signal.
         code: Option<i32>,
-        /// The end of what it said.
+        /// Last lines of git's error output.
         message: String,
     },
-    /// It did not end.
+    /// The command timed out.
     #[error("`git {command}` did not end within {seconds} seconds")]
-    TooSlow {
-        /// The command's name.
+    TimedOut {
+        /// Name of the command.
         command: String,
-        /// How long it had.
+        /// Time limit.
         seconds: u64,
     },
-    /// It could not be run.
+    /// The command could not be started.
     #[error("running `git {command}`")]
     Io {
-        /// The command's name.
+        /// Name of the command.
         command: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
@@ -173,92 +173,92 @@ impl Git {
             settings: Vec::new(),
             variables: Vec::new(),
             secret_variables: Vec::new(),
-            hidden: Vec::new(),
-            withheld: BTreeSet::new(),
-            follows: Settings::Repository,
-            hooks: Hooks::Off,
-            reach: Reach::Disk,
+            redacted: Vec::new(),
+            hidden: BTreeSet::new(),
+            config_scope: ConfigScope::Repository,
+            hooks: HookMode::Off,
+            reach: GitReach::Disk,
             limit: LOCAL_LIMIT,
         }
     }
 
-    /// Git with a bare repository, wherever it is called from.
+    /// Git for a bare repository.
     pub fn with_git_dir(git_dir: &Path) -> Self {
         Self { git_dir: Some(git_dir.to_owned()), ..Self::in_folder(git_dir) }
     }
 
-    /// The same with a variable set.
+    /// Sets a variable.
     #[must_use]
     pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    /// The same with a variable that holds a secret: it stands in no message and no debug output.
+    /// Sets a secret variable, which is redacted in messages and debug output.
     #[must_use]
     pub(crate) fn with_secret(mut self, name: impl Into<OsString>, value: SecretString) -> Self {
         self.secret_variables.push((name.into(), value));
         self
     }
 
-    /// The same, taking a secret out of whatever git says.
+    /// Redacts a secret in git's messages.
     #[must_use]
-    pub(crate) fn hiding(mut self, secret: SecretString) -> Self {
-        self.hidden.push(secret);
+    pub(crate) fn redacting(mut self, secret: SecretString) -> Self {
+        self.redacted.push(secret);
         self
     }
 
-    /// The same with a setting, as for `git -c`.
+    /// Adds a setting, as with `git -c`.
     #[must_use]
     pub fn with_setting(mut self, setting: impl Into<OsString>) -> Self {
         self.settings.push(setting.into());
         self
     }
 
-    /// The same following the user's configuration too, for what starts no other program.
+    /// Uses the user's configuration, for commands that start no other program.
     #[must_use]
     pub fn with_user_settings(self) -> Self {
-        Self { follows: Settings::User, ..self }
+        Self { config_scope: ConfigScope::User, ..self }
     }
 
-    /// The same with the programs that the user's configuration names for files.
+    /// Uses the user's configuration with its file filters.
     #[must_use]
-    pub(crate) fn with_filters(self, withheld: &Withheld) -> Self {
-        let withheld = withheld.always.union(&withheld.on_disk).cloned().collect();
-        Self { follows: Settings::UserPrograms, withheld, ..self }
+    pub(crate) fn with_filters(self, hidden: &HiddenVariables) -> Self {
+        let hidden = hidden.always.union(&hidden.on_disk).cloned().collect();
+        Self { config_scope: ConfigScope::UserPrograms, hidden, ..self }
     }
 
-    /// The same for commands that talk to remotes: with the user's credentials and proxies, and more time.
+    /// For network commands: uses the user's credentials and proxies, and a longer time limit.
     #[must_use]
-    pub(crate) fn with_network(self, withheld: &Withheld) -> Self {
-        let withheld = withheld.always.clone();
-        Self { follows: Settings::UserPrograms, withheld, ..self.with_remotes() }
+    pub(crate) fn with_network(self, hidden: &HiddenVariables) -> Self {
+        let hidden = hidden.always.clone();
+        Self { config_scope: ConfigScope::UserPrograms, hidden, ..self.with_remotes() }
     }
 
-    /// The same for remotes that are reached by nothing but what is handed over.
+    /// For network commands with explicit settings only.
     #[must_use]
-    pub(crate) fn with_network_alone(self) -> Self {
-        Self { follows: Settings::Handed, ..self.with_remotes() }
+    pub(crate) fn with_explicit_network(self) -> Self {
+        Self { config_scope: ConfigScope::Explicit, ..self.with_remotes() }
     }
 
     fn with_remotes(self) -> Self {
-        Self { reach: Reach::Network, limit: NETWORK_LIMIT, ..self }
+        Self { reach: GitReach::Network, limit: NETWORK_LIMIT, ..self }
     }
 
-    /// The same with the user's hooks, for what the user has just asked for.
+    /// Runs the user's hooks, for actions that the user requested.
     #[must_use]
     pub(crate) fn with_hooks(self) -> Self {
-        Self { hooks: Hooks::OfUser, ..self }
+        Self { hooks: HookMode::User, ..self }
     }
 
-    /// The same with another time limit.
+    /// Sets the time limit.
     #[must_use]
     pub(crate) fn with_limit(self, limit: Duration) -> Self {
         Self { limit, ..self }
     }
 
-    /// Checks that git is there and new enough.
-    pub fn version(&self, oldest: (u32, u32)) -> Result<(), GitError> {
+    /// Checks that git is installed and new enough.
+    pub fn check_version(&self, oldest: (u32, u32)) -> Result<(), GitError> {
         let printed = self.text(["--version"])?;
         let version = printed.split_whitespace().nth(2).unwrap_or_default().to_owned();
         let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
@@ -266,7 +266,7 @@ impl Git {
         if found < oldest { Err(GitError::TooOld { found: version, oldest }) } else { Ok(()) }
     }
 
-    /// Runs git; what it printed.
+    /// Runs git. Returns its output.
     pub fn run<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -274,7 +274,7 @@ impl Git {
         self.run_with_input(args, &[])
     }
 
-    /// Runs git; what it printed, as trimmed text.
+    /// Runs git. Returns its output as trimmed text.
     pub fn text<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -283,7 +283,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
     }
 
-    /// Runs git with something on its standard input; what it printed.
+    /// Runs git with input. Returns its output.
     pub fn run_with_input<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -298,26 +298,26 @@ impl Git {
         };
         let mut command = self.command(&args);
         let child = match self.reach {
-            Reach::Disk => command.spawn(),
-            Reach::Network => under_way::started(|| command.spawn()),
+            GitReach::Disk => command.spawn(),
+            GitReach::Network => running_fetches::spawn_group(|| command.spawn()),
         };
         let child = child.map_err(io)?;
-        let late = || GitError::TooSlow { command: name.clone(), seconds: self.limit.as_secs() };
-        let output = finished(child, input, self.reach, self.limit).map_err(io)?;
+        let late = || GitError::TimedOut { command: name.clone(), seconds: self.limit.as_secs() };
+        let output = wait_with_input(child, input, self.reach, self.limit).map_err(io)?;
         let output = output.ok_or_else(late)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
-        let (code, message) = (output.status.code(), self.without_secrets(&output.stderr));
+        let (code, message) = (output.status.code(), self.redacted_error(&output.stderr));
         Err(GitError::Failed { command: name.clone(), code, message })
     }
 
-    /// The end of what git said, with every secret taken out by its value.
-    fn without_secrets(&self, stderr: &[u8]) -> String {
+    /// Last lines of git's error output, redacted.
+    fn redacted_error(&self, stderr: &[u8]) -> String {
         let of_variables = self.secret_variables.iter().map(|(_, value)| value);
-        let secrets = self.hidden.iter().chain(of_variables).map(ExposeSecret::expose_secret);
+        let secrets = self.redacted.iter().chain(of_variables).map(ExposeSecret::expose_secret);
         let secrets = secrets.filter(|secret| !secret.is_empty());
-        secrets.fold(last_words(stderr), |said, secret| said.replace(secret, HIDDEN))
+        secrets.fold(error_lines(stderr), |said, secret| said.replace(secret, HIDDEN))
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is where git is run")]
@@ -325,29 +325,29 @@ impl Git {
         let mut command = Command::new("git");
         command.current_dir(&self.folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(Stdio::piped());
-        match self.follows {
-            Settings::Repository => {
+        match self.config_scope {
+            ConfigScope::Repository => {
                 let path = std::env::var_os("PATH").map(|path| ("PATH", path));
                 command.env_clear().envs(path);
                 command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
                 command.env("GIT_ATTR_NOSYSTEM", "1");
             }
-            Settings::User => {
-                command.env_clear().envs(variables::of_settings());
+            ConfigScope::User => {
+                command.env_clear().envs(variables::for_user_settings());
             }
-            Settings::UserPrograms => {
-                command.env_clear().envs(variables::all_but(&self.withheld));
-                without_questions(&mut command);
+            ConfigScope::UserPrograms => {
+                command.env_clear().envs(variables::all_except(&self.hidden));
+                disable_prompts(&mut command);
             }
-            Settings::Handed => {
-                command.env_clear().envs(variables::of_hosts());
+            ConfigScope::Explicit => {
+                command.env_clear().envs(variables::for_network());
                 command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-                without_questions(&mut command);
+                disable_prompts(&mut command);
             }
         }
         match self.reach {
-            Reach::Disk => command.env("GIT_NO_LAZY_FETCH", "1"),
-            Reach::Network => command.process_group(0),
+            GitReach::Disk => command.env("GIT_NO_LAZY_FETCH", "1"),
+            GitReach::Network => command.process_group(0),
         };
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
         command
@@ -364,11 +364,11 @@ impl Git {
         for setting in &self.settings {
             command.arg("-c").arg(setting);
         }
-        // After those above: of two settings with one name, git takes the last.
-        for setting in PINNED {
+        // Last, because git uses the last of equal settings.
+        for setting in PINNED_CONFIG {
             match (self.hooks, *setting) {
-                (Hooks::OfUser, NO_HOOKS) => {}
-                (Hooks::OfUser | Hooks::Off, setting) => {
+                (HookMode::User, NO_HOOKS) => {}
+                (HookMode::User | HookMode::Off, setting) => {
                     command.args(["-c", setting]);
                 }
             }
@@ -378,14 +378,14 @@ impl Git {
     }
 }
 
-/// Nobody is there to answer.
-fn without_questions(command: &mut Command) {
+/// Answers prompts with nothing.
+fn disable_prompts(command: &mut Command) {
     command.env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
     command.env("SSH_ASKPASS_REQUIRE", "force");
 }
 
-/// The last lines of what git said up to where it says that it failed: advice follows, and hooks and servers speak before.
-fn last_words(stderr: &[u8]) -> String {
+/// Error messages from git are shortened to the last three lines up to the failure, without hints.
+fn error_lines(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = text.lines().map(str::trim_end);
     let mut lines: Vec<&str> =
@@ -395,5 +395,5 @@ fn last_words(stderr: &[u8]) -> String {
         lines.truncate(at + 1);
     }
     let last = &lines[lines.len().saturating_sub(3)..];
-    if last.is_empty() { "it said nothing".to_owned() } else { last.join("; ") }
+    if last.is_empty() { "no error message".to_owned() } else { last.join("; ") }
 }

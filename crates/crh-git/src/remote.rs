@@ -1,49 +1,49 @@
-//! What comes from remotes: which branches they have, and the objects of a change that are missing here.
-//! Everything goes into the private store.
+//! Remote branches, and objects of a change that are missing locally. Everything is fetched into
+//! the private store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::address::Address;
+use crate::address::FetchAddress;
 use crate::history::HISTORY_BEFORE_BASE;
 use crate::process::GitError;
 use crate::store::Store;
 
-/// How deep a shallow clone is made, step by step, until the two histories meet. After the last, whole.
+/// Depths for deepening a shallow clone step by step; the last one fetches everything.
 pub(crate) const DEPTHS: &[&str] = &["--depth=128", "--depth=1024", "--unshallow"];
-/// A remote that takes longer to say which branches it has will not say it at all.
+/// Time limit for listing remote branches.
 const ASK_LIMIT: Duration = Duration::from_secs(60);
-/// A partial clone may lack trees in trees: each round brings one level. No real tree is this deep.
+/// Maximum fetches to complete a partial clone. Each one fetches one level of trees.
 const ROUNDS_MAX: usize = 256;
 
-/// Whether remotes may be asked.
+/// Whether remotes may be contacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
-    /// Yes.
+pub enum NetworkMode {
+    /// Remotes may be contacted.
     Online,
-    /// No: what is not here is not there.
+    /// Only local objects are used.
     Offline,
 }
 
-/// Where a fetch goes.
+/// Source of a fetch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Origin<'a> {
-    /// A remote of the user's repository, by its name, with the settings that it has there.
+pub(crate) enum FetchSource<'a> {
+    /// A remote of the user's repository, with its settings.
     Remote(&'a str),
-    /// An address, with what opens it.
-    Address(&'a Address),
+    /// A URL with credentials.
+    Address(&'a FetchAddress),
 }
 
-/// What a remote says about its branches.
+/// Branches of a remote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Advertised {
-    /// The branch it shows to whoever does not name one.
+pub(crate) struct RemoteBranches {
+    /// Default branch.
     pub(crate) default: Option<String>,
-    /// The branches that were asked for and exist, with their commits.
+    /// Requested branches that exist, with their commits.
     pub(crate) branches: BTreeMap<String, String>,
 }
 
-/// Why what is missing could not be had.
+/// Why required objects are missing.
 #[derive(Debug, thiserror::Error)]
 pub enum MissingError {
     /// Git failed.
@@ -52,50 +52,50 @@ pub enum MissingError {
     /// A commit is missing.
     #[error("the commit `{0}` is not in this clone")]
     Commit(String),
-    /// Where two histories part is missing.
-    #[error("this clone is shallow, and does not reach back to where `{0}` and `{1}` part")]
-    Parting(String, String),
-    /// A forge has named a commit, and does not have it any more.
-    #[error("`{url}` does not have the commit `{commit}` any more")]
+    /// The merge base is missing.
+    #[error("this shallow clone does not contain the merge base of `{0}` and `{1}`")]
+    MergeBase(String, String),
+    /// A forge no longer has a commit.
+    #[error("`{url}` no longer has the commit `{commit}`")]
     Gone {
-        /// Where it was fetched from.
+        /// URL of the forge.
         url: String,
         /// The commit.
         commit: String,
     },
-    /// Objects are missing, and nobody may be asked for them.
+    /// Objects are missing, and remotes may not be contacted.
     #[error("{count} objects of the change are not in this clone")]
     Objects {
-        /// How many.
+        /// Number of objects.
         count: usize,
     },
-    /// A remote was asked and did not give what it must have.
+    /// A remote did not send requested objects.
     #[error("the remote `{remote}` did not send {count} objects of the change")]
     NotSent {
-        /// Which.
+        /// Name of the remote.
         remote: String,
-        /// How many.
+        /// Number of objects.
         count: usize,
     },
 }
 
 impl Store {
-    /// Asks a remote for its default branch and for some branches by name.
-    pub(crate) fn advertised(
+    /// Asks a remote for its default branch and some branches.
+    pub(crate) fn remote_branches(
         &self,
         remote: &str,
         branches: &[&str],
-    ) -> Result<Advertised, GitError> {
+    ) -> Result<RemoteBranches, GitError> {
         let names = branches.iter().map(|name| format!("refs/heads/{name}"));
         let mut args: Vec<String> =
             ["ls-remote", "--symref", "--", remote, "HEAD"].map(str::to_owned).into();
         args.extend(names);
-        let mut advertised = Advertised::default();
+        let mut advertised = RemoteBranches::default();
         for line in self.remote_git()?.with_limit(ASK_LIMIT).text(&args)?.lines() {
             let Some((value, name)) = line.split_once('\t') else { continue };
             match (value.strip_prefix("ref: refs/heads/"), name.strip_prefix("refs/heads/")) {
                 (Some(branch), _) if name == "HEAD" => advertised.default = Some(branch.to_owned()),
-                // A pattern also matches the end of a longer name; only what was asked for counts.
+                // `ls-remote` patterns also match the end of longer names.
                 (None, Some(branch)) if branches.contains(&branch) => {
                     advertised.branches.insert(branch.to_owned(), value.to_owned());
                 }
@@ -105,31 +105,31 @@ impl Store {
         Ok(advertised)
     }
 
-    /// Fetches a branch of a remote unless its commit is here already.
+    /// Fetches a remote branch unless its commit exists here.
     pub fn refresh(&self, remote: &str, branch: &str, commit: &str) -> Result<(), GitError> {
         if self.bare().has(commit) {
             return Ok(());
         }
-        // Without a depth, a shallow clone would get the branch's history down to its first commit.
+        // Without a depth, a shallow clone would fetch the whole history.
         let depth = (!self.bare().boundary().is_empty()).then_some(DEPTHS[0]);
-        self.fetch(Origin::Remote(remote), depth, &[refspec(remote, branch)])
+        self.fetch(FetchSource::Remote(remote), depth, &[refspec(remote, branch)])
     }
 
-    /// Fetches a commit by its full name, if the remote allows that.
+    /// Fetches a commit by id, if the remote allows it.
     pub fn fetch_commit(&self, remote: &str, commit: &str) -> Result<(), GitError> {
         let depth = (!self.bare().boundary().is_empty()).then_some(DEPTHS[0]);
-        self.fetch(Origin::Remote(remote), depth, &[commit.to_owned()])
+        self.fetch(FetchSource::Remote(remote), depth, &[commit.to_owned()])
     }
 
     pub(crate) fn fetch(
         &self,
-        origin: Origin<'_>,
+        origin: FetchSource<'_>,
         depth: Option<&str>,
         what: &[String],
     ) -> Result<(), GitError> {
         let (git, place) = match origin {
-            Origin::Remote(name) => (self.remote_git()?, name),
-            Origin::Address(address) => (self.address_git(address)?, address.url()),
+            FetchSource::Remote(name) => (self.remote_git()?, name),
+            FetchSource::Address(address) => (self.address_git(address)?, address.url()),
         };
         let mut args = vec!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
         args.extend(depth);
@@ -138,20 +138,20 @@ impl Store {
         git.run(args).map(drop)
     }
 
-    /// Makes a shallow clone deep enough to know where two histories part, and what came shortly before.
-    /// Does nothing in a whole clone.
+    /// Deepens a shallow clone until the merge base of two commits and some commits before it are
+    /// known.
     pub fn deepen(&self, remote: &str, base: &str, head: &str) -> Result<(), GitError> {
-        self.deepen_from(Origin::Remote(remote), base, head)
+        self.deepen_from(FetchSource::Remote(remote), base, head)
     }
 
     pub(crate) fn deepen_from(
         &self,
-        origin: Origin<'_>,
+        origin: FetchSource<'_>,
         base: &str,
         head: &str,
     ) -> Result<(), GitError> {
-        self.deepened(base, head, |depth, boundary| {
-            // The ends of what is here, which the remote knows, whether or not `head` was ever pushed.
+        self.deepen_until_known(base, head, |depth, boundary| {
+            // The remote knows the boundary even if `head` was never pushed.
             let mut wanted: Vec<String> = boundary.into_iter().collect();
             if self.commit(base).is_some() {
                 wanted.push(base.to_owned());
@@ -160,8 +160,8 @@ impl Store {
         })
     }
 
-    /// Takes one step after another, each deeper and told where what is here ends, until it is known where two commits part.
-    pub(crate) fn deepened(
+    /// Calls `step` with increasing depths until the merge base of two commits is known.
+    pub(crate) fn deepen_until_known(
         &self,
         base: &str,
         head: &str,
@@ -177,9 +177,9 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the merge base of two commits is sure: no way from either leads to where a shallow clone ends
-    /// before it is common to both.
-    pub fn parting_is_known(&self, base: &str, head: &str) -> Result<bool, GitError> {
+    /// Whether the merge base of two commits is certain: no path from either reaches the shallow
+    /// boundary before a common commit.
+    pub fn merge_base_is_known(&self, base: &str, head: &str) -> Result<bool, GitError> {
         let boundary = self.bare().boundary();
         if boundary.is_empty() {
             return Ok(true);
@@ -188,15 +188,15 @@ impl Store {
         Ok(!apart.lines().any(|commit| boundary.contains(commit)))
     }
 
-    /// Whether what is missing could change the merge base of two commits, the commits between them, or the
-    /// history that reviewers see.
+    /// Whether missing commits could change the merge base, the commits of the change, or the
+    /// visible history.
     fn reaches_boundary(
         &self,
         boundary: &BTreeSet<String>,
         base: &str,
         head: &str,
     ) -> Result<bool, GitError> {
-        if !self.parting_is_known(base, head)? {
+        if !self.merge_base_is_known(base, head)? {
             return Ok(true);
         }
         let Some(parting) = self.bare().merge_base(base, head)? else { return Ok(true) };
@@ -205,28 +205,32 @@ impl Store {
         Ok(before.lines().any(|commit| boundary.contains(commit)))
     }
 
-    /// Whether the user's clone left objects out on purpose.
+    /// Whether the user's clone is partial.
     pub fn is_partial(&self) -> bool {
         self.repository().promisor().is_some()
     }
 
-    /// Fetches what a partial clone left out of some commits: every tree and every blob. Nothing is fetched
-    /// later, in the middle of a review.
-    pub fn complete(&self, commits: &[&str], network: Network) -> Result<(), MissingError> {
+    /// Fetches all trees and blobs of some commits that a partial clone omits. Nothing is fetched
+    /// later, during a review.
+    pub fn fetch_missing(
+        &self,
+        commits: &[&str],
+        network: NetworkMode,
+    ) -> Result<(), MissingError> {
         let Some(remote) = self.repository().promisor() else { return Ok(()) };
         let mut last = usize::MAX;
         for _ in 0..ROUNDS_MAX {
-            let missing = self.missing(commits)?;
+            let missing = self.missing_objects(commits)?;
             if missing.is_empty() {
                 return Ok(());
             }
             let count = missing.len();
-            if network == Network::Offline {
+            if network == NetworkMode::Offline {
                 return Err(MissingError::Objects { count });
             }
             let known = last;
             last = count;
-            // A round that brought nothing will not bring more when it is repeated.
+            // A fetch without progress will not succeed when repeated.
             if known == count {
                 return Err(MissingError::NotSent { remote, count });
             }
@@ -235,8 +239,8 @@ impl Store {
         Err(MissingError::NotSent { remote, count: last })
     }
 
-    /// Objects of the trees of some commits that are not here.
-    pub(crate) fn missing(&self, commits: &[&str]) -> Result<Vec<String>, GitError> {
+    /// Missing objects of the trees of some commits.
+    pub(crate) fn missing_objects(&self, commits: &[&str]) -> Result<Vec<String>, GitError> {
         let args = ["rev-list", "--objects", "--no-walk", "--missing=print", "--stdin"];
         let list: String = commits.iter().map(|id| format!("{id}\n")).collect();
         let printed = self.bare().git().run_with_input(args, list.as_bytes())?;
@@ -256,7 +260,7 @@ impl Store {
             remote,
         ];
         let list: String = objects.iter().map(|id| format!("{id}\n")).collect();
-        // Nothing is told of what is here: the objects asked for by name are all that is wanted.
+        // Skip negotiation, because only the listed objects are wanted.
         let git = self.remote_git()?.with_setting("fetch.negotiationAlgorithm=noop");
         git.run_with_input(args, list.as_bytes()).map(drop)
     }

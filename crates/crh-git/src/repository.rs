@@ -1,4 +1,4 @@
-//! The user's repository: where it is and what it looks like. Nothing here writes to it.
+//! The user's repository. Nothing here writes to it.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -7,53 +7,53 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::base::COMMON_NAMES;
-use crate::process::{Git, GitError, OLDEST, OLDEST_FOR_PARTIAL};
+use crate::process::{Git, GitError, MIN_VERSION, MIN_VERSION_PARTIAL};
 
-/// The user's repository, found from a folder inside it.
+/// The user's repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
-    /// The root of the checkout; none in a bare repository.
+    /// Root of the checkout; `None` in a bare repository.
     pub work_tree: Option<PathBuf>,
-    /// Its own git folder: HEAD and the index of this checkout.
+    /// Git folder of this checkout, with `HEAD` and the index.
     pub git_dir: PathBuf,
-    /// The git folder that all its worktrees share: objects, refs and configuration.
+    /// Git folder shared by all worktrees: objects, refs and configuration.
     pub common_dir: PathBuf,
-    /// The index: the checkout's own, unless somebody works with another one.
+    /// The index of the checkout, unless the caller set another one.
     pub index: PathBuf,
-    /// Places that are no part of the checkout wherever they lie: what is written for a review.
-    pub ours: Vec<PathBuf>,
+    /// Paths that crh writes and that do not belong to the checkout.
+    pub excluded: Vec<PathBuf>,
 }
 
-/// A repository that this one is fetched from.
+/// A remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The address it is fetched from.
+    /// Fetch URL.
     pub url: String,
-    /// Whether GitHub's own client was told that changes are proposed to this one.
+    /// Whether `gh` has set this remote as the target of pull requests.
     pub is_base: bool,
 }
 
-/// Why no repository could be opened.
+/// Why a repository could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// There is none.
+    /// Not inside a repository.
     #[error("`{0}` is not inside a git repository")]
     NotARepository(PathBuf),
-    /// There is one, and it cannot be used.
-    #[error("the repository `{folder}` cannot be opened: {message}", folder = folder.display())]
+    /// The repository is unusable.
+    #[error("cannot open the repository `{folder}`: {message}", folder = folder.display())]
     Damaged {
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// What was said.
+        /// Cause.
         message: String,
     },
-    /// Git knows it and will not touch it.
+    /// Git refuses the repository because of its owner.
     #[error("git refuses to work in this repository: {0}")]
     NotTrusted(String),
-    /// Its objects have other names than we can read.
-    #[error("the repository uses `{0}` object names; only `sha1` can be read")]
+    /// Unsupported object format.
+    #[error("the repository uses the `{0}` object format; crh supports only `sha1`")]
     ObjectFormat(String),
     /// Git failed.
     #[error(transparent)]
@@ -61,91 +61,90 @@ pub enum OpenError {
 }
 
 impl Repository {
-    /// Finds the repository that a folder is in. Reads a few files; no process is started.
+    /// Finds the repository that contains a folder. Starts no process.
     pub fn discover(folder: &Path) -> Result<Self, OpenError> {
         let none = || OpenError::NotARepository(folder.to_owned());
         let start = fs::canonicalize(folder).map_err(|_| none())?;
         let (git_dir, work_tree) = match start.join(".git") {
-            // The root of an ordinary checkout, where most people stand.
+            // Fast path: the root of an ordinary checkout.
             git_dir if git_dir.is_dir() && git_dir.join("HEAD").is_file() => {
                 (git_dir, Some(start.clone()))
             }
             _ => {
                 let found = gix::discover::upwards(&start);
-                let found = found.map_err(|error| not_found(folder, &start, &error))?;
+                let found = found.map_err(|error| discover_error(folder, &start, &error))?;
                 found.0.into_repository_and_work_tree_directories()
             }
         };
         let git_dir = fs::canonicalize(git_dir).map_err(|_| none())?;
         let work_tree = work_tree.map(fs::canonicalize).transpose().map_err(|_| none())?;
-        // A linked worktree says where the rest is.
+        // A linked worktree points to the shared folder.
         let common_dir = match fs::read(git_dir.join("commondir")) {
-            Ok(bytes) => git_dir.join(path(bytes.trim_ascii_end())),
+            Ok(bytes) => git_dir.join(path_from_bytes(bytes.trim_ascii_end())),
             Err(_) => git_dir.clone(),
         };
         let common_dir = fs::canonicalize(common_dir).map_err(|_| none())?;
-        // Whoever is inside the git folder is in no checkout, as git sees it.
+        // Like git: inside the git folder there is no checkout.
         let work_tree = work_tree.filter(|_| !start.starts_with(&git_dir));
         let index = git_dir.join("index");
-        Ok(Self { work_tree, git_dir, common_dir, index, ours: Vec::new() })
+        Ok(Self { work_tree, git_dir, common_dir, index, excluded: Vec::new() })
     }
 
-    /// Asks git whether it is there and new enough, and whether it would touch this repository.
+    /// Checks the git version, and that git trusts this repository.
     pub(crate) fn check(&self) -> Result<(), OpenError> {
-        // With the user's own settings, since they say whose repositories are trusted.
+        // The user's settings decide which repositories are trusted.
         let git = Git::in_folder(self.folder()).with_user_settings();
         let is_partial = self.promisor().is_some();
-        git.version(if is_partial { OLDEST_FOR_PARTIAL } else { OLDEST })?;
+        git.check_version(if is_partial { MIN_VERSION_PARTIAL } else { MIN_VERSION })?;
         let args = ["rev-parse", "--show-object-format"];
-        match git.text(args).map_err(|error| not_opened(self.folder(), error))?.as_str() {
+        match git.text(args).map_err(|error| open_error(self.folder(), error))?.as_str() {
             "sha1" => Ok(()),
             other => Err(OpenError::ObjectFormat(other.to_owned())),
         }
     }
 
-    /// Git in this repository. For questions only: it never takes a lock, and nothing it is asked writes.
+    /// Git in this repository, for read-only commands without locks.
     pub(crate) fn git(&self) -> Git {
         Git::in_folder(self.folder()).with_setting("safe.directory=*")
     }
 
-    /// Where git is run for this repository.
+    /// Folder in which git runs.
     pub(crate) fn folder(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
     }
 
-    /// The name of the branch that is checked out; none on a detached head.
+    /// Current branch; `None` for a detached HEAD.
     pub fn branch(&self) -> Option<String> {
         self.git().text(["symbolic-ref", "--quiet", "--short", "HEAD"]).ok()
     }
 
-    /// A commit by any name that git knows; none if there is no such commit here.
+    /// Resolves a commit by any name.
     pub fn commit(&self, name: &str) -> Option<String> {
         let wanted = format!("{name}^{{commit}}");
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
         self.git().text(args).ok().filter(|id| !id.is_empty())
     }
 
-    /// The commit that is checked out; none if there is no commit yet. A commit that cannot be read is an error.
+    /// Current commit; `None` before the first commit. An unreadable commit is an error.
     pub fn head(&self) -> Result<Option<String>, GitError> {
         if let Some(id) = self.commit("HEAD") {
             return Ok(Some(id));
         }
-        // A branch that was never committed to has no ref; one that has a ref has lost its commit.
+        // Without any commit there is no ref. With a ref, the commit is lost.
         let has_name = self.git().run(["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
-        // Git itself does not say the name of a ref that it cannot read.
+        // Git does not print the name of a ref that it cannot read.
         let head = fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
         let branch = head.strip_prefix("ref: ").map(str::trim_end);
         let has_file = branch.is_some_and(|name| self.common_dir.join(name).exists());
         if has_name || has_file {
             let (command, code) = ("rev-parse".to_owned(), None);
-            let message = "the commit that `HEAD` names cannot be read".to_owned();
+            let message = "cannot read the commit of `HEAD`".to_owned();
             return Err(GitError::Failed { command, code, message });
         }
         Ok(None)
     }
 
-    /// The full name of the ref that a short name stands for, such as `refs/heads/main`; none for anything
-    /// that is not the name of a ref.
+    /// Full name of a ref, such as `refs/heads/main`; `None` if it is not a ref.
     pub fn full_name(&self, name: &str) -> Option<String> {
         let args = ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options"];
         self.git()
@@ -154,13 +153,12 @@ impl Repository {
             .filter(|name| name.starts_with("refs/"))
     }
 
-    /// What a symbolic ref points to, such as `refs/remotes/origin/HEAD`.
-    pub(crate) fn symbolic(&self, name: &str) -> Option<String> {
+    /// Target of a symbolic ref, such as `refs/remotes/origin/HEAD`.
+    pub(crate) fn symbolic_target(&self, name: &str) -> Option<String> {
         self.git().text(["symbolic-ref", "--quiet", name]).ok()
     }
 
-    /// The branches that changes may go to: what remotes say, as far as that is known here, which may be long ago; and what such a
-    /// branch is mostly called.
+    /// Possible target branches: the remotes' default branches as last fetched, and common names.
     pub fn default_branches(&self) -> Vec<String> {
         let args = ["for-each-ref", "--format=%(symref:lstrip=3)", "refs/remotes/*/HEAD"];
         let printed = self.git().text(args).unwrap_or_default();
@@ -168,14 +166,14 @@ impl Repository {
         known.chain(COMMON_NAMES.iter().copied()).map(str::to_owned).collect()
     }
 
-    /// The ref that a local branch follows, such as `refs/remotes/origin/main`.
+    /// Upstream ref of a local branch, such as `refs/remotes/origin/main`.
     pub fn upstream(&self, branch: &str) -> Option<String> {
         let pattern = format!("refs/heads/{branch}");
         let args = ["for-each-ref", "--format=%(upstream)", "--end-of-options", &pattern];
         self.git().text(args).ok().filter(|name| !name.is_empty())
     }
 
-    /// The remotes, in the order of their names.
+    /// Remotes, sorted by name.
     pub fn remotes(&self) -> Result<Vec<Remote>, GitError> {
         let names = self.git().text(["remote"])?;
         names
@@ -190,7 +188,7 @@ impl Repository {
             .collect()
     }
 
-    /// The remote that has what a partial clone left out; none in a whole clone.
+    /// Remote with the objects that a partial clone omits.
     pub(crate) fn promisor(&self) -> Option<String> {
         let printed =
             self.git().text(["config", "--get-regexp", r"^remote\..*\.promisor$"]).ok()?;
@@ -199,22 +197,22 @@ impl Repository {
         Some(name.to_owned())
     }
 
-    /// Files that lie in the checkout and are neither tracked nor ignored, as bytes, sorted.
+    /// Untracked files that are not ignored, sorted.
     pub fn untracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
         if self.work_tree.is_none() {
             return Ok(Vec::new());
         }
         let args = ["ls-files", "-z", "--others", "--exclude-standard", "--", ":/"];
-        let args = args.map(OsString::from).into_iter().chain(self.without_ours());
+        let args = args.map(OsString::from).into_iter().chain(self.exclude_patterns());
         let printed = self.git().with_user_settings().run(args)?;
-        Ok(names(&printed))
+        Ok(split_names(&printed))
     }
 
-    /// Path patterns that leave out what is ours.
-    pub(crate) fn without_ours(&self) -> impl Iterator<Item = OsString> {
+    /// Path patterns that exclude files of crh.
+    pub(crate) fn exclude_patterns(&self) -> impl Iterator<Item = OsString> {
         let inside =
             |path: &PathBuf| Some(path.strip_prefix(self.work_tree.as_ref()?).ok()?.to_owned());
-        self.ours.iter().filter_map(inside).filter(|path| !path.as_os_str().is_empty()).map(
+        self.excluded.iter().filter_map(inside).filter(|path| !path.as_os_str().is_empty()).map(
             |path| {
                 let mut pattern = OsString::from(":(top,exclude,literal)");
                 pattern.push(path);
@@ -223,15 +221,15 @@ impl Repository {
         )
     }
 
-    /// Whether git knows a file at a path from the root of the checkout, or below it.
+    /// Whether git tracks a file at or below a path.
     pub fn tracks(&self, path: &str) -> Result<bool, GitError> {
         let pattern = format!(":(top,literal){path}");
         Ok(!self.git().run(["ls-files", "-z", "--", &pattern])?.is_empty())
     }
 
-    /// Files with conflicts that are not resolved, as bytes, sorted.
+    /// Files with unresolved conflicts, sorted.
     pub fn unmerged(&self) -> Result<Vec<Vec<u8>>, GitError> {
-        // Not `git diff`, which writes the index anew when only the time of a file has changed.
+        // `git diff` would refresh and write the index.
         let printed = self.git().run(["ls-files", "-z", "--unmerged"])?;
         let path = |line: &[u8]| line.iter().position(|byte| *byte == b'\t').map(|at| at + 1);
         let lines = printed.split(|byte| *byte == 0);
@@ -241,7 +239,7 @@ impl Repository {
     }
 }
 
-fn names(printed: &[u8]) -> Vec<Vec<u8>> {
+fn split_names(printed: &[u8]) -> Vec<Vec<u8>> {
     let names = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let mut names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
     names.sort_unstable();
@@ -249,18 +247,18 @@ fn names(printed: &[u8]) -> Vec<Vec<u8>> {
     names
 }
 
-fn path(bytes: &[u8]) -> PathBuf {
+fn path_from_bytes(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-fn not_found(folder: &Path, start: &Path, error: &impl ToString) -> OpenError {
+fn discover_error(folder: &Path, start: &Path, error: &impl ToString) -> OpenError {
     match start.ancestors().map(|folder| folder.join(".git")).find(|folder| folder.exists()) {
         Some(folder) => OpenError::Damaged { folder, message: error.to_string() },
         None => OpenError::NotARepository(folder.to_owned()),
     }
 }
 
-fn not_opened(folder: &Path, error: GitError) -> OpenError {
+fn open_error(folder: &Path, error: GitError) -> OpenError {
     match error {
         GitError::Failed { message, .. } if message.contains("dubious ownership") => {
             OpenError::NotTrusted(message)
@@ -270,7 +268,7 @@ fn not_opened(folder: &Path, error: GitError) -> OpenError {
         }
         GitError::Missing
         | GitError::TooOld { .. }
-        | GitError::TooSlow { .. }
+        | GitError::TimedOut { .. }
         | GitError::Io { .. } => OpenError::Git(error),
     }
 }

@@ -1,5 +1,5 @@
-//! The git commands that talk to remotes right now. They are in groups of their own, which Ctrl-C at a terminal does not reach:
-//! whoever leaves in the middle of a fetch ends them here.
+//! Running git network commands. They have their own process groups, which Ctrl-C does not reach,
+//! so crh stops them here before it exits.
 
 use std::io;
 use std::process::Child;
@@ -8,88 +8,91 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How long a git that was told to end may take for removing its locks and half-written files. That is a matter of milliseconds; and
-/// whoever has pressed Ctrl-C does not wait much longer.
+/// Time for git to remove its locks after SIGTERM.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
-/// How long it is waited for what was ended by force: longer than any system takes that still works.
-const LAST_WAIT: Duration = Duration::from_secs(2);
+/// Time to wait after SIGKILL.
+const KILL_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
-struct UnderWay {
-    /// The leaders of the groups. None has been waited for, so that no number here is another's by now.
+struct RunningFetches {
+    /// Group leaders that are not reaped, so that no process id is reused.
     groups: Vec<Pid>,
-    /// Whether the program is about to end.
-    leaving: bool,
+    /// Whether crh is about to exit.
+    exiting: bool,
 }
 
-impl UnderWay {
-    fn tell(&self, signal: Signal) {
+impl RunningFetches {
+    fn signal_all(&self, signal: Signal) {
         for group in &self.groups {
-            tell_group(*group, signal);
+            signal_group(*group, signal);
         }
     }
 }
 
-static UNDER_WAY: Mutex<UnderWay> = Mutex::new(UnderWay { groups: Vec::new(), leaving: false });
-static FEWER: Condvar = Condvar::new();
+static RUNNING: Mutex<RunningFetches> =
+    Mutex::new(RunningFetches { groups: Vec::new(), exiting: false });
+static GROUP_ENDED: Condvar = Condvar::new();
 
-fn under_way() -> MutexGuard<'static, UnderWay> {
-    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_running() -> MutexGuard<'static, RunningFetches> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends a signal to a group whose leader has not been waited for.
-pub(crate) fn tell_group(leader: Pid, signal: Signal) {
-    // If it fails, all of it has ended by itself in this moment.
+/// Signals a group whose leader is not reaped.
+pub(crate) fn signal_group(leader: Pid, signal: Signal) {
+    // An error means that the group has just exited.
     kill_process_group(leader, signal).unwrap_or_default();
 }
 
-/// Starts a child that leads a group of its own. Does not come back if the program is about to end.
-pub(crate) fn started(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
-    // Held while it starts, so that none is missed by whoever ends them.
-    let mut under_way = under_way();
-    if under_way.leaving {
-        wait_for_the_end(under_way);
+/// Starts a child in its own process group. Never returns if crh is exiting.
+pub(crate) fn spawn_group(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+    // Hold the lock while spawning, so that `stop_fetches` misses no child.
+    let mut running = lock_running();
+    if running.exiting {
+        wait_for_exit(running);
     }
     let child = spawn()?;
-    under_way.groups.push(Pid::from_child(&child));
+    running.groups.push(Pid::from_child(&child));
     Ok(child)
 }
 
-/// Notes that a child has ended that is not waited for yet. Does not come back if the program is about to end: what was ended from
-/// here has nothing to say.
-pub(crate) fn ended(leader: Pid) {
-    let mut under_way = under_way();
-    if under_way.leaving {
-        // What it has started may be deaf.
-        tell_group(leader, Signal::KILL);
+/// Removes an exited child that is not reaped yet. Never returns if crh is exiting, because the
+/// result no longer matters.
+pub(crate) fn remove_group(leader: Pid) {
+    let mut running = lock_running();
+    if running.exiting {
+        // Its own children may ignore SIGTERM.
+        signal_group(leader, Signal::KILL);
     }
-    under_way.groups.retain(|group| *group != leader);
-    FEWER.notify_all();
-    if under_way.leaving {
-        wait_for_the_end(under_way);
+    running.groups.retain(|group| *group != leader);
+    GROUP_ENDED.notify_all();
+    if running.exiting {
+        wait_for_exit(running);
     }
 }
 
-fn wait_for_the_end(mut under_way: MutexGuard<'_, UnderWay>) -> ! {
+fn wait_for_exit(mut running: MutexGuard<'_, RunningFetches>) -> ! {
     loop {
-        under_way = FEWER.wait(under_way).unwrap_or_else(PoisonError::into_inner);
+        running = GROUP_ENDED.wait(running).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
-/// Ends every git that talks to a remote, with what it has started, and waits until it has: first with a request, so that no lock is
-/// left behind, then by force. For a program that ends then: no other one is started, and whoever waits for one of these is never
-/// told.
-pub fn end_fetches() {
-    let mut under_way = under_way();
-    under_way.leaving = true;
-    under_way.tell(Signal::TERM);
-    let under_way = until_none(under_way, GRACE);
-    under_way.tell(Signal::KILL);
-    drop(until_none(under_way, LAST_WAIT));
+/// Stops all git network commands and their children, and waits for them: first SIGTERM, so that no
+/// lock is left, then SIGKILL. Call it right before exiting: no new command starts, and waiting
+/// callers never return.
+pub fn stop_fetches() {
+    let mut running = lock_running();
+    running.exiting = true;
+    running.signal_all(Signal::TERM);
+    let running = wait_until_empty(running, GRACE);
+    running.signal_all(Signal::KILL);
+    drop(wait_until_empty(running, KILL_WAIT));
 }
 
-fn until_none(under_way: MutexGuard<'_, UnderWay>, limit: Duration) -> MutexGuard<'_, UnderWay> {
-    let is_some = |under_way: &mut UnderWay| !under_way.groups.is_empty();
-    let waited = FEWER.wait_timeout_while(under_way, limit, is_some);
+fn wait_until_empty(
+    running: MutexGuard<'_, RunningFetches>,
+    limit: Duration,
+) -> MutexGuard<'_, RunningFetches> {
+    let is_some = |running: &mut RunningFetches| !running.groups.is_empty();
+    let waited = GROUP_ENDED.wait_timeout_while(running, limit, is_some);
     waited.unwrap_or_else(PoisonError::into_inner).0
 }

@@ -1,6 +1,6 @@
-//! A private object store with the user's repository as an alternate: what is fetched, what is snapshotted
-//! and what is diffed happens here, so that the user's `.git` is never written and its configuration and
-//! attributes never change what is printed.
+//! The private object store, with the user's repository as an alternate. Fetches, snapshots and
+//! diffs happen here, so that the user's `.git` is never written and its configuration has no
+//! effect.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -10,13 +10,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::bare::{Bare, listed};
-use crate::process::{Git, GitError, OLDEST};
+use crate::bare::{BareRepository, read_lines};
+use crate::process::{Git, GitError, MIN_VERSION};
 use crate::repository::{OpenError, Repository};
-use crate::variables::Withheld;
+use crate::variables::HiddenVariables;
 
-/// Says who made a commit that holds what was not committed. The date is fixed: the same tree on the same
-/// commit is the same commit, whenever it is looked at.
+/// Author of snapshot commits. With a fixed date, equal trees give equal commit ids.
 pub(crate) const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
     ("GIT_AUTHOR_NAME", "crh"),
     ("GIT_AUTHOR_EMAIL", "crh@localhost"),
@@ -26,7 +25,7 @@ pub(crate) const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
     ("GIT_COMMITTER_DATE", "@0 +0000"),
 ];
 
-/// How the names of settings begin that say how remotes are reached. They are in lower case, as git lists them.
+/// Prefixes of settings for remotes, in lower case as git lists them.
 const REMOTE_SETTINGS: &[&str] = &[
     "remote.",
     "url.",
@@ -40,36 +39,36 @@ const REMOTE_SETTINGS: &[&str] = &[
     "core.askpass",
 ];
 
-/// Where the list of commits at which the user's clone ended is kept, as it was when the store was last opened.
-const USERS_BOUNDARY: &str = "crh-users-boundary";
+/// File with the shallow boundary of the user's clone when the store was last opened.
+const USER_BOUNDARY_FILE: &str = "crh-users-boundary";
 
-/// Locks of git in the folder of a store. The other ones are beside refs.
+/// Lock files of git in a store. Others are next to refs.
 const LOCKS: &[&str] = &["shallow.lock", "packed-refs.lock", "config.lock"];
 
-/// The message of such a commit.
+/// Message of snapshot commits.
 pub const SNAPSHOT_SUBJECT: &str = "Uncommitted changes";
 
-/// The private store of one repository.
+/// Private store of one repository.
 #[derive(Debug)]
 pub struct Store {
-    bare: Bare,
-    /// The user's repository; the store itself if there is none.
+    bare: BareRepository,
+    /// The user's repository, or the store itself if standalone.
     repository: Repository,
-    /// What the programs must not see that the user has set up for files and remotes.
-    withheld: Withheld,
-    /// Held as long as the store is prepared: two crh at once take turns.
+    /// Variables hidden from the user's filters and credential helpers.
+    hidden: HiddenVariables,
+    /// Held while the store is prepared, so that parallel crh processes take turns.
     lock: File,
 }
 
-/// Why the store could not be used.
+/// Why the store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder could not be written.
-    #[error("writing the object store `{folder}`")]
+    #[error("cannot write the object store `{folder}`")]
     Io {
-        /// The store.
+        /// Folder of the store.
         folder: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// The repository cannot be used.
@@ -80,88 +79,87 @@ pub enum StoreError {
     Git(#[from] GitError),
 }
 
-/// What of a checkout that was not committed is part of a snapshot.
+/// Uncommitted changes that a snapshot includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Snapshot {
-    /// What is staged.
+pub enum SnapshotScope {
+    /// Staged changes.
     Staged,
-    /// All tracked files as they lie there.
+    /// All changes of tracked files.
     Tracked,
-    /// All tracked files, and those that are untracked and not ignored.
+    /// All changes of tracked files, and untracked files that are not ignored.
     WithUntracked,
 }
 
 impl Store {
-    /// Opens the store of a repository in a folder of ours, and makes it if it is not there. Waits for
-    /// another crh that prepares the same repository.
+    /// Opens or creates the store of a repository. Waits for another crh that prepares the same
+    /// store.
     pub fn open(
         folder: &Path,
         repository: &Repository,
-        withheld: Withheld,
+        hidden: HiddenVariables,
     ) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io { folder: folder.to_owned(), source };
         repository.check()?;
         fs::create_dir_all(folder.join("objects/info")).map_err(io)?;
-        let lock = locked(folder).map_err(io)?;
-        let (bare, repository) = (Bare::new(folder), repository.clone());
-        let store = Self { bare, repository, withheld, lock };
+        let lock = lock_store(folder).map_err(io)?;
+        let (bare, repository) = (BareRepository::new(folder), repository.clone());
+        let store = Self { bare, repository, hidden, lock };
         store.initialise()?;
         Ok(store)
     }
 
-    /// Opens the store of a repository that is elsewhere and has no clone here, and makes it if it is not there. It is
-    /// its own repository: without a checkout, a branch or a remote.
-    pub fn alone(folder: &Path) -> Result<Self, StoreError> {
+    /// Opens or creates a store without a local clone. It is its own repository, without checkout,
+    /// branch or remote.
+    pub fn open_standalone(folder: &Path) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io { folder: folder.to_owned(), source };
         fs::create_dir_all(folder).map_err(io)?;
-        let lock = locked(folder).map_err(io)?;
-        let bare = Bare::new(folder);
-        Git::in_folder(folder).version(OLDEST)?;
-        make_bare(&bare)?;
+        let lock = lock_store(folder).map_err(io)?;
+        let bare = BareRepository::new(folder);
+        Git::in_folder(folder).check_version(MIN_VERSION)?;
+        init_bare(&bare)?;
         let repository = Repository::discover(folder)?;
-        // Nothing that the user has set up is started for it.
-        let withheld = Withheld::default();
-        Ok(Self { bare, repository, withheld, lock })
+        // No user programs run for it.
+        let hidden = HiddenVariables::default();
+        Ok(Self { bare, repository, hidden, lock })
     }
 
-    /// Whether there is no clone behind it.
-    pub(crate) fn is_alone(&self) -> bool {
+    /// Whether there is no local clone.
+    pub(crate) fn is_standalone(&self) -> bool {
         let own = fs::canonicalize(self.bare.folder());
         own.is_ok_and(|own| own == self.repository.common_dir)
     }
 
-    /// Makes it a bare repository that sees the user's objects.
+    /// Creates the bare repository and its link to the user's objects.
     fn initialise(&self) -> Result<(), StoreError> {
-        make_bare(&self.bare)?;
+        init_bare(&self.bare)?;
         let theirs = self.repository.common_dir.join("objects");
-        let mut alternates = quoted(&theirs).as_bytes().to_vec();
+        let mut alternates = quote_alternate(&theirs).as_bytes().to_vec();
         alternates.push(b'\n');
-        self.replace("objects/info/alternates", &alternates)?;
+        self.replace_file("objects/info/alternates", &alternates)?;
         if let Some(remote) = self.repository.promisor() {
-            // Objects may be missing here too until they are fetched; that is not damage.
+            // Missing objects are expected until they are fetched.
             self.bare.git().run(["config", "core.repositoryFormatVersion", "1"])?;
             self.bare.git().run(["config", "extensions.partialClone", &remote])?;
         }
-        self.take_over_boundary()
+        self.update_shallow_boundary()
     }
 
-    /// Lets the next crh in. What is pinned by now stays as it is, so that reading goes on.
+    /// Unlocks the store. Resolved commits stay readable.
     pub fn release(&self) -> Result<(), StoreError> {
         self.lock
             .unlock()
             .map_err(|source| StoreError::Io { folder: self.bare.folder().to_owned(), source })
     }
 
-    /// Git in the store for talking to the user's remotes, which are known by the names and settings they
-    /// have in the user's repository.
+    /// Git for the user's remotes, run in the store with the remotes' names and settings.
     ///
-    /// What holds for that repository is looked up there, since some of it may hold for its folder only, and
-    /// handed on in the environment, since some of it may be secret.
+    /// Settings are read in the user's repository, because some apply only to its folder. They are
+    /// passed in the environment, because some are secret.
     pub(crate) fn remote_git(&self) -> Result<Git, GitError> {
         let listed = self.repository.git().with_user_settings().run(["config", "--list", "-z"])?;
         let mut git = Git::in_folder(self.repository.folder())
             .with_variable("GIT_DIR", self.bare.folder())
-            .with_network(&self.withheld);
+            .with_network(&self.hidden);
         let mut count = 0;
         for setting in listed.split(|byte| *byte == 0) {
             let end = setting.iter().position(|byte| *byte == b'\n').unwrap_or(setting.len());
@@ -177,17 +175,17 @@ impl Store {
         Ok(git.with_variable("GIT_CONFIG_COUNT", count.to_string()))
     }
 
-    /// The store as what it is on disk, for reading.
-    pub fn bare(&self) -> &Bare {
+    /// The underlying bare repository.
+    pub fn bare(&self) -> &BareRepository {
         &self.bare
     }
 
-    /// The repository it belongs to.
+    /// The user's repository.
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    /// A commit of the user's repository or of the store, by any name; none if there is no such commit.
+    /// Resolves a commit of the user's repository or of the store.
     pub fn commit(&self, name: &str) -> Option<String> {
         let wanted = format!("{name}^{{commit}}");
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
@@ -195,23 +193,29 @@ impl Store {
         self.repository.commit(name).or_else(here)
     }
 
-    /// Writes the checkout as it lies there into the store, as a commit on top of `parent`; `parent` itself if
-    /// nothing differs from it.
+    /// Commits the current checkout to the store, on top of `parent`. Returns `parent` if nothing
+    /// differs.
     ///
-    /// The user's index is copied and only the copy is changed.
-    pub fn snapshot(&self, what: Snapshot, parent: Option<&str>) -> Result<String, StoreError> {
+    /// Works on a copy of the user's index.
+    pub fn snapshot(
+        &self,
+        what: SnapshotScope,
+        parent: Option<&str>,
+    ) -> Result<String, StoreError> {
         let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
         let index = self.bare.folder().join("snapshot-index");
-        // Left by a crh that was ended half-way: whoever wrote it is gone, since the store is locked.
-        remove(&self.bare.folder().join("snapshot-index.lock")).map_err(io)?;
+        // Left by a killed crh. The store is locked, so it is unused.
+        remove_if_exists(&self.bare.folder().join("snapshot-index.lock")).map_err(io)?;
         match copy_with_time(&self.repository.index, &index) {
             Ok(()) => {}
-            // A repository without a commit and without anything staged has no index yet.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => remove(&index).map_err(io)?,
+            // A repository without commits and staged files has no index.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                remove_if_exists(&index).map_err(io)?;
+            }
             Err(error) => return Err(io(error)),
         }
-        let tree = self.tree_of(&index, what);
-        remove(&index).map_err(io)?;
+        let tree = self.write_tree(&index, what);
+        remove_if_exists(&index).map_err(io)?;
         let tree = tree?;
         if let Some(parent) = parent
             && self.bare.git().text(["rev-parse", &format!("{parent}^{{tree}}")])? == tree
@@ -226,56 +230,56 @@ impl Store {
         Ok(git.text(args)?)
     }
 
-    fn tree_of(&self, index: &Path, what: Snapshot) -> Result<String, GitError> {
-        // Git LFS keeps a copy of every large file that it looks at: in our folder, not in the user's.
+    fn write_tree(&self, index: &Path, what: SnapshotScope) -> Result<String, GitError> {
+        // Git LFS caches large files; keep them in the store.
         let mut large_files = OsString::from("lfs.storage=");
         large_files.push(self.bare.folder().join("lfs"));
         let git = self
             .repository
             .git()
-            .with_filters(&self.withheld)
+            .with_filters(&self.hidden)
             .with_setting(large_files)
             .with_variable("GIT_INDEX_FILE", index)
             .with_variable("GIT_OBJECT_DIRECTORY", self.bare.folder().join("objects"))
             .with_variable(
                 "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-                quoted(&self.repository.common_dir.join("objects")),
+                quote_alternate(&self.repository.common_dir.join("objects")),
             );
         let all = match what {
-            Snapshot::Staged => None,
-            Snapshot::Tracked => Some("--update"),
-            Snapshot::WithUntracked => Some("--all"),
+            SnapshotScope::Staged => None,
+            SnapshotScope::Tracked => Some("--update"),
+            SnapshotScope::WithUntracked => Some("--all"),
         };
         if let Some(all) = all {
             let args = ["add", all, "--", ":/"].map(OsString::from);
-            git.run(args.into_iter().chain(self.repository.without_ours()))?;
+            git.run(args.into_iter().chain(self.repository.exclude_patterns()))?;
         }
         git.text(["write-tree"])
     }
 
-    /// A shallow clone ends at commits whose parents are missing. The store has to know which: those where the
-    /// user's clone ends, but for those that a fetch of ours has gone behind, and those where such a fetch ended.
-    fn take_over_boundary(&self) -> Result<(), StoreError> {
-        let users = listed(&self.repository.common_dir.join("shallow"));
-        let users_before = listed(&self.bare.folder().join(USERS_BOUNDARY));
+    /// Updates the shallow boundary: the user's boundary, except for commits that crh has deepened,
+    /// plus the boundary of crh's own fetches.
+    fn update_shallow_boundary(&self) -> Result<(), StoreError> {
+        let users = read_lines(&self.repository.common_dir.join("shallow"));
+        let users_before = read_lines(&self.bare.folder().join(USER_BOUNDARY_FILE));
         let mut boundary = self.bare.boundary();
         boundary.retain(|commit| users.contains(commit) || !users_before.contains(commit));
-        // What the user's clone had before and the store has no more, git took out when it fetched the parents.
+        // Git removed known boundary commits when it fetched their parents, so add only new ones.
         boundary.extend(users.difference(&users_before).cloned());
         let lines = |commits: &BTreeSet<String>| -> String {
             commits.iter().map(|commit| format!("{commit}\n")).collect()
         };
         if boundary.is_empty() {
             let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
-            remove(&self.bare.folder().join("shallow")).map_err(io)?;
+            remove_if_exists(&self.bare.folder().join("shallow")).map_err(io)?;
         } else {
-            self.replace("shallow", lines(&boundary).as_bytes())?;
+            self.replace_file("shallow", lines(&boundary).as_bytes())?;
         }
-        self.replace(USERS_BOUNDARY, lines(&users).as_bytes())
+        self.replace_file(USER_BOUNDARY_FILE, lines(&users).as_bytes())
     }
 
-    /// Puts a whole file in the place of another, so that nobody sees half of it.
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    /// Replaces a file atomically.
+    fn replace_file(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
         let path = self.bare.folder().join(name);
         if fs::read(&path).is_ok_and(|old| old == bytes) {
@@ -286,19 +290,19 @@ impl Store {
     }
 }
 
-/// Waits until no other crh prepares a store, and takes away the locks that a git of one left which was ended half-way: whoever held
-/// them is gone, since the store is locked. With one of them in its place, no later fetch would work.
-fn locked(folder: &Path) -> io::Result<File> {
+/// Locks a store and removes git locks left by a killed process, which would block all later
+/// fetches.
+fn lock_store(folder: &Path) -> io::Result<File> {
     let lock = File::create(folder.join("crh.lock"))?;
     lock.lock()?;
     for name in LOCKS {
-        remove(&folder.join(name))?;
+        remove_if_exists(&folder.join(name))?;
     }
     let mut left = vec![folder.join("refs")];
     while let Some(refs) = left.pop() {
         let entries = match fs::read_dir(&refs) {
             Ok(entries) => entries,
-            // It is not made yet.
+            // Not created yet.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
@@ -307,43 +311,40 @@ fn locked(folder: &Path) -> io::Result<File> {
             if entry.file_type()?.is_dir() {
                 left.push(entry.path());
             } else if entry.path().extension().is_some_and(|end| end == "lock") {
-                // No ref is called so.
-                remove(&entry.path())?;
+                // No ref ends in `.lock`.
+                remove_if_exists(&entry.path())?;
             }
         }
     }
     Ok(lock)
 }
 
-/// Makes a folder a bare repository, unless it is one.
-fn make_bare(bare: &Bare) -> Result<(), GitError> {
+fn init_bare(bare: &BareRepository) -> Result<(), GitError> {
     if !bare.folder().join("HEAD").exists() {
         Git::in_folder(bare.folder()).run(["init", "--quiet", "--bare", "--template="])?;
     }
     Ok(())
 }
 
-/// Copies an index with the time it was written. Git looks into files that changed when the index did, since their
-/// times do not tell; an index that seems younger would hide such a change.
+/// Copies an index with its modification time. Git compares file times with it to detect changes.
 fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
-    // A copy has the mode of its original, and that of a repository one may only read cannot be written to.
-    remove(to)?;
+    // A copy of a read-only index would not be writable.
+    remove_if_exists(to)?;
     fs::copy(from, to)?;
     fs::set_permissions(to, fs::Permissions::from_mode(0o600))?;
     let written = fs::metadata(from)?.modified()?;
     File::options().write(true).open(to)?.set_modified(written)
 }
 
-/// Removes a file that may not be there.
-fn remove(path: &Path) -> io::Result<()> {
+fn remove_if_exists(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-/// A path as git reads it in `alternates`: quoted if it could be misread.
-pub(crate) fn quoted(path: &Path) -> OsString {
+/// Quotes a path for `alternates` if needed.
+pub(crate) fn quote_alternate(path: &Path) -> OsString {
     let bytes = path.as_os_str().as_bytes();
     let plain = !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
     if plain && !bytes.iter().any(|byte| matches!(byte, b'\n' | b':')) {

@@ -1,8 +1,7 @@
-//! The files of one commit in a folder that is thrown away: somebody may change them there, and what differs afterwards
-//! is told.
+//! A temporary checkout of one commit. Callers may change its files and ask for the differences.
 //!
-//! Invariants: objects are only read, and no filter, hook or attribute runs anything; nothing in the folder leads out of it;
-//! the folder is gone with its value, and that of a process that died goes with the next.
+//! Invariants: objects are only read, and no filter, hook or attribute runs a program. No symlink
+//! leaves the folder. The folder is removed on drop, or by the next process after a crash.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,212 +15,219 @@ use std::{fs, io};
 use gix::objs::compute_hash;
 use tempfile::{Builder, TempDir};
 
-use crate::bare::Bare;
-use crate::database::{BLOB_MAX, parsed};
-use crate::objects::{Entry, Kind, Objects, ReadError, check_path};
+use crate::bare::BareRepository;
+use crate::database::{MAX_BLOB_BYTES, parse_id};
+use crate::objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
 
-/// A tree with more files is not laid out: that would take a minute and more, and nobody waits for it.
+/// Larger trees are rejected, because writing them takes more than a minute.
 const FILES_MAX: usize = 100_000;
-/// Nor one with more bytes, which may well be more than the disk of temporary files has room for.
+/// Larger trees might not fit into the temporary folder.
 const BYTES_MAX: u64 = 2 << 30;
-/// How the names of the folders begin, so that those of processes that died are known.
+/// Name prefix, for finding folders of crashed processes.
 const PREFIX: &str = "crh-tree-";
-/// A file in each that is locked as long as somebody uses it. It gets this name when it is locked.
+/// Lock file in each folder. It gets this name after it is locked.
 const LOCK: &str = "lock";
-/// The folder of the files, beside it.
+/// Folder with the files.
 const TREE: &str = "tree";
-/// A folder that git takes for a repository, with commands in it that git runs.
+/// Git would run commands configured in such a folder.
 const GIT: &[u8] = b".git";
 
-/// The files of a commit or tree in a folder of their own.
+/// A temporary checkout of a commit or tree.
 #[derive(Debug)]
-pub struct WorkTree {
-    // Dropped in this order: the folder is gone before anybody else may clean it.
+pub struct TempCheckout {
+    // Drop order: remove the folder before releasing its lock.
     _folder: TempDir,
     _lock: File,
     tree: PathBuf,
     objects: Objects,
-    /// What was written, by path.
-    laid: BTreeMap<Vec<u8>, Laid>,
-    left_out: Vec<LeftOut>,
+    /// Written files by path.
+    written: BTreeMap<Vec<u8>, WrittenFile>,
+    skipped: Vec<SkippedEntry>,
 }
 
-/// What was written at a path.
 #[derive(Debug, Clone)]
-struct Laid {
-    kind: Kind,
+struct WrittenFile {
+    kind: PathEntryKind,
     id: String,
 }
 
-/// Something of the tree that was not written.
+/// An entry of the tree that was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Its path from the root, as bytes.
+pub struct SkippedEntry {
+    /// Path from the root, as bytes.
     pub path: Vec<u8>,
-    /// Why, in half a sentence.
+    /// Reason, as a clause.
     pub why: String,
 }
 
-/// A path at which the folder is not as the tree is.
+/// A path where the folder differs from the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// The path from the root, as bytes.
+pub struct CheckoutDifference {
+    /// Path from the root, as bytes.
     pub path: Vec<u8>,
-    /// What differs.
-    pub what: Differs,
+    /// Kind of the difference.
+    pub what: DifferenceKind,
 }
 
-/// What differs at a path.
+/// How a path differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Differs {
-    /// The bytes of a plain file.
+pub enum DifferenceKind {
+    /// Content of a regular file.
     Text {
-        /// What the tree has; none if it has no such file.
+        /// Content in the tree, if the file exists there.
         before: Option<Vec<u8>>,
-        /// What the folder has; none if the file is gone.
+        /// Content in the folder, if the file exists there.
         after: Option<Vec<u8>>,
     },
-    /// Something that is more than a text: a link, a mode, a file where the tree has something else. Said in half a
-    /// sentence.
-    More(String),
+    /// A changed symlink, mode or file type, as a clause.
+    Other(String),
 }
 
-/// Why there is no such folder, or why it cannot be compared.
+/// Why a checkout cannot be created or compared.
 #[derive(Debug, thiserror::Error)]
-pub enum WorkTreeError {
-    /// It could not be written or read.
+pub enum TempCheckoutError {
+    /// The folder could not be written or read.
     #[error("the temporary folder `{folder}` cannot be used", folder = folder.display())]
     Io {
-        /// Which.
+        /// The folder.
         folder: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// The tree could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It has too many files.
+    /// Too many files.
     #[error("the tree has more than {FILES_MAX} files")]
     TooMany,
-    /// It has too many bytes.
+    /// Too many bytes.
     #[error("the tree has more than {BYTES_MAX} bytes")]
     TooLarge,
 }
 
-impl WorkTree {
-    /// Lays out a commit or a tree below the folder of temporary files.
-    pub fn of(bare: &Bare, revision: &str) -> Result<Self, WorkTreeError> {
-        Self::below(&std::env::temp_dir(), bare, revision)
+impl TempCheckout {
+    /// Checks out a commit or tree into the system's temporary folder.
+    pub fn create(bare: &BareRepository, revision: &str) -> Result<Self, TempCheckoutError> {
+        Self::create_in(&std::env::temp_dir(), bare, revision)
     }
 
-    /// The same below a folder of one's own choice, from which also goes what processes that died have left there.
-    pub fn below(parent: &Path, bare: &Bare, revision: &str) -> Result<Self, WorkTreeError> {
-        let io = |source| WorkTreeError::Io { folder: parent.to_owned(), source };
-        clean(parent);
+    /// Checks out into a folder of the caller's choice. Removes folders that crashed processes left
+    /// there.
+    pub fn create_in(
+        parent: &Path,
+        bare: &BareRepository,
+        revision: &str,
+    ) -> Result<Self, TempCheckoutError> {
+        let io = |source| TempCheckoutError::Io { folder: parent.to_owned(), source };
+        remove_stale(parent);
         let objects = bare.objects()?;
-        let (folder, lock) = locked(parent).map_err(io)?;
+        let (folder, lock) = create_locked(parent).map_err(io)?;
         let mut laid_out = Self {
             tree: folder.path().join(TREE),
             _folder: folder,
             _lock: lock,
             objects,
-            laid: BTreeMap::new(),
-            left_out: Vec::new(),
+            written: BTreeMap::new(),
+            skipped: Vec::new(),
         };
-        laid_out.lay_out(revision)?;
+        laid_out.write_files(revision)?;
         Ok(laid_out)
     }
 
-    /// Where the files are. A `.git` is not among them.
+    /// Folder with the files. It has no `.git`.
     pub fn path(&self) -> &Path {
         &self.tree
     }
 
-    /// What of the tree is not there.
-    pub fn left_out(&self) -> &[LeftOut] {
-        &self.left_out
+    /// Entries of the tree that were not written.
+    pub fn skipped(&self) -> &[SkippedEntry] {
+        &self.skipped
     }
 
-    /// What was laid out at a path; none if nothing was, or a folder.
-    pub fn kind(&self, path: &[u8]) -> Option<Kind> {
-        self.laid.get(path).map(|laid| laid.kind)
+    /// Kind of the written entry at a path; `None` for folders and missing paths.
+    pub fn kind(&self, path: &[u8]) -> Option<PathEntryKind> {
+        self.written.get(path).map(|written_file| written_file.kind)
     }
 
-    /// Every path at which the folder is not as the tree is, sorted by path as bytes. Folders do not count.
-    pub fn differences(&self) -> Result<Vec<Difference>, WorkTreeError> {
-        let there = found(&self.tree).map_err(|why| self.failed(why))?;
+    /// All paths that differ from the tree, sorted. Folders are ignored.
+    pub fn differences(&self) -> Result<Vec<CheckoutDifference>, TempCheckoutError> {
+        let there = list_files(&self.tree).map_err(|why| self.io_error(why))?;
         let mut differences = Vec::new();
-        for (path, laid) in &self.laid {
+        for (path, written_file) in &self.written {
             if !there.contains_key(path) {
-                let before = self.content(path, laid)?;
-                let what = match laid.kind {
-                    Kind::File | Kind::Executable => {
-                        Differs::Text { before: Some(before), after: None }
+                let before = self.content(path, written_file)?;
+                let what = match written_file.kind {
+                    PathEntryKind::File | PathEntryKind::Executable => {
+                        DifferenceKind::Text { before: Some(before), after: None }
                     }
-                    Kind::Link | Kind::Folder | Kind::Submodule => {
-                        Differs::More(format!("the {} is gone", laid.kind.word()))
+                    PathEntryKind::Link | PathEntryKind::Folder | PathEntryKind::Submodule => {
+                        DifferenceKind::Other(format!("the {} is gone", written_file.kind.word()))
                     }
                 };
-                differences.push(Difference { path: path.clone(), what });
+                differences.push(CheckoutDifference { path: path.clone(), what });
             }
         }
         for (path, metadata) in there {
-            let what = match self.laid.get(&path) {
-                Some(laid) => self.changed(&path, laid, &metadata)?,
-                None => Some(self.added(&path, &metadata).map_err(|why| self.failed(why))?),
+            let what = match self.written.get(&path) {
+                Some(laid) => self.compare(&path, laid, &metadata)?,
+                None => {
+                    Some(self.describe_added(&path, &metadata).map_err(|why| self.io_error(why))?)
+                }
             };
-            differences.extend(what.map(|what| Difference { path, what }));
+            differences.extend(what.map(|what| CheckoutDifference { path, what }));
         }
         differences.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(differences)
     }
 
-    fn lay_out(&mut self, revision: &str) -> Result<(), WorkTreeError> {
+    fn write_files(&mut self, revision: &str) -> Result<(), TempCheckoutError> {
         let entries = self.objects.files(revision)?;
         if entries.len() > FILES_MAX {
-            return Err(WorkTreeError::TooMany);
+            return Err(TempCheckoutError::TooMany);
         }
-        // Links come last, so that no file is written through one where two names are the same to the disk.
-        let (links, files): (Vec<Entry>, Vec<Entry>) =
-            entries.into_iter().partition(|entry| entry.kind == Kind::Link);
+        // Write symlinks last, so that no file is written through one on a case-insensitive disk.
+        let (links, files): (Vec<PathEntry>, Vec<PathEntry>) =
+            entries.into_iter().partition(|entry| entry.kind == PathEntryKind::Link);
         let mut left = BYTES_MAX;
-        for Entry { path, kind, id } in files.into_iter().chain(links) {
-            let laid = Laid { kind, id };
-            let bytes = placed(&path, kind)
-                .and_then(|()| self.content(&path, &laid).map_err(|error| error.to_string()));
+        for PathEntry { path, kind, id } in files.into_iter().chain(links) {
+            let written_file = WrittenFile { kind, id };
+            let bytes = check_entry(&path, kind).and_then(|()| {
+                self.content(&path, &written_file).map_err(|error| error.to_string())
+            });
             let why = match bytes {
-                Ok(target) if kind == Kind::Link && !stays_inside(&path, &target) => {
+                Ok(target) if kind == PathEntryKind::Link && !stays_inside(&path, &target) => {
                     Some("a link that leads out of the tree".to_owned())
                 }
                 Ok(bytes) => {
                     let size = bytes.len() as u64;
-                    left = left.checked_sub(size).ok_or(WorkTreeError::TooLarge)?;
+                    left = left.checked_sub(size).ok_or(TempCheckoutError::TooLarge)?;
                     self.write(&path, kind, &bytes)?
                 }
                 Err(why) => Some(why),
             };
             match why {
-                None => drop(self.laid.insert(path, laid)),
-                Some(why) => self.left_out.push(LeftOut { path, why }),
+                None => drop(self.written.insert(path, written_file)),
+                Some(why) => self.skipped.push(SkippedEntry { path, why }),
             }
         }
-        self.left_out.sort_by(|a, b| a.path.cmp(&b.path));
+        self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(())
     }
 
-    /// Writes one entry. Why this one cannot be, in half a sentence; a disk that is full is the end of all.
+    /// Writes one entry. Returns why it was skipped, if it was. A full disk is an error.
     fn write(
         &self,
         path: &[u8],
-        kind: Kind,
+        kind: PathEntryKind,
         bytes: &[u8],
-    ) -> Result<Option<String>, WorkTreeError> {
+    ) -> Result<Option<String>, TempCheckoutError> {
         let file = self.tree.join(OsStr::from_bytes(path));
-        let written = within(&file).and_then(|()| match kind {
-            Kind::Link => symlink(OsStr::from_bytes(bytes), &file),
-            Kind::File | Kind::Executable | Kind::Folder | Kind::Submodule => {
-                new_file(&file, kind, bytes)
-            }
+        let written = create_parents(&file).and_then(|()| match kind {
+            PathEntryKind::Link => symlink(OsStr::from_bytes(bytes), &file),
+            PathEntryKind::File
+            | PathEntryKind::Executable
+            | PathEntryKind::Folder
+            | PathEntryKind::Submodule => new_file(&file, kind, bytes),
         });
         match written {
             Ok(()) => Ok(None),
@@ -233,84 +239,84 @@ impl WorkTree {
                         | io::ErrorKind::FileTooLarge
                 ) =>
             {
-                Err(self.failed(source))
+                Err(self.io_error(source))
             }
-            // A name that is too long, or that the disk holds for another one's.
+            // The name is too long, or collides with another on this disk.
             Err(why) => Ok(Some(format!("no file of that name can be made: {why}"))),
         }
     }
 
-    fn failed(&self, source: io::Error) -> WorkTreeError {
-        WorkTreeError::Io { folder: self.tree.clone(), source }
+    fn io_error(&self, source: io::Error) -> TempCheckoutError {
+        TempCheckoutError::Io { folder: self.tree.clone(), source }
     }
 
-    fn content(&self, path: &[u8], laid: &Laid) -> Result<Vec<u8>, ReadError> {
-        self.objects.handle().blob(&String::from_utf8_lossy(path), parsed(&laid.id)?)
+    fn content(&self, path: &[u8], written_file: &WrittenFile) -> Result<Vec<u8>, ReadError> {
+        self.objects.handle().blob(&String::from_utf8_lossy(path), parse_id(&written_file.id)?)
     }
 
-    /// What differs at a path where something was laid out; none if nothing does.
-    fn changed(
+    /// Compares a written path with the tree.
+    fn compare(
         &self,
         path: &[u8],
-        laid: &Laid,
+        written_file: &WrittenFile,
         metadata: &Metadata,
-    ) -> Result<Option<Differs>, WorkTreeError> {
+    ) -> Result<Option<DifferenceKind>, TempCheckoutError> {
         let file = self.tree.join(OsStr::from_bytes(path));
-        let io = |source| self.failed(source);
-        let more = |what: &str| Ok(Some(Differs::More(what.to_owned())));
-        if laid.kind == Kind::Link {
+        let io = |source| self.io_error(source);
+        let more = |what: &str| Ok(Some(DifferenceKind::Other(what.to_owned())));
+        if written_file.kind == PathEntryKind::Link {
             if !metadata.is_symlink() {
                 return more("it is no link any more");
             }
             let target = fs::read_link(&file).map_err(io)?;
-            let is_same = target.as_os_str().as_bytes() == self.content(path, laid)?;
+            let is_same = target.as_os_str().as_bytes() == self.content(path, written_file)?;
             return if is_same { Ok(None) } else { more("the link leads elsewhere") };
         }
         if !metadata.is_file() {
             return more("it is no plain file any more");
         }
-        if (metadata.mode() & 0o100 != 0) != (laid.kind == Kind::Executable) {
+        if (metadata.mode() & 0o100 != 0) != (written_file.kind == PathEntryKind::Executable) {
             return more("its mode is another one");
         }
-        if metadata.len() > BLOB_MAX {
+        if metadata.len() > MAX_BLOB_BYTES {
             return more("it is too large");
         }
         let after = fs::read(&file).map_err(io)?;
         let hash = compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &after);
-        let is_same = |hash| parsed(&laid.id).is_ok_and(|laid| laid == hash);
+        let is_same = |hash| parse_id(&written_file.id).is_ok_and(|laid| laid == hash);
         if hash.is_ok_and(is_same) {
             return Ok(None);
         }
-        let before = Some(self.content(path, laid)?);
-        Ok(Some(Differs::Text { before, after: Some(after) }))
+        let before = Some(self.content(path, written_file)?);
+        Ok(Some(DifferenceKind::Text { before, after: Some(after) }))
     }
 
-    /// What differs at a path where nothing was laid out.
-    fn added(&self, path: &[u8], metadata: &Metadata) -> io::Result<Differs> {
-        let more = |what: &str| Ok(Differs::More(what.to_owned()));
-        if self.left_out.iter().any(|left_out| left_out.path == path) {
+    /// Describes a path that was not written by the checkout.
+    fn describe_added(&self, path: &[u8], metadata: &Metadata) -> io::Result<DifferenceKind> {
+        let more = |what: &str| Ok(DifferenceKind::Other(what.to_owned()));
+        if self.skipped.iter().any(|left_out| left_out.path == path) {
             return more("the tree has something else there");
         }
         if !metadata.is_file() {
             return more("it is no plain file");
         }
-        if metadata.len() > BLOB_MAX {
+        if metadata.len() > MAX_BLOB_BYTES {
             return more("it is too large");
         }
         let after = fs::read(self.tree.join(OsStr::from_bytes(path)))?;
-        Ok(Differs::Text { before: None, after: Some(after) })
+        Ok(DifferenceKind::Text { before: None, after: Some(after) })
     }
 }
 
-/// Removes the folders of processes that are gone: their locks are free. What cannot be removed is in nobody's way.
-fn clean(parent: &Path) {
+/// Removes folders of crashed processes, whose locks are free. Errors are ignored.
+fn remove_stale(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     let ours = rustix::process::getuid().as_raw();
     for entry in entries.flatten() {
         if !entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        // Others may write to the folder of temporary files, too.
+        // Other users can write to the temporary folder too.
         let is_ours = |it: Metadata| it.is_dir() && it.uid() == ours;
         if !fs::symlink_metadata(entry.path()).is_ok_and(is_ours) {
             continue;
@@ -322,9 +328,8 @@ fn clean(parent: &Path) {
     }
 }
 
-/// A new folder and its lock.
-fn locked(parent: &Path) -> io::Result<(TempDir, File)> {
-    // Nobody else on this machine reads what is under review.
+fn create_locked(parent: &Path) -> io::Result<(TempDir, File)> {
+    // Other users must not read the reviewed code.
     let private = Permissions::from_mode(0o700);
     let folder = Builder::new().prefix(PREFIX).permissions(private).tempdir_in(parent)?;
     let new = folder.path().join("new");
@@ -335,21 +340,23 @@ fn locked(parent: &Path) -> io::Result<(TempDir, File)> {
     Ok((folder, lock))
 }
 
-/// Whether an entry of a tree has a place in a folder; the error is half a sentence.
-fn placed(path: &[u8], kind: Kind) -> Result<(), String> {
+/// Whether an entry can be written. The error is a clause.
+fn check_entry(path: &[u8], kind: PathEntryKind) -> Result<(), String> {
     check_path(path).map_err(|_| "no path inside a repository".to_owned())?;
     let mut parts = path.split(|byte| *byte == b'/');
     if parts.any(|part| part.eq_ignore_ascii_case(GIT)) {
         return Err("git would take it for a repository".to_owned());
     }
     match kind {
-        Kind::File | Kind::Executable | Kind::Link => Ok(()),
-        Kind::Folder | Kind::Submodule => Err("its content is in another repository".to_owned()),
+        PathEntryKind::File | PathEntryKind::Executable | PathEntryKind::Link => Ok(()),
+        PathEntryKind::Folder | PathEntryKind::Submodule => {
+            Err("its content is in another repository".to_owned())
+        }
     }
 }
 
-/// Whether a link leads to somewhere inside, whatever the links on its way lead to: it goes up first, no further than to
-/// the root, and then only down. With a `..` behind a name it could go up from where another link leads to.
+/// Whether a symlink stays inside, wherever other symlinks point: it first goes up, at most to the
+/// root, and then only down. A `..` after a name could leave through another symlink.
 fn stays_inside(path: &[u8], target: &[u8]) -> bool {
     let depth = path.iter().filter(|byte| **byte == b'/').count();
     let mut up = 0;
@@ -366,19 +373,18 @@ fn stays_inside(path: &[u8], target: &[u8]) -> bool {
     !target.is_empty() && up <= depth
 }
 
-/// Makes the folders around a file.
-fn within(file: &Path) -> io::Result<()> {
+fn create_parents(file: &Path) -> io::Result<()> {
     file.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-fn new_file(file: &Path, kind: Kind, bytes: &[u8]) -> io::Result<()> {
-    let mode = if kind == Kind::Executable { 0o700 } else { 0o600 };
+fn new_file(file: &Path, kind: PathEntryKind, bytes: &[u8]) -> io::Result<()> {
+    let mode = if kind == PathEntryKind::Executable { 0o700 } else { 0o600 };
     let mut written = OpenOptions::new().write(true).create_new(true).mode(mode).open(file)?;
     written.write_all(bytes)
 }
 
-/// Everything below a folder that is no folder, by its path from there.
-fn found(root: &Path) -> io::Result<BTreeMap<Vec<u8>, Metadata>> {
+/// All files below a folder, by relative path.
+fn list_files(root: &Path) -> io::Result<BTreeMap<Vec<u8>, Metadata>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![(root.to_owned(), Vec::new())];
     while let Some((folder, prefix)) = folders.pop() {
@@ -402,12 +408,12 @@ fn found(root: &Path) -> io::Result<BTreeMap<Vec<u8>, Metadata>> {
 mod tests {
     use super::*;
 
-    /// Whoever waits for a model has one in hand.
-    const fn is_shared<T: Send + Sync>() {}
-    const _: () = is_shared::<WorkTree>();
+    /// Held across awaits, so it must be `Send` and `Sync`.
+    const fn assert_shared<T: Send + Sync>() {}
+    const _: () = assert_shared::<TempCheckout>();
 
     #[test]
-    fn a_link_stays_inside_if_it_goes_up_first_and_no_further_than_the_root() {
+    fn symlinks_must_stay_inside() {
         for (path, target, expected) in [
             ("a", "b", true),
             ("a", "./b/c", true),
@@ -429,16 +435,16 @@ mod tests {
     }
 
     #[test]
-    fn what_git_would_take_for_a_repository_has_no_place() {
+    fn git_folders_are_not_written() {
         for (path, kind, expected) in [
-            ("a/b", Kind::File, true),
-            (".gitignore", Kind::File, true),
-            (".git/config", Kind::File, false),
-            ("a/.GIT/hooks/pre-commit", Kind::Executable, false),
-            ("a/../b", Kind::File, false),
-            ("sub", Kind::Submodule, false),
+            ("a/b", PathEntryKind::File, true),
+            (".gitignore", PathEntryKind::File, true),
+            (".git/config", PathEntryKind::File, false),
+            ("a/.GIT/hooks/pre-commit", PathEntryKind::Executable, false),
+            ("a/../b", PathEntryKind::File, false),
+            ("sub", PathEntryKind::Submodule, false),
         ] {
-            assert_eq!(placed(path.as_bytes(), kind).is_ok(), expected, "{path}");
+            assert_eq!(check_entry(path.as_bytes(), kind).is_ok(), expected, "{path}");
         }
     }
 }

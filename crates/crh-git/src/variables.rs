@@ -1,10 +1,10 @@
-//! What of the environment a git gets to see.
+//! Environment variables that git gets to see.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 
-/// Variables that would send git to another repository or make it print something else. They are set inside
-/// hooks, from which crh may well be called.
+/// Variables that redirect git to another repository or change its output. Git sets them for hooks,
+/// which may call crh.
 const DANGEROUS: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -27,7 +27,7 @@ const DANGEROUS: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// Where the user's settings are, and whose repositories are trusted: by the user, also behind `sudo`.
+/// Variables that locate the user's settings and trusted repositories.
 const SETTINGS: &[&str] = &[
     "PATH",
     "HOME",
@@ -36,11 +36,11 @@ const SETTINGS: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
 ];
-/// How the names of settings begin that are in the environment themselves.
+/// Prefix of settings in the environment.
 const SETTINGS_START: &str = "GIT_CONFIG_";
 
-/// Where programs are, and how hosts are reached. The home is what `~` in the path of a certificate means. Each by its name, since one
-/// that begins like them (`GIT_PROXY_COMMAND`) is a program.
+/// Variables for programs and network access. Listed by name, because similar ones such as
+/// `GIT_PROXY_COMMAND` start programs. `HOME` resolves `~` in certificate paths.
 const HOSTS: &[&str] = &[
     "PATH",
     "HOME",
@@ -57,7 +57,7 @@ const HOSTS: &[&str] = &[
     "SSL_CERT_DIR",
     "NIX_SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
-    // A proxy may know people by their tickets.
+    // Kerberos tickets for proxies.
     "KRB5CCNAME",
     "KRB5_CONFIG",
     "GIT_SSL_CAINFO",
@@ -82,38 +82,38 @@ const HOSTS: &[&str] = &[
     "GIT_CURL_VERBOSE",
 ];
 
-/// How the names of variables begin by which the user has git write down what it does.
+/// Prefix of git's trace variables.
 const TRACE_START: &str = "GIT_TRACE";
 
-/// Variables that are kept from git and all that it starts, by their names. They come from whoever knows what is in them.
+/// Names of variables that are hidden from git and its children.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Withheld {
-    /// No program that git starts needs these.
+pub struct HiddenVariables {
+    /// Hidden from all programs.
     pub always: BTreeSet<String>,
-    /// A credential helper of the user's may want one of these to reach a remote, and nothing else does.
+    /// Hidden except for network commands, whose credential helpers may need them.
     pub on_disk: BTreeSet<String>,
 }
 
-/// The variables of this process that lead to the user's settings.
-pub(crate) fn of_settings() -> impl Iterator<Item = (OsString, OsString)> {
-    only(SETTINGS, &[SETTINGS_START, TRACE_START])
+/// Variables that locate the user's settings.
+pub(crate) fn for_user_settings() -> impl Iterator<Item = (OsString, OsString)> {
+    filtered(SETTINGS, &[SETTINGS_START, TRACE_START])
 }
 
-/// The variables of this process that say how hosts are reached.
-pub(crate) fn of_hosts() -> impl Iterator<Item = (OsString, OsString)> {
-    only(HOSTS, &[TRACE_START])
+/// Variables for network access.
+pub(crate) fn for_network() -> impl Iterator<Item = (OsString, OsString)> {
+    filtered(HOSTS, &[TRACE_START])
 }
 
-/// All variables of this process but those that lead astray and those that are withheld.
-pub(crate) fn all_but(withheld: &BTreeSet<String>) -> impl Iterator<Item = (OsString, OsString)> {
+/// All variables except dangerous and hidden ones.
+pub(crate) fn all_except(hidden: &BTreeSet<String>) -> impl Iterator<Item = (OsString, OsString)> {
     let is_shown = |name: &OsStr| {
         let name = name.to_string_lossy();
-        !DANGEROUS.contains(&name.as_ref()) && !withheld.contains(name.as_ref())
+        !DANGEROUS.contains(&name.as_ref()) && !hidden.contains(name.as_ref())
     };
     std::env::vars_os().filter(move |(name, _)| is_shown(name))
 }
 
-fn only(
+fn filtered(
     names: &'static [&'static str],
     starts: &'static [&'static str],
 ) -> impl Iterator<Item = (OsString, OsString)> {

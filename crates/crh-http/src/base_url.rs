@@ -1,4 +1,4 @@
-//! Base addresses: where a server is, without anything that could be a secret.
+//! Base URLs without credentials.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,47 +7,47 @@ use std::str::FromStr;
 use thiserror::Error;
 use url::Url;
 
-/// The address under which a server answers: `http` or `https`, a host, perhaps a path. It carries no user name, no
-/// password and no query, so that it can be shown and stored.
+/// Base URL of a server: `http` or `https`, a host, optionally a path. It has no user name,
+/// password or query, so that it can be shown and stored.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BaseUrl {
     url: Url,
 }
 
-/// Why an address is refused. The address itself is not repeated.
+/// Why a base URL is rejected. The URL itself is not repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum BadUrl {
-    /// It cannot be read as an address with a host.
-    #[error("is no address")]
-    NoUrl,
-    /// Only the web is spoken.
-    #[error("begins neither with `http://` nor with `https://`")]
+pub enum BaseUrlError {
+    /// Not a URL with a host.
+    #[error("is not a valid URL")]
+    Invalid,
+    /// Neither `http` nor `https`.
+    #[error("must start with `http://` or `https://`")]
     Scheme,
-    /// A password would be shown and stored with the name.
-    #[error("carries a user name or a password: keys come from variables, never from addresses")]
+    /// A user name or password, which would be shown and stored.
+    #[error("must not contain a user name or password; credentials come from variables")]
     UserInfo,
-    /// A query would be lost, or would carry a key.
-    #[error("has a query or a fragment, which a base URL cannot have")]
+    /// A query or fragment, which may contain a key.
+    #[error("must not have a query or a fragment")]
     Query,
 }
 
 impl BaseUrl {
-    /// The address without a slash at its end.
+    /// The URL without a trailing slash.
     pub fn as_str(&self) -> &str {
         self.url.as_str().trim_end_matches('/')
     }
 
-    /// Scheme, host and port: to whom a key goes. The usual port of the scheme is not written.
+    /// Scheme, host and port. Keys belong to an origin. The default port is omitted.
     pub fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
 
-    /// Whether the address is nothing but an origin.
+    /// Whether the URL has no path.
     pub fn is_origin(&self) -> bool {
         self.url.path() == "/"
     }
 
-    /// Whether the host is this machine: a loopback address, or `localhost` and names under it.
+    /// Whether the host is a loopback address, `localhost` or a subdomain of it.
     pub fn is_loopback(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default().trim_end_matches('.');
         let address = host.trim_start_matches('[').trim_end_matches(']');
@@ -62,20 +62,20 @@ impl BaseUrl {
 }
 
 impl FromStr for BaseUrl {
-    type Err = BadUrl;
+    type Err = BaseUrlError;
 
-    fn from_str(text: &str) -> Result<Self, BadUrl> {
-        let mut url = Url::parse(text).map_err(|_| BadUrl::NoUrl)?;
+    fn from_str(text: &str) -> Result<Self, BaseUrlError> {
+        let mut url = Url::parse(text).map_err(|_| BaseUrlError::Invalid)?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(BadUrl::Scheme);
+            return Err(BaseUrlError::Scheme);
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(BadUrl::UserInfo);
+            return Err(BaseUrlError::UserInfo);
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(BadUrl::Query);
+            return Err(BaseUrlError::Query);
         }
-        // With and without a slash at the end is the same place.
+        // A trailing slash makes no difference.
         let path = url.path().trim_end_matches('/').to_owned();
         url.set_path(&path);
         Ok(Self { url })
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_scheme_host_and_port() {
+    fn origin_is_scheme_host_and_port() {
         let origin = |url: &str| url.parse::<BaseUrl>().unwrap().origin();
         assert_eq!(origin("https://API.openai.com:443/v1"), "https://api.openai.com");
         assert_eq!(origin("http://api.openai.com/v1"), "http://api.openai.com");
@@ -102,16 +102,16 @@ mod tests {
             "https://api.openai.com.evil.example"
         );
         assert_eq!(origin("http://127.0.0.1:8080/v1"), "http://127.0.0.1:8080");
-        // A dot at the end, a letter of another script and what looks like a user are other hosts, or none.
+        // A trailing dot, a homoglyph and a fake user name are different hosts.
         assert_eq!(origin("https://api.openai.com./v1"), "https://api.openai.com.");
         assert_eq!(origin("https://\u{430}pi.openai.com/v1"), "https://xn--pi-6kc.openai.com");
         assert_eq!(origin(r"https://api.openai.com\@evil.example"), "https://api.openai.com");
         let user = "https://api.openai.com@evil.example/v1".parse::<BaseUrl>();
-        assert_eq!(user, Err(BadUrl::UserInfo));
+        assert_eq!(user, Err(BaseUrlError::UserInfo));
     }
 
     #[test]
-    fn this_machine_is_known_by_its_addresses_and_name() {
+    fn loopback_hosts_are_recognised() {
         let loopback =
             |host: &str| format!("http://{host}:1/v1").parse::<BaseUrl>().unwrap().is_loopback();
         for host in [

@@ -1,9 +1,10 @@
-//! How other hosts are reached: addresses, proxies, certificates, times. Knows nothing of what is said to them.
+//! Network access: base URLs, proxies, certificates and timeouts. It knows nothing about the
+//! protocols used.
 
 mod base_url;
 mod client;
 mod network;
 
-pub use base_url::{BadUrl, BaseUrl};
-pub use client::{SetupError, client};
-pub use network::{Network, Timeouts};
+pub use base_url::{BaseUrl, BaseUrlError};
+pub use client::{ClientSetupError, build_client};
+pub use network::{NetworkSettings, Timeouts};

@@ -1,37 +1,37 @@
-//! How the network is reached: explicit values, nothing is looked up.
+//! Network settings as explicit values.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How the network is reached.
+/// Network settings.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Network {
-    /// The proxy for `http` addresses.
+pub struct NetworkSettings {
+    /// Proxy for `http` URLs.
     pub http_proxy: Option<String>,
-    /// The proxy for `https` addresses.
+    /// Proxy for `https` URLs.
     pub https_proxy: Option<String>,
-    /// The hosts that are reached without a proxy, written as in the variable `NO_PROXY`.
+    /// Hosts without a proxy, in the syntax of `NO_PROXY`.
     pub no_proxy: Option<String>,
-    /// PEM files with certificates that are trusted beside the system's.
+    /// PEM files with additional trusted certificates.
     pub ca_files: Vec<PathBuf>,
-    /// How long to wait for what.
+    /// Timeouts.
     pub timeouts: Timeouts,
 }
 
-/// How long to wait for what. There is no limit on a whole answer: that is the caller's, who drops the call.
+/// Timeouts. There is none for a whole response; the caller drops the request instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
+    /// Connection timeout.
     pub connect: Duration,
-    /// From the connection to the first event of the answer: reading a long prompt takes time.
+    /// Time from the connection to the first event. Reading a long prompt takes time.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Time between two parts of a response.
     pub idle: Duration,
 }
 
-impl fmt::Debug for Network {
-    /// Whether there are proxies, never their addresses: those may hold a password.
+impl fmt::Debug for NetworkSettings {
+    /// Shows whether proxies are set, never their URLs, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Network")
             .field("has_http_proxy", &self.http_proxy.is_some())
@@ -44,8 +44,8 @@ impl fmt::Debug for Network {
 }
 
 impl Default for Timeouts {
-    /// A connection stands within seconds or not at all; models on a laptop read a long prompt for minutes; hosted
-    /// models that think send a sign of life at least every minute.
+    /// Local models may read a long prompt for minutes. Hosted reasoning models send a keep-alive
+    /// at least every minute.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(15),

@@ -1,54 +1,54 @@
-//! The repository with the changed files in memory: several reviewers read the same ones.
+//! A repository with cached contents of the changed files, which several reviewers read.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Change, Hits, Project};
+use crate::{ChangeView, Project, SearchHits};
 use crh_review::finding::Side;
 
-/// What is kept at the most, so that a change of huge files takes no more memory than it did: a change that people read has a hundredth of it.
+/// Cache limit, far above what a reviewable change needs.
 const BYTES_MAX: usize = 64 << 20;
 
-/// A repository that is asked once for each file of the change.
-pub(crate) struct Remembered<'a> {
+/// Reads each changed file only once.
+pub(crate) struct CachedProject<'a> {
     project: &'a dyn Project,
-    /// The paths of the change, on either side.
+    /// Paths of the change, on both sides.
     paths: HashSet<&'a str>,
-    kept: Mutex<Kept>,
+    cache: Mutex<CachedFiles>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedFiles {
     files: [HashMap<String, Option<Vec<u8>>>; 2],
     bytes: usize,
 }
 
-impl<'a> Remembered<'a> {
-    pub(crate) fn new(project: &'a dyn Project, change: &Change<'a>) -> Self {
+impl<'a> CachedProject<'a> {
+    pub(crate) fn new(project: &'a dyn Project, change: &ChangeView<'a>) -> Self {
         let paths = change.files.iter().flat_map(|file| {
-            [Some(file.path.as_str()), file.before.as_deref()].into_iter().flatten()
+            [Some(file.path.as_str()), file.old_path.as_deref()].into_iter().flatten()
         });
-        Self { project, paths: paths.collect(), kept: Mutex::default() }
+        Self { project, paths: paths.collect(), cache: Mutex::default() }
     }
 }
 
-impl Project for Remembered<'_> {
+impl Project for CachedProject<'_> {
     fn file(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, String> {
         if !self.paths.contains(path) {
             return self.project.file(side, path);
         }
-        let at = usize::from(side == Side::New);
-        let locked = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = locked().files[at].get(path) {
-            return Ok(known.clone());
+        let side_index = usize::from(side == Side::New);
+        let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cached_file) = lock().files[side_index].get(path) {
+            return Ok(cached_file.clone());
         }
-        // Nobody waits for another's read; at worst a file is read twice.
+        // Reads run outside the lock; at worst a file is read twice.
         let file = self.project.file(side, path)?;
         let bytes = file.as_ref().map_or(0, Vec::len);
-        let mut kept = locked();
-        if kept.bytes + bytes <= BYTES_MAX {
-            kept.bytes += bytes;
-            kept.files[at].insert(path.to_owned(), file.clone());
+        let mut cached = lock();
+        if cached.bytes + bytes <= BYTES_MAX {
+            cached.bytes += bytes;
+            cached.files[side_index].insert(path.to_owned(), file.clone());
         }
         Ok(file)
     }
@@ -57,7 +57,7 @@ impl Project for Remembered<'_> {
         self.project.paths(side)
     }
 
-    fn search(&self, side: Side, words: &[&str], most: usize) -> Result<Hits, String> {
-        self.project.search(side, words, most)
+    fn search(&self, side: Side, words: &[&str], max_hits: usize) -> Result<SearchHits, String> {
+        self.project.search(side, words, max_hits)
     }
 }

@@ -1,169 +1,176 @@
-//! The change, as static reviewers see it: its files, and the repository around them as something that can be asked.
+//! The change as static reviewers see it: its files and the repository around them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use crate::fold::folded;
+use crate::whitespace::fold_whitespace;
 use crate::{paths, workflows};
 use crh_review::finding::Side;
 
 /// The change under review.
-pub struct Change<'a> {
-    /// The files under review, in the order of the diff.
+pub struct ChangeView<'a> {
+    /// Files under review, in diff order.
     pub files: &'a [ChangedFile],
-    /// Every file of the diff, those that nobody reviews included: lock files, generated ones.
-    pub all: &'a [ChangedFile],
-    /// The repository; none if the change is only a diff.
+    /// Every file of the diff, including lock files and generated files.
+    pub all_files: &'a [ChangedFile],
+    /// The repository. None if the change is only a diff.
     pub project: Option<&'a dyn Project>,
-    moved: OnceLock<HashMap<String, HashSet<u32>>>,
-    pub(crate) workflows: workflows::Around,
+    moved_lines: OnceLock<HashMap<String, HashSet<u32>>>,
+    pub(crate) workflows: workflows::RepoWorkflows,
 }
 
-/// A file of the change, as the diff alone tells it.
+/// A changed file, as far as the diff describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// Its path after the change; for a deleted file, the path it had.
+    /// The new path; for a deleted file, the old path.
     pub path: String,
-    /// Its path before the change; none if it is new.
-    pub before: Option<String>,
-    /// Whether it is there no more.
+    /// The old path. None for a new file.
+    pub old_path: Option<String>,
+    /// Whether the change deletes the file.
     pub is_deleted: bool,
-    /// Whether it is a file with lines on the side where it is; links and submodules are not.
+    /// Whether it is a regular file; symlinks and submodules are not.
     pub has_lines: bool,
-    /// The lines that the change adds, in order.
+    /// Added lines, in order.
     pub added: Vec<AddedLine>,
-    /// The lines that the change takes away, in order, without their line ends.
+    /// Removed lines, in order, without their line ends.
     pub removed: Vec<Vec<u8>>,
-    /// The numbers of those lines in the file before the change.
-    pub removed_at: Vec<u32>,
+    /// Line numbers of the removed lines in the old file.
+    pub removed_line_numbers: Vec<u32>,
 }
 
-/// What became of a line of before.
+/// What the change does to a line of the old file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Became {
-    /// Nothing stands in its place.
-    Nothing,
-    /// This added line stands in its place.
-    Another(u32),
-    /// It is still there, as this line.
-    Itself(u32),
+pub(crate) enum LineFate {
+    /// Removed without a replacement.
+    Removed,
+    /// Replaced by this added line.
+    Replaced(u32),
+    /// Unchanged, now at this line.
+    Kept(u32),
 }
 
-/// A line that the change adds.
+/// An added line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddedLine {
-    /// Its number in the file after the change.
+    /// Line number in the new file.
     pub number: u32,
-    /// Its text, without the line end.
+    /// Text without the line end.
     pub text: Vec<u8>,
 }
 
-/// The repository around the change, on both sides of it. Everything in it is data by a stranger.
+/// Read access to the repository before and after the change. All contents are untrusted.
 pub trait Project: Sync {
-    /// The bytes of a file; none if there is no such file, or it is a link or a submodule. The error is a sentence for
-    /// the report.
+    /// Returns the bytes of a file; `None` if it does not exist or is a symlink or a submodule. The
+    /// error is a sentence for the report.
     fn file(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, String>;
 
-    /// The paths of all files, sorted.
+    /// Paths of all files, sorted.
     fn paths(&self, side: Side) -> Result<&[String], String>;
 
-    /// The lines that contain one of these words as a whole word, by path and line; at most `most`, and whether that is
-    /// all.
-    fn search(&self, side: Side, words: &[&str], most: usize) -> Result<Hits, String>;
+    /// Finds lines that contain one of these words as a whole word, sorted by path and line, at
+    /// most `max_hits`.
+    fn search(&self, side: Side, words: &[&str], max_hits: usize) -> Result<SearchHits, String>;
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hits {
-    /// The lines.
-    pub lines: Vec<HitLine>,
-    /// Whether there are no more.
-    pub is_all: bool,
+pub struct SearchHits {
+    /// Matching lines.
+    pub lines: Vec<SearchHit>,
+    /// Whether all matches are included.
+    pub is_complete: bool,
 }
 
-/// A line that was found.
+/// A matching line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HitLine {
-    /// The file.
+pub struct SearchHit {
+    /// Path of the file.
     pub path: String,
-    /// The line, 1-based.
+    /// Line number, 1-based.
     pub line: u32,
-    /// Its text.
+    /// Text of the line.
     pub text: String,
 }
 
-impl<'a> Change<'a> {
-    /// A change.
+impl<'a> ChangeView<'a> {
+    /// Creates a view of a change.
     pub fn new(
         files: &'a [ChangedFile],
-        all: &'a [ChangedFile],
+        all_files: &'a [ChangedFile],
         project: Option<&'a dyn Project>,
     ) -> Self {
-        let (moved, workflows) = (OnceLock::new(), workflows::Around::default());
-        Self { files, all, project, moved, workflows }
+        let (moved_lines, workflows) = (OnceLock::new(), workflows::RepoWorkflows::default());
+        Self { files, all_files, project, moved_lines, workflows }
     }
 
-    /// Whether an added line only moved: its text, white space aside, is taken away somewhere in the change, in a file of the same
-    /// language. Each line that is taken away excuses one, the first in the order of the change.
+    /// Whether an added line was only moved: the change removes a line with the same text (ignoring
+    /// white space) from a file of the same language. Each removed line accounts for one added
+    /// line, in diff order.
     pub(crate) fn has_moved(&self, path: &str, line: u32) -> bool {
-        let moved = self.moved.get_or_init(|| moved(self.all));
-        moved.get(path).is_some_and(|lines| lines.contains(&line))
+        let moved_lines = self.moved_lines.get_or_init(|| moved_lines(self.all_files));
+        moved_lines.get(path).is_some_and(|lines| lines.contains(&line))
     }
 }
 
-/// The added lines of each file that only moved.
-fn moved(files: &[ChangedFile]) -> HashMap<String, HashSet<u32>> {
-    let key = |kind: &str, text: &[u8]| (kind.to_owned(), folded(&String::from_utf8_lossy(text)));
-    let mut left: HashMap<(String, String), usize> = HashMap::new();
+/// Moved lines by file.
+fn moved_lines(files: &[ChangedFile]) -> HashMap<String, HashSet<u32>> {
+    let key = |kind: &str, text: &[u8]| {
+        (kind.to_owned(), fold_whitespace(&String::from_utf8_lossy(text)))
+    };
+    let mut removed_counts: HashMap<(String, String), usize> = HashMap::new();
     for file in files {
-        let kind = paths::kind(file.before.as_deref().unwrap_or(&file.path));
+        let kind = paths::language_key(file.old_path.as_deref().unwrap_or(&file.path));
         for text in &file.removed {
-            *left.entry(key(&kind, text)).or_default() += 1;
+            *removed_counts.entry(key(&kind, text)).or_default() += 1;
         }
     }
-    let mut moved: HashMap<String, HashSet<u32>> = HashMap::new();
+    let mut moved_lines: HashMap<String, HashSet<u32>> = HashMap::new();
     for file in files {
-        let kind = paths::kind(&file.path);
+        let kind = paths::language_key(&file.path);
         for line in &file.added {
-            let Some(left) = left.get_mut(&key(&kind, &line.text)).filter(|left| **left > 0) else {
+            let Some(count) =
+                removed_counts.get_mut(&key(&kind, &line.text)).filter(|left| **left > 0)
+            else {
                 continue;
             };
-            *left -= 1;
-            moved.entry(file.path.clone()).or_default().insert(line.number);
+            *count -= 1;
+            moved_lines.entry(file.path.clone()).or_default().insert(line.number);
         }
     }
-    moved
+    moved_lines
 }
 
 impl ChangedFile {
-    /// The path after the change; none if the file is there no more or has no lines.
-    pub(crate) fn after(&self) -> Option<&str> {
+    /// The new path; `None` if the file is deleted or not a regular file.
+    pub(crate) fn new_path(&self) -> Option<&str> {
         (!self.is_deleted && self.has_lines).then_some(self.path.as_str())
     }
 
-    /// What became of a line of before.
-    pub(crate) fn became(&self, line: u32) -> Became {
-        let above = self.removed_at.partition_point(|it| *it < line);
-        let is_removed = self.removed_at.get(above) == Some(&line);
-        let above = u32::try_from(above).unwrap_or(u32::MAX);
-        let kept = line.saturating_sub(above).saturating_sub(u32::from(is_removed));
-        let numbers = || self.added.iter().map(|it| it.number);
-        // Where the last line is that is still there, this one or one above it.
-        let last = numbers().fold(kept, |at, added| if added <= at { at + 1 } else { at });
+    pub(crate) fn line_fate(&self, line: u32) -> LineFate {
+        let removed_above = self.removed_line_numbers.partition_point(|it| *it < line);
+        let is_removed = self.removed_line_numbers.get(removed_above) == Some(&line);
+        let removed_above = u32::try_from(removed_above).unwrap_or(u32::MAX);
+        let position = line.saturating_sub(removed_above).saturating_sub(u32::from(is_removed));
+        let added_numbers = || self.added.iter().map(|it| it.number);
+        // Position of the last unchanged line, this one or one above it.
+        let last_unchanged =
+            added_numbers().fold(position, |at, added| if added <= at { at + 1 } else { at });
         if !is_removed {
-            return Became::Itself(last);
+            return LineFate::Kept(last_unchanged);
         }
-        let before = self.removed_at.iter().rev().skip_while(|it| **it >= line);
-        let before = (1..).zip(before).take_while(|(back, it)| **it + back == line).count();
-        let behind = numbers().skip_while(|it| *it <= last);
-        let behind = (last + 1..).zip(behind).take_while(|(next, it)| next == it);
-        match behind.map(|(_, it)| it).take(before + 1).last() {
-            Some(number) => Became::Another(number),
-            None => Became::Nothing,
+        let removed_before = self.removed_line_numbers.iter().rev().skip_while(|it| **it >= line);
+        let index_in_block =
+            (1..).zip(removed_before).take_while(|(back, it)| **it + back == line).count();
+        let added_after = added_numbers().skip_while(|it| *it <= last_unchanged);
+        let added_block =
+            (last_unchanged + 1..).zip(added_after).take_while(|(next, it)| next == it);
+        match added_block.map(|(_, it)| it).take(index_in_block + 1).last() {
+            Some(number) => LineFate::Replaced(number),
+            None => LineFate::Removed,
         }
     }
 
-    /// Whether the change adds a line.
+    /// Whether the change adds this line.
     pub(crate) fn adds(&self, line: u32) -> bool {
         self.added.binary_search_by_key(&line, |added| added.number).is_ok()
     }
@@ -174,24 +181,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_became_of_a_line_is_told_by_the_hunks() {
-        // Before: 1 to 8. 2 and 3 become 2; 5 is gone; two come before 7; 8 becomes 8 and 9.
+    fn line_fate_follows_the_hunks() {
+        // Old lines 1 to 8: 2 and 3 become 2; 5 is removed; two lines are added before 7; 8 becomes
+        // 8 and 9.
         let added = [2, 5, 6, 8, 9].map(|number| AddedLine { number, text: Vec::new() });
         let file = ChangedFile {
             added: added.to_vec(),
-            removed_at: vec![2, 3, 5, 8],
+            removed_line_numbers: vec![2, 3, 5, 8],
             ..ChangedFile::default()
         };
-        let became: Vec<Became> = (1..=8).map(|line| file.became(line)).collect();
+        let became: Vec<LineFate> = (1..=8).map(|line| file.line_fate(line)).collect();
         let expected = [
-            Became::Itself(1),
-            Became::Another(2),
-            Became::Another(2),
-            Became::Itself(3),
-            Became::Nothing,
-            Became::Itself(4),
-            Became::Itself(7),
-            Became::Another(8),
+            LineFate::Kept(1),
+            LineFate::Replaced(2),
+            LineFate::Replaced(2),
+            LineFate::Kept(3),
+            LineFate::Removed,
+            LineFate::Kept(4),
+            LineFate::Kept(7),
+            LineFate::Replaced(8),
         ];
         assert_eq!(became, expected);
     }

@@ -1,203 +1,217 @@
-//! The statements of a file that the change touches: most of a file is as it was, and what is as it was has nothing new in it.
+//! The statements of a file that the change touches. Most of a file is unchanged and has no new
+//! findings.
 //!
-//! It is a filter and no more. A statement that is the same before and after parses the same, and whatever is found in it is found on both sides;
-//! what finds nothing in the others has nothing to report. As soon as there is something, the whole texts are looked at.
+//! This is only a filter. An unchanged statement parses the same on both sides, so its findings are
+//! on both sides. If the touched statements have no findings, there is nothing new; otherwise the
+//! whole texts are checked.
 
-#[path = "changed_statements/context.rs"]
-mod around;
+mod context;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-pub(crate) use around::assigns_itself;
+pub(crate) use context::assigns_itself;
 
 use crh_syntax::{Language, inner_statements, outermost_statements, refusal};
 
-/// Where more of a text than these parts of a hundred is touched, one look at all of it is cheaper than two.
+/// If a larger share of a text is touched, checking all of it at once is cheaper.
 const PERCENT_MAX: usize = 75;
 
-/// Statements inside of touched ones are told apart down to this level: for each the lines are read once more, and little is left of most after two.
+/// Nesting levels that are compared. Each level reads the lines again, and little is left after
+/// two.
 const LEVELS_MAX: usize = 5;
 
-/// The statements of one side that the other has not, each as often as it has more of them.
-pub(crate) struct Touched<'t> {
+/// The statements of one side, marked as touched if the other side does not have them as often.
+pub(crate) struct ChangedStatements<'t> {
     text: &'t str,
-    statements: Vec<Statement>,
+    statements: Vec<ComparedStatement>,
 }
 
 #[derive(Debug, Clone)]
-struct Statement {
+struct ComparedStatement {
     range: Range<usize>,
     is_touched: bool,
 }
 
-/// What of two texts is touched; none if that cannot be told, or one of them cannot be parsed at all.
-pub(crate) fn touched<'t>(
+/// Compares the statements of two texts; `None` if they cannot be told apart or parsing is refused.
+pub(crate) fn changed_statements<'t>(
     language: Language,
     [old, new]: [&'t str; 2],
-) -> Option<[Touched<'t>; 2]> {
+) -> Option<[ChangedStatements<'t>; 2]> {
     let statements = [old, new].map(|text| match refusal(language, text) {
         None => outermost_statements(language, text),
         Some(_) => None,
     });
     let [Some(before), Some(after)] = statements else { return None };
-    let [before, after] = compared([old, new], [before, after], |_| true);
-    Some([Touched { text: old, statements: before }, Touched { text: new, statements: after }])
+    let [before, after] = compare([old, new], [before, after], |_| true);
+    Some([
+        ChangedStatements { text: old, statements: before },
+        ChangedStatements { text: new, statements: after },
+    ])
 }
 
-/// Statements of both sides, touched but for those that have a partner on the other one. Only some may have one.
-fn compared(
+/// Marks a statement as touched unless the other side has the same statement. A statement is matched
+/// at most once, and only if `may_match` allows it.
+fn compare(
     [old, new]: [&str; 2],
     [before, after]: [Vec<Range<usize>>; 2],
-    may_be_kept: impl Fn(&str) -> bool,
-) -> [Vec<Statement>; 2] {
-    let mut counts: HashMap<&str, i64> = HashMap::with_capacity(before.len());
+    may_match: impl Fn(&str) -> bool,
+) -> [Vec<ComparedStatement>; 2] {
+    let mut old_counts: HashMap<&str, i64> = HashMap::with_capacity(before.len());
     for range in &before {
-        *counts.entry(old[range.clone()].trim_end()).or_default() += 1;
+        *old_counts.entry(old[range.clone()].trim_end()).or_default() += 1;
     }
-    let mut kept: HashMap<&str, i64> = HashMap::with_capacity(before.len());
+    let mut match_counts: HashMap<&str, i64> = HashMap::with_capacity(before.len());
     let after = after.into_iter().map(|range| {
         let statement = new[range.clone()].trim_end();
-        let left = counts.get_mut(statement).filter(|left| **left > 0 && may_be_kept(statement));
-        let is_kept = left.map(|left| *left -= 1).is_some();
-        if is_kept {
-            *kept.entry(statement).or_default() += 1;
+        let count = old_counts.get_mut(statement).filter(|left| **left > 0 && may_match(statement));
+        let is_matched = count.map(|count| *count -= 1).is_some();
+        if is_matched {
+            *match_counts.entry(statement).or_default() += 1;
         }
-        Statement { range, is_touched: !is_kept }
+        ComparedStatement { range, is_touched: !is_matched }
     });
     let after = after.collect();
     let before = before.into_iter().map(|range| {
-        let left = kept.get_mut(old[range.clone()].trim_end()).filter(|left| **left > 0);
-        let is_touched = left.map(|left| *left -= 1).is_none();
-        Statement { range, is_touched }
+        let count = match_counts.get_mut(old[range.clone()].trim_end()).filter(|left| **left > 0);
+        let is_touched = count.map(|count| *count -= 1).is_none();
+        ComparedStatement { range, is_touched }
     });
     [before.collect(), after]
 }
 
-/// The text after the change with nothing but what is touched, on the lines where it stands; none if that cannot be told, or is nearly all.
-pub(crate) fn text_of(path: &str, before: &str, texts: [&str; 2]) -> Option<String> {
-    let language = Language::of_path(path)?;
-    if Language::of_path(before) != Some(language) {
+/// The new text with only the touched statements, on their lines. `None` if that cannot be
+/// determined or is nearly everything.
+pub(crate) fn changed_text(path: &str, before: &str, texts: [&str; 2]) -> Option<String> {
+    let language = Language::from_path(path)?;
+    if Language::from_path(before) != Some(language) {
         return None;
     }
-    let [old, new] = touched(language, texts)?;
-    let mut left_out: Vec<LeftOut> = inside(language, &old, &new);
+    let [old, new] = changed_statements(language, texts)?;
+    let mut omissions: Vec<OmittedStatement> = unchanged_inside(language, &old, &new);
     let untouched = new.statements.iter().filter(|it| !it.is_touched);
-    left_out.extend(untouched.map(|it| LeftOut { range: it.range.clone(), stand_in: "" }));
-    left_out.sort_by_key(|it| it.range.start);
-    let bytes: usize = left_out.iter().map(|it| it.range.len()).sum();
-    let is_part = (new.text.len() - bytes) * 100 <= new.text.len() * PERCENT_MAX;
-    is_part.then(|| without(new.text, &left_out))
+    omissions
+        .extend(untouched.map(|it| OmittedStatement { range: it.range.clone(), placeholder: "" }));
+    omissions.sort_by_key(|it| it.range.start);
+    let omitted_bytes: usize = omissions.iter().map(|it| it.range.len()).sum();
+    let is_small_enough = (new.text.len() - omitted_bytes) * 100 <= new.text.len() * PERCENT_MAX;
+    is_small_enough.then(|| blank_out(new.text, &omissions))
 }
 
-/// A statement that is not in the part, and what stands in its place.
-struct LeftOut {
+/// An omitted statement and its placeholder.
+struct OmittedStatement {
     range: Range<usize>,
-    stand_in: &'static str,
+    placeholder: &'static str,
 }
 
-/// What is untouched inside of touched statements, level by level, so that no statement is the partner of two.
-fn inside(language: Language, old: &Touched<'_>, new: &Touched<'_>) -> Vec<LeftOut> {
-    let mut open = [old, new].map(|side| {
+/// Unchanged statements inside touched ones, level by level, so that no statement has two partners.
+fn unchanged_inside(
+    language: Language,
+    old: &ChangedStatements<'_>,
+    new: &ChangedStatements<'_>,
+) -> Vec<OmittedStatement> {
+    let mut touched_ranges = [old, new].map(|side| {
         let touched = side.statements.iter().filter(|it| it.is_touched);
         touched.map(|it| it.range.clone()).collect::<Vec<_>>()
     });
-    let mut left_out = Vec::new();
+    let mut omissions = Vec::new();
     for _ in 0..LEVELS_MAX {
-        let inner = [(old.text, &open[0]), (new.text, &open[1])]
-            .map(|(text, statements)| inner(language, text, statements));
-        let [before, after] = compared([old.text, new.text], inner, |it| !around::matters(it));
-        let mut end = 0;
-        for it in &after {
-            // A block keeps a statement at its place, which has nothing to find in it.
-            let is_first = it.range.start != end;
-            end = it.range.end;
-            if !it.is_touched {
-                let stand_in = if is_first { "pass" } else { "" };
-                left_out.push(LeftOut { range: it.range.clone(), stand_in });
+        let inner = [(old.text, &touched_ranges[0]), (new.text, &touched_ranges[1])]
+            .map(|(text, statements)| inner_ranges(language, text, statements));
+        let [before, after] =
+            compare([old.text, new.text], inner, |it| !context::depends_on_context(it));
+        let mut previous_end = 0;
+        for statement in &after {
+            // A block needs a statement, so leave a placeholder.
+            let is_first_in_block = statement.range.start != previous_end;
+            previous_end = statement.range.end;
+            if !statement.is_touched {
+                let placeholder = if is_first_in_block { "pass" } else { "" };
+                omissions.push(OmittedStatement { range: statement.range.clone(), placeholder });
             }
         }
-        open = [before, after]
+        touched_ranges = [before, after]
             .map(|side| side.into_iter().filter(|it| it.is_touched).map(|it| it.range).collect());
     }
-    left_out
+    omissions
 }
 
-/// The statements one level inside of some.
-fn inner(language: Language, text: &str, statements: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut all = Vec::new();
+/// The statements one level inside these.
+fn inner_ranges(language: Language, text: &str, statements: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
     for outer in statements {
         let inner = inner_statements(language, &text[outer.clone()]).unwrap_or_default();
         let header =
             inner.first().map_or("", |first| &text[outer.start..outer.start + first.start]);
-        if !around::reaches_inside(header) {
+        if !context::depends_on_body(header) {
             let inner = inner.into_iter();
-            all.extend(inner.map(|it| outer.start + it.start..outer.start + it.end));
+            ranges.extend(inner.map(|it| outer.start + it.start..outer.start + it.end));
         }
     }
-    all
+    ranges
 }
 
-/// A text without some statements, the others on their lines.
-fn without(text: &str, left_out: &[LeftOut]) -> String {
-    let mut part = String::with_capacity(text.len() / 2);
-    let mut from = 0;
-    for LeftOut { range, stand_in } in left_out {
-        part.push_str(&text[from..range.start]);
+/// The text without some statements; the others stay on their lines.
+fn blank_out(text: &str, omissions: &[OmittedStatement]) -> String {
+    let mut output = String::with_capacity(text.len() / 2);
+    let mut copied_to = 0;
+    for OmittedStatement { range, placeholder: stand_in } in omissions {
+        output.push_str(&text[copied_to..range.start]);
         let statement = &text[range.clone()];
         if !stand_in.is_empty() {
             let blanks = statement.len() - statement.trim_start_matches([' ', '\t']).len();
-            part.push_str(&statement[..blanks]);
-            part.push_str(stand_in);
+            output.push_str(&statement[..blanks]);
+            output.push_str(stand_in);
         }
         let lines = memchr::memchr_iter(b'\n', statement.as_bytes()).count();
-        part.extend(std::iter::repeat_n('\n', lines));
-        from = range.end;
+        output.extend(std::iter::repeat_n('\n', lines));
+        copied_to = range.end;
     }
-    part.push_str(&text[from..]);
-    part
+    output.push_str(&text[copied_to..]);
+    output
 }
 
-/// What is shown of a statement.
+/// How much of a statement is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum StatementPart {
     Nothing,
     All,
-    /// What stands before its body, which nothing stands for.
+    /// The header without the body.
     Header {
         end: usize,
     },
 }
 
-impl<'t> Touched<'t> {
+impl<'t> ChangedStatements<'t> {
     /// The touched statements.
     pub(crate) fn statements(&self) -> impl Iterator<Item = &'t str> {
         let touched = self.statements.iter().filter(|it| it.is_touched);
         touched.map(|it| &self.text[it.range.clone()])
     }
 
-    /// The touched statements, each on its line, or what is to be shown of them.
-    pub(crate) fn alone(&self, shown: impl Fn(&str) -> Shown) -> String {
-        let mut alone = String::with_capacity(self.text.len() / 2);
-        for it in &self.statements {
-            let statement = &self.text[it.range.clone()];
-            let shown = if it.is_touched { shown(statement) } else { Shown::Nothing };
-            let rest = match shown {
-                Shown::Nothing => statement,
-                Shown::All => {
-                    alone.push_str(statement);
+    /// The touched statements on their lines, reduced to the parts that `select_part` selects.
+    pub(crate) fn render(&self, select_part: impl Fn(&str) -> StatementPart) -> String {
+        let mut output = String::with_capacity(self.text.len() / 2);
+        for entry in &self.statements {
+            let statement = &self.text[entry.range.clone()];
+            let part =
+                if entry.is_touched { select_part(statement) } else { StatementPart::Nothing };
+            let rest = match part {
+                StatementPart::Nothing => statement,
+                StatementPart::All => {
+                    output.push_str(statement);
                     ""
                 }
-                Shown::Header { end } => {
-                    alone.push_str(&statement[..end]);
-                    alone.push_str(" pass");
+                StatementPart::Header { end } => {
+                    output.push_str(&statement[..end]);
+                    output.push_str(" pass");
                     &statement[end..]
                 }
             };
             let lines = memchr::memchr_iter(b'\n', rest.as_bytes()).count();
-            alone.extend(std::iter::repeat_n('\n', lines));
+            output.extend(std::iter::repeat_n('\n', lines));
         }
-        alone
+        output
     }
 }
 
@@ -206,39 +220,40 @@ mod tests {
     use super::*;
 
     fn check(old: &str, new: &str) -> Option<String> {
-        text_of("a.py", "a.py", [old, new])
+        changed_text("a.py", "a.py", [old, new])
     }
 
     #[test]
-    fn what_is_touched_stays_on_its_line() {
+    fn touched_statements_stay_on_their_lines() {
         let old = "import a\n\n\ndef f():\n    x\n\n\ndef g():\n    y\n\n\ndef h():\n    long(1)\n";
         let new = old.replace("    y\n", "    y\n    z\n");
         let alone = format!("{}def g():\n    pass\n    z\n\n\n\n\n", "\n".repeat(7));
         assert_eq!(check(old, &new), Some(alone));
-        // A line that went touches its statement as well, and a statement that only moved is not touched.
+        // A removed line touches its statement; a moved statement is not touched.
         let alone = format!("{}def g():\n    pass\n\n\n\n\n", "\n".repeat(7));
         assert_eq!(check(&new, old), Some(alone));
         assert_eq!(check("a = 1\nb = 2\nc = 3\n", "c = 3\na = 1\nb = 2\n").unwrap().trim(), "");
     }
 
     #[test]
-    fn what_is_there_once_more_is_touched_once() {
+    fn repeated_statement_is_touched_once() {
         let alone = check("a = 1\nb = 2\n", "a = 1\na = 1\nb = 2\n");
         assert_eq!(alone.as_deref(), Some("\na = 1\n\n"));
-        let [old, _] = touched(Language::Python, ["a = 1\na = 1\nb = 2\n", "a = 1\n"]).unwrap();
+        let [old, _] =
+            changed_statements(Language::Python, ["a = 1\na = 1\nb = 2\n", "a = 1\n"]).unwrap();
         assert_eq!(old.statements().collect::<Vec<_>>(), ["a = 1\n", "b = 2\n"]);
     }
 
     #[test]
-    fn what_is_untouched_inside_of_what_is_touched_is_left_out() {
+    fn unchanged_inner_statements_are_omitted() {
         let old = "class A:\n    a = 1\n\n    def f(x):\n        \"\"\"\n        F.\"\"\"\n        if x:\n            y\n        else:\n            z\n        return z\n\n    def g():\n        y\n";
         let part = |new: &str| check(old, new).unwrap();
-        // What is around a `return` matters to it.
+        // A `return` depends on its context.
         assert_eq!(
             part(&old.replace("            z\n", "            zz\n")),
             "class A:\n    pass\n\n    def f(x):\n        pass\n\n        if x:\n            pass\n        else:\n            zz\n        return z\n\n\n\n"
         );
-        // No statement has two partners. What returns from a function of its own gets no further.
+        // No statement has two partners. A `return` only leaves its own function.
         assert_eq!(
             part(&old.replace("    a = 1\n", "    a = 1\n    a = 1\n")),
             format!("class A:\n    pass\n    a = 1\n{}", "\n".repeat(12))
@@ -246,10 +261,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nearly_all_or_unknown_is_no_part() {
+    fn mostly_changed_or_unparsable_text_has_no_part() {
         assert_eq!(check("a = 1\n", "b = 1\n"), None);
         assert_eq!(check("a = 1\nb = 2\nc = (\n", "a = 1\nb = 2\nc = 3\n"), None);
-        assert_eq!(text_of("a.go", "a.go", ["package a\n", "package b\n"]), None);
-        assert_eq!(text_of("a.py", "a.js", ["a = 1\n", "a = 1\n"]), None);
+        assert_eq!(changed_text("a.go", "a.go", ["package a\n", "package b\n"]), None);
+        assert_eq!(changed_text("a.py", "a.js", ["a = 1\n", "a = 1\n"]), None);
     }
 }

@@ -1,57 +1,53 @@
-//! Files that change together or not at all: manifests and lock files, migrations and schemas, tests and their subjects.
+//! Files that must change together: manifests and lock files, migrations and schemas, tests and the
+//! code they test.
 
-#[path = "consistency/deleted_tests.rs"]
-mod deleted;
-#[path = "consistency/lock_files.rs"]
-mod lock;
-#[path = "consistency/manifests.rs"]
-mod manifest;
-#[path = "consistency/prisma_schema.rs"]
-mod prisma;
-#[path = "consistency/rails_schema.rs"]
-mod rails;
+mod deleted_tests;
+mod lock_files;
+mod manifests;
+mod prisma_schema;
+mod rails_schema;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use crate::found::Found;
-use crate::{Change, Hits, Project, Returned, Rule, source};
+use crate::findings::FindingDraft;
+use crate::{ChangeView, LintRule, Project, SearchHits, StaticOutput, source};
 use crh_review::finding::Side;
 
-/// What is looked for.
-pub(crate) const RULES: &[Rule] = &[lock::LOCK_FILE, rails::SCHEMA_DRIFT, deleted::TEST_DELETED];
+pub(crate) const RULES: &[LintRule] =
+    &[lock_files::LOCK_FILE, rails_schema::SCHEMA_DRIFT, deleted_tests::TEST_DELETED];
 
-/// Looks at which files the change has to do with.
-pub(crate) fn review(change: &Change<'_>) -> Returned {
-    let Some(project) = change.project else { return Returned::default() };
-    let repository = Repository { project, unread: RefCell::default() };
+pub(crate) fn review(change: &ChangeView<'_>) -> StaticOutput {
+    let Some(project) = change.project else { return StaticOutput::default() };
+    let repository = RepoReader { project, unread_paths: RefCell::default() };
     let mut notes = Vec::new();
-    let mut found: Vec<Found> = Vec::new();
-    found.extend(rails::found(change, &repository));
-    for looked in [
-        prisma::found(change, &repository),
-        lock::found(change, &repository),
-        deleted::found(change, &repository),
+    let mut findings: Vec<FindingDraft> = Vec::new();
+    findings.extend(rails_schema::check(change, &repository));
+    for result in [
+        prisma_schema::check(change, &repository),
+        lock_files::check(change, &repository),
+        deleted_tests::check(change, &repository),
     ] {
-        found.extend(looked.found);
-        notes.extend(looked.notes);
+        findings.extend(result.findings);
+        notes.extend(result.notes);
     }
     notes.extend(repository.note());
-    found.sort_by(|a, b| (&a.file, a.line, &a.rule).cmp(&(&b.file, b.line, &b.rule)));
-    Returned { findings: found.into_iter().map(Found::reported).collect(), notes }
+    findings.sort_by(|a, b| (&a.file, a.line, &a.rule).cmp(&(&b.file, b.line, &b.rule)));
+    StaticOutput { findings: findings.into_iter().map(FindingDraft::into_finding).collect(), notes }
 }
 
-/// The repository, with what cannot be read taken as not there, and counted: then there is nothing to compare with.
-struct Repository<'a> {
+/// Repository access that treats unreadable files as missing and counts them, because there is
+/// nothing to compare with.
+struct RepoReader<'a> {
     project: &'a dyn Project,
-    /// What could not be read; the repository as a whole goes by no name.
-    unread: RefCell<BTreeSet<String>>,
+    /// Unreadable paths. An empty string stands for the file list as a whole.
+    unread_paths: RefCell<BTreeSet<String>>,
 }
 
-impl<'a> Repository<'a> {
+impl<'a> RepoReader<'a> {
     fn text(&self, side: Side, path: &str) -> Option<String> {
         let bytes = self.project.file(side, path).unwrap_or_else(|_| {
-            self.unread.borrow_mut().insert(path.to_owned());
+            self.unread_paths.borrow_mut().insert(path.to_owned());
             None
         });
         source::text(bytes?)
@@ -59,24 +55,26 @@ impl<'a> Repository<'a> {
 
     fn paths(&self, side: Side) -> &'a [String] {
         self.project.paths(side).unwrap_or_else(|_| {
-            self.unread.borrow_mut().insert(String::new());
+            self.unread_paths.borrow_mut().insert(String::new());
             &[]
         })
     }
 
-    fn search(&self, side: Side, word: &str, most: usize) -> Option<Hits> {
-        let hits = self.project.search(side, &[word], most);
-        hits.map_err(|_| self.unread.borrow_mut().insert(String::new())).ok()
+    fn search(&self, side: Side, word: &str, max_hits: usize) -> Option<SearchHits> {
+        let hits = self.project.search(side, &[word], max_hits);
+        hits.map_err(|_| self.unread_paths.borrow_mut().insert(String::new())).ok()
     }
 
-    /// What the reader should know about what was not there.
+    /// A note about files that could not be read.
     fn note(&self) -> Option<String> {
-        let unread = self.unread.borrow();
-        match (unread.contains(""), unread.len()) {
+        let unread_paths = self.unread_paths.borrow();
+        match (unread_paths.contains(""), unread_paths.len()) {
             (_, 0) => None,
-            (true, _) => Some("the files of the repository could not be gone through: not everything was compared with them".to_owned()),
-            (false, 1) => Some("1 file could not be read and was not compared".to_owned()),
-            (false, count) => Some(format!("{count} files could not be read and were not compared")),
+            (true, _) => Some(
+                "cannot list the files of the repository; some comparisons were skipped".to_owned(),
+            ),
+            (false, 1) => Some("1 file cannot be read and was not compared".to_owned()),
+            (false, count) => Some(format!("{count} files cannot be read and were not compared")),
         }
     }
 
@@ -85,8 +83,8 @@ impl<'a> Repository<'a> {
     }
 }
 
-/// A path's folder, with a `/` behind it, and its name.
-fn split(path: &str) -> (&str, &str) {
+/// Splits a path into its folder (with a trailing `/`) and its name.
+fn split_path(path: &str) -> (&str, &str) {
     path.split_at(path.rfind('/').map_or(0, |at| at + 1))
 }
 

@@ -1,72 +1,79 @@
-//! A look at one file of the change: both texts, each parsed at most once for all reviewers, and the way to tell what is new.
+//! One file of the change with both texts, each parsed at most once for all reviewers.
 
 use std::collections::HashMap;
 
-use crate::fold::folded;
-use crate::found::Found;
-use crate::source::Source;
-use crate::{Change, ChangedFile};
+use crate::findings::FindingDraft;
+use crate::source::SourceText;
+use crate::whitespace::fold_whitespace;
+use crate::{ChangeView, ChangedFile};
 
-/// One file of the change with its texts. What is not UTF-8 in them is replaced, as it is in the diff.
-pub(crate) struct Look<'a> {
-    pub(crate) change: &'a Change<'a>,
+/// A changed file with its texts. Invalid UTF-8 is replaced, as in the diff.
+pub(crate) struct FileContext<'a> {
+    pub(crate) change: &'a ChangeView<'a>,
     pub(crate) file: &'a ChangedFile,
     /// The text before the change.
-    pub(crate) old: Option<Source<'a>>,
-    /// The text after it.
-    pub(crate) new: Option<Source<'a>>,
-    /// The text after it with nothing but the statements that the change touches, where these can be told: what finds nothing in them, and asks
-    /// for nothing beyond them, finds nothing new.
-    pub(crate) part: Option<Source<'a>>,
+    pub(crate) old: Option<SourceText<'a>>,
+    /// The text after the change.
+    pub(crate) new: Option<SourceText<'a>>,
+    /// The new text with only the statements that the change touches, if they can be told apart. If
+    /// a check finds nothing here and needs no other context, the change introduces nothing.
+    pub(crate) touched_text: Option<SourceText<'a>>,
 }
 
-/// What a reviewer says about one file.
+/// Findings and notes of a reviewer for one file.
 #[derive(Debug, Default)]
-pub(crate) struct Looked {
-    pub(crate) found: Vec<Found>,
-    /// What the reader should know: what was left out, and why.
+pub(crate) struct FileFindings {
+    pub(crate) findings: Vec<FindingDraft>,
+    /// Notes for the report: what was left out, and why.
     pub(crate) notes: Vec<String>,
 }
 
-/// A reviewer that looks at one file at a time.
-pub(crate) trait Reviewer: Sync {
-    /// Its name.
+/// A reviewer that checks one file at a time.
+pub(crate) trait FileReviewer: Sync {
     fn name(&self) -> &'static str;
 
-    /// Whether it has something to say about such a file at all.
-    fn wants(&self, file: &ChangedFile) -> bool;
+    /// Whether the reviewer checks such a file.
+    fn handles(&self, file: &ChangedFile) -> bool;
 
-    /// Looks at a file.
-    fn look(&self, look: &Look<'_>) -> Looked;
+    fn review(&self, ctx: &FileContext<'_>) -> FileFindings;
 }
 
-impl Look<'_> {
-    /// What is found in the text after the change, and neither in the text before it nor in a line that only moved here. The
-    /// same rule on a line with the same text, white space aside, is nothing new, as often as it was there. Without a text
-    /// after the change, nothing.
-    pub(crate) fn introduced(&self, found_in: impl Fn(&Source<'_>) -> Vec<Found>) -> Vec<Found> {
+impl FileContext<'_> {
+    /// Findings in the new text that are neither in the old text nor on a moved line. The same rule
+    /// on a line with the same text (ignoring white space) is not new, as often as it occurred
+    /// before. Empty without a new text.
+    pub(crate) fn new_findings(
+        &self,
+        find: impl Fn(&SourceText<'_>) -> Vec<FindingDraft>,
+    ) -> Vec<FindingDraft> {
         let Some(new) = &self.new else { return Vec::new() };
-        let found = found_in(new);
-        if found.is_empty() {
-            return found;
+        let findings = find(new);
+        if findings.is_empty() {
+            return findings;
         }
-        let mut before: HashMap<(String, String), usize> = HashMap::new();
+        let mut old_counts: HashMap<(String, String), usize> = HashMap::new();
         if let Some(old) = &self.old {
-            for it in found_in(old) {
-                *before.entry((it.rule, folded(old.line(it.line)))).or_default() += 1;
+            for finding in find(old) {
+                *old_counts
+                    .entry((finding.rule, fold_whitespace(old.line(finding.line))))
+                    .or_default() += 1;
             }
         }
-        let mut was_there = |it: &Found| {
-            let left = before.get_mut(&(it.rule.clone(), folded(new.line(it.line))));
-            left.filter(|left| **left > 0).map(|left| *left -= 1).is_some()
+        let mut was_in_old_text = |finding: &FindingDraft| {
+            let count = old_counts
+                .get_mut(&(finding.rule.clone(), fold_whitespace(new.line(finding.line))));
+            count.filter(|count| **count > 0).map(|left| *left -= 1).is_some()
         };
-        // What stayed was there before what was added.
-        let stayed: Vec<bool> =
-            found.iter().map(|it| !self.file.adds(it.line) && was_there(it)).collect();
+        // Unchanged lines are matched before added ones.
+        let match_flags: Vec<bool> =
+            findings.iter().map(|it| !self.file.adds(it.line) && was_in_old_text(it)).collect();
         let mut introduced = Vec::new();
-        for (it, stayed) in found.into_iter().zip(stayed) {
-            if !stayed && !was_there(&it) && !self.change.has_moved(new.path, it.line) {
-                introduced.push(it);
+        for (finding, stayed) in findings.into_iter().zip(match_flags) {
+            if !stayed
+                && !was_in_old_text(&finding)
+                && !self.change.has_moved(new.path, finding.line)
+            {
+                introduced.push(finding);
             }
         }
         introduced

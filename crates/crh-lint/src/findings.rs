@@ -1,59 +1,59 @@
-//! What a static reviewer gives back.
+//! The output of static reviewers, and a draft type for building findings.
 
 use std::num::NonZeroU32;
 
-use crate::Rule;
-use crate::fold::folded;
+use crate::LintRule;
+use crate::whitespace::fold_whitespace;
 use crh_review::finding::{
     AutofixClass, Category, Confidence, Evidence, Finding, Owner, Severity, Side, TITLE_MAX,
 };
 
-/// A quote is for recognising a line, not for reading it: what is longer is generated.
+/// Longer lines are generated; a snippet only has to identify the line.
 const SNIPPET_CHARS: usize = 240;
 
-/// A reviewer that says more than this about a change was set off by something that a program wrote. Of what is given back only the
-/// first ones are shown, once it is known what of it is silenced.
-pub(crate) const RETURNED_MAX: usize = 1_000;
+/// Limit per reviewer. More findings come from generated code. The limit applies after ignore
+/// comments.
+pub(crate) const FINDINGS_MAX: usize = 1_000;
 
-/// What a static reviewer gives back.
+/// Output of a static reviewer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Returned {
-    /// What it found, by file and line.
-    pub findings: Vec<Reported>,
-    /// What the reader should know: what was left out, and why.
+pub struct StaticOutput {
+    /// Findings, by file and line.
+    pub findings: Vec<StaticFinding>,
+    /// Notes for the report: what was left out, and why.
     pub notes: Vec<String>,
 }
 
-impl Returned {
-    /// The same, and a word about what is too much.
-    pub(crate) fn bounded(mut self) -> Self {
-        let more = self.findings.len().saturating_sub(RETURNED_MAX);
+impl StaticOutput {
+    /// Truncates the findings and adds a note about the rest.
+    pub(crate) fn limited(mut self) -> Self {
+        let more = self.findings.len().saturating_sub(FINDINGS_MAX);
         if more > 0 {
             self.notes.push(format!("{more} more findings are not listed"));
-            self.findings.truncate(RETURNED_MAX);
+            self.findings.truncate(FINDINGS_MAX);
         }
         self
     }
 }
 
-/// A finding, and the rule that it breaks.
+/// A finding of a static rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reported {
-    /// The rule's name, such as `leftovers/debugger`.
+pub struct StaticFinding {
+    /// Rule id, such as `leftovers/debugger`.
     pub rule: String,
-    /// What is wrong.
+    /// The finding.
     pub finding: Finding,
 }
 
-/// A finding in a few words, before it is one.
+/// A finding under construction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FindingDraft {
     pub(crate) rule: String,
     pub(crate) file: String,
     pub(crate) line: u32,
-    /// The side its line counts on; none for the text after the change.
+    /// The side of the line; `None` for the new text.
     pub(crate) side: Option<Side>,
-    /// The last line, if it is about several.
+    /// Last line, if the finding covers several.
     pub(crate) end: Option<u32>,
     pub(crate) severity: Severity,
     pub(crate) category: Category,
@@ -62,18 +62,17 @@ pub(crate) struct Found {
     pub(crate) why: String,
     pub(crate) owner: Owner,
     pub(crate) fix: String,
-    /// The exact new text for its lines.
+    /// Exact new text for the lines.
     pub(crate) replacement: Option<String>,
-    /// The line as it may be shown.
+    /// The line as shown, with secrets masked.
     pub(crate) snippet: String,
-    /// Other places that prove it: file, line, and the line's text.
+    /// Other places as evidence: file, line, and text of the line.
     pub(crate) witnesses: Vec<(String, u32, String)>,
     pub(crate) pre_existing: bool,
 }
 
-impl Found {
-    /// What a rule has found on a line of a file.
-    pub(crate) fn new(rule: &Rule, file: &str, line: u32, snippet: &str) -> Self {
+impl FindingDraft {
+    pub(crate) fn new(rule: &LintRule, file: &str, line: u32, snippet: &str) -> Self {
         Self {
             rule: rule.id.to_owned(),
             file: file.to_owned(),
@@ -94,8 +93,8 @@ impl Found {
         }
     }
 
-    /// What is wrong, in one line; what comes of it; what to do.
-    pub(crate) fn saying(
+    /// Sets title, explanation and suggested fix.
+    pub(crate) fn with_text(
         mut self,
         title: impl Into<String>,
         why: impl Into<String>,
@@ -105,22 +104,22 @@ impl Found {
         self
     }
 
-    pub(crate) fn reported(self) -> Reported {
+    pub(crate) fn into_finding(self) -> StaticFinding {
         let line = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        let own = Evidence {
+        let own_evidence = Evidence {
             file: None,
             line: Some(line(self.line)),
             side: self.side,
-            snippet: cut(&self.snippet),
+            snippet: truncate_snippet(&self.snippet),
         };
         let witnesses = self.witnesses.iter().map(|(file, number, text)| Evidence {
             file: Some(file.clone()),
             line: Some(line(*number)),
             side: self.side.map(|_| Side::New),
-            snippet: cut(text.trim_end()),
+            snippet: truncate_snippet(text.trim_end()),
         });
         let finding = Finding {
-            title: headline(&self.title),
+            title: one_line_title(&self.title),
             severity: self.severity,
             category: self.category,
             file: self.file,
@@ -129,7 +128,7 @@ impl Found {
             side: self.side,
             diff_line: None,
             confidence: self.confidence,
-            evidence: std::iter::once(own).chain(witnesses).collect(),
+            evidence: std::iter::once(own_evidence).chain(witnesses).collect(),
             why_it_matters: self.why,
             suggested_fix: Some(self.fix).filter(|fix| !fix.is_empty()),
             autofix_class: match self.replacement {
@@ -141,20 +140,20 @@ impl Found {
             requires_verification: false,
             pre_existing: self.pre_existing,
         };
-        Reported { rule: self.rule, finding }
+        StaticFinding { rule: self.rule, finding }
     }
 }
 
-/// A title in one line that is not too long: names in it are of the change's making.
-pub(crate) fn headline(title: &str) -> String {
-    let title = folded(title);
+/// A title on one line, truncated. Titles contain names from the change.
+pub(crate) fn one_line_title(title: &str) -> String {
+    let title = fold_whitespace(title);
     match title.char_indices().nth(TITLE_MAX) {
         Some(_) => title.chars().take(TITLE_MAX - 1).chain(['…']).collect(),
         None => title,
     }
 }
 
-fn cut(text: &str) -> String {
+fn truncate_snippet(text: &str) -> String {
     match text.char_indices().nth(SNIPPET_CHARS) {
         Some((end, _)) => format!("{} [cut]", &text[..end]),
         None => text.to_owned(),

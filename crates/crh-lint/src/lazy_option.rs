@@ -1,12 +1,11 @@
-//! Expressions that are made when they are first asked: to make one takes longer than to hold it against many texts, and most texts have
-//! nothing to ask it about.
+//! Lazily built values. Compiling an expression costs more than matching many texts, and most texts
+//! need no match.
 
 use std::sync::LazyLock;
 
-/// Something that is made at the first use; none if it cannot be.
-pub(crate) type Lazy<T> = LazyLock<Option<T>, Box<dyn FnOnce() -> Option<T> + Send>>;
+/// A value built on first use; `None` if that fails.
+pub(crate) type LazyOption<T> = LazyLock<Option<T>, Box<dyn FnOnce() -> Option<T> + Send>>;
 
-/// Something that is made at the first use.
-pub(crate) fn lazy<T>(make: impl FnOnce() -> Option<T> + Send + 'static) -> Lazy<T> {
+pub(crate) fn lazy<T>(make: impl FnOnce() -> Option<T> + Send + 'static) -> LazyOption<T> {
     LazyLock::new(Box::new(make))
 }

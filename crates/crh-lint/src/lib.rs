@@ -1,30 +1,25 @@
-//! Reviewers that need no model. They are given what the change contains as values and know neither git nor a forge.
-//! Analysers that others wrote are started here (`process.rs`) and nowhere else.
+//! Static reviewers: checks that need no model. They get the contents of a change as values and
+//! know neither git nor a forge. External analysers are started only in `process.rs`.
 //!
 //! Invariants:
-//! - the same values give the same findings in the same order, and there is a most of them;
-//! - work grows with the size of what is given, whatever stands in it;
-//! - no finding contains a secret.
+//! - The same input gives the same findings in the same order, and their number is limited.
+//! - Work grows linearly with the size of the input.
+//! - No finding contains a secret.
 
 pub mod analysers;
+mod cached_project;
 mod change;
+mod changed_statements;
 mod consistency;
-#[path = "whitespace.rs"]
-mod fold;
-#[path = "findings.rs"]
-mod found;
+mod file_context;
+mod findings;
 pub mod injection;
-#[path = "lazy_option.rs"]
-mod lazy;
+mod lazy_option;
 mod leftovers;
-#[path = "file_context.rs"]
-mod look;
 mod paths;
 mod patterns;
 mod process;
 mod references;
-#[path = "cached_project.rs"]
-mod remembered;
 mod review;
 pub mod ruff;
 mod rule;
@@ -36,20 +31,19 @@ mod suppress;
 mod syntax;
 #[cfg(test)]
 mod testing;
-#[path = "changed_statements.rs"]
-mod touched;
+mod whitespace;
 mod workflows;
 
-pub use change::{AddedLine, Change, ChangedFile, HitLine, Hits, Project};
-pub use fold::folded;
-pub use found::{Reported, Returned};
-pub use paths::words_of;
-pub use patterns::{Patterns, RuleFile};
-pub use review::{Run, review};
-pub use rule::{Rule, rules};
-pub use suppress::{Ignores, Misfit, Suppression, is_named};
+pub use change::{AddedLine, ChangeView, ChangedFile, Project, SearchHit, SearchHits};
+pub use findings::{StaticFinding, StaticOutput};
+pub use paths::name_words;
+pub use patterns::{PatternRules, RuleFile};
+pub use review::{StaticRun, review};
+pub use rule::{LintRule, rules};
+pub use suppress::{IgnoreComments, InvalidIgnore, Suppression, name_matches_rule};
+pub use whitespace::fold_whitespace;
 
-/// The reviewers that are built in, in the order in which they are listed everywhere.
+/// Names of the built-in reviewers, in display order.
 pub const REVIEWERS: [&str; 8] = [
     "secrets",
     "syntax",

@@ -1,8 +1,8 @@
-//! The one place where programs are started: on standard input alone, in an empty folder, with nothing of the user's environment but
-//! where programs are, and never for longer or with more to say than they should.
+//! Starts external programs: with data on standard input, in an empty folder, without the user's
+//! environment except `PATH`, and with limits for time and output.
 //!
-//! This keeps an analyser from reading the user's settings. What keeps it from the disk and the network is the sandbox: there the
-//! program that is started is the helper, which comes back here to start what it was told to.
+//! This keeps an analyser from reading the user's settings. The sandbox blocks disk and network: it
+//! starts the helper, which uses this module to start the analyser.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -16,85 +16,86 @@ use std::{io, thread};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// How often it is asked whether a program is to be stopped: whoever stops it does not notice as little.
-const STOP_LOOK: Duration = Duration::from_millis(50);
-/// How often it is asked whether a program that has closed its output has ended: nobody notices as little.
-const LOOK: Duration = Duration::from_millis(2);
+/// How often to check whether a program is to be stopped.
+const STOP_POLL: Duration = Duration::from_millis(50);
+/// How often to check whether a program that closed its output has exited.
+const EXIT_POLL: Duration = Duration::from_millis(2);
 
-/// A program that is about to be run.
 #[derive(Debug)]
-pub(crate) struct Launch<'a> {
+pub(crate) struct ProcessCommand<'a> {
     pub(crate) program: &'a Path,
     pub(crate) args: &'a [&'a str],
-    /// Where it finds other programs.
+    /// The program's own `PATH`.
     pub(crate) path: &'a OsStr,
-    /// What it reads from standard input.
+    /// Standard input.
     pub(crate) input: Vec<u8>,
 }
 
-/// How far a program may go.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
-    /// How long it may take.
+pub(crate) struct ProcessLimits {
+    /// Time limit.
     pub(crate) time: Duration,
-    /// How many bytes it may print, on each of its two outputs.
+    /// Output limit in bytes, for each of stdout and stderr.
     pub(crate) output: u64,
-    /// Whether nobody wants to wait for it any more.
+    /// Whether the user cancelled the run.
     pub(crate) is_stopped: fn() -> bool,
 }
 
-/// For what is waited for in any case: it takes seconds.
-pub(crate) const UNSTOPPED: fn() -> bool = || false;
+/// For runs that cannot be cancelled: they take seconds.
+pub(crate) const NEVER_STOPPED: fn() -> bool = || false;
 
-/// A program that came to its end.
+/// Output of a finished program.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct ProcessOutput {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
 }
 
-/// Why a program did not come to its end.
+/// Why a program did not finish.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unfinished {
-    #[error("it could not be run")]
+pub(crate) enum ProcessError {
+    #[error("it could not be started")]
     Io(#[from] io::Error),
     #[error("it took too long")]
-    TooSlow,
+    Timeout,
     #[error("it was stopped")]
     Stopped,
     #[error("it printed too much")]
-    TooMuch,
+    TooMuchOutput,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stream {
+enum OutputStream {
     Out,
     Err,
 }
 
-type Collected = (Stream, io::Result<Vec<u8>>);
+type CollectedStream = (OutputStream, io::Result<Vec<u8>>);
 
-/// Runs a program to its end. Whatever it has started and is still in its group is ended with it, however it went.
-pub(crate) fn run(launch: Launch<'_>, bounds: Bounds) -> Result<Finished, Unfinished> {
-    let Launch { program, args, path, input } = launch;
+/// Runs a program to its end. Always kills the rest of its process group.
+pub(crate) fn run(
+    launch: ProcessCommand<'_>,
+    bounds: ProcessLimits,
+) -> Result<ProcessOutput, ProcessError> {
+    let ProcessCommand { program, args, path, input } = launch;
     let folder = tempfile::tempdir()?;
     let began = Instant::now();
-    let mut command = command(program);
+    let mut command = piped_command(program);
     command.args(args).current_dir(folder.path()).env_clear().env("PATH", path);
     let mut child = command.spawn()?;
-    let said = said(&mut child, input, bounds, began);
-    end(&child);
-    // It has ended by itself or was ended now; only here its number is given back.
+    let output = collect_output(&mut child, input, bounds, began);
+    kill_group(&child);
+    // The process has exited or was killed; `wait` releases its pid.
     let status = child.wait()?;
-    let (stdout, stderr) = said?;
-    Ok(Finished { status, stdout, stderr })
+    let (stdout, stderr) = output?;
+    Ok(ProcessOutput { status, stdout, stderr })
 }
 
-/// Runs a program with this on its standard input and otherwise in the place of this process: what it prints is what this process prints.
-/// Its exit code, or 128 and the number of the signal that ended it.
-pub(crate) fn follow(program: &Path, args: &[&str], input: &[u8]) -> io::Result<u8> {
-    let mut command = bare(program);
+/// Runs a program with this standard input and inherited output. Returns its exit code, or 128 plus
+/// the number of the signal that ended it.
+pub(crate) fn run_inherited(program: &Path, args: &[&str], input: &[u8]) -> io::Result<u8> {
+    let mut command = new_command(program);
     let mut child = command.args(args).env_clear().stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(input)?;
@@ -104,89 +105,95 @@ pub(crate) fn follow(program: &Path, args: &[&str], input: &[u8]) -> io::Result<
     Ok(u8::try_from(status.code().unwrap_or_else(signal)).unwrap_or(u8::MAX))
 }
 
-/// Makes this process another program, with these variables and no other. It comes back only if that cannot be done.
-pub(crate) fn become_program(
+/// Replaces this process by another program, with only these environment variables. Returns only on
+/// failure.
+pub(crate) fn exec(
     program: &Path,
     args: &[String],
     folder: &Path,
     variables: &[(&str, &OsStr)],
 ) -> io::Error {
-    bare(program).args(args).current_dir(folder).env_clear().envs(variables.iter().copied()).exec()
+    new_command(program)
+        .args(args)
+        .current_dir(folder)
+        .env_clear()
+        .envs(variables.iter().copied())
+        .exec()
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where analysers are run")]
-fn bare(program: &Path) -> Command {
+fn new_command(program: &Path) -> Command {
     Command::new(program)
 }
 
-fn command(program: &Path) -> Command {
-    let mut command = bare(program);
+fn piped_command(program: &Path) -> Command {
+    let mut command = new_command(program);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own, so that what it starts can be ended with it.
+    // Its own process group, so that its children can be killed with it.
     command.process_group(0);
     command
 }
 
-/// Everything that a program prints until it ends, on its two outputs. It is not waited for in the sense of the system: its number stays
-/// its own.
-fn said(
+/// Collects the output until the program exits. Does not reap the process, so its pid stays valid.
+fn collect_output(
     child: &mut Child,
     input: Vec<u8>,
-    bounds: Bounds,
+    bounds: ProcessLimits,
     began: Instant,
-) -> Result<(Vec<u8>, Vec<u8>), Unfinished> {
-    let left = || bounds.time.checked_sub(began.elapsed()).ok_or(Unfinished::TooSlow);
-    // These threads end with the pipes. They are not waited for: somebody who got away may hold a pipe open for ever.
+) -> Result<(Vec<u8>, Vec<u8>), ProcessError> {
+    let left = || bounds.time.checked_sub(began.elapsed()).ok_or(ProcessError::Timeout);
+    // These threads end with the pipes. They are not joined, because a detached process may hold a
+    // pipe open forever.
     let stdin = child.stdin.take();
     thread::spawn(move || {
-        // A program that stops reading says why on its standard error.
+        // A program that stops reading reports the reason on stderr.
         stdin.is_some_and(|mut stdin| stdin.write_all(&input).is_ok())
     });
     let (sender, collected) = mpsc::channel();
-    collect(Stream::Out, child.stdout.take(), bounds.output, sender.clone());
-    collect(Stream::Err, child.stderr.take(), bounds.output, sender);
+    collect_stream(OutputStream::Out, child.stdout.take(), bounds.output, sender.clone());
+    collect_stream(OutputStream::Err, child.stderr.take(), bounds.output, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         let (stream, bytes) = loop {
-            match collected.recv_timeout(left()?.min(STOP_LOOK)) {
+            match collected.recv_timeout(left()?.min(STOP_POLL)) {
                 Ok(collected) => break collected,
-                Err(RecvTimeoutError::Disconnected) => return Err(Unfinished::TooSlow),
+                Err(RecvTimeoutError::Disconnected) => return Err(ProcessError::Timeout),
                 Err(RecvTimeoutError::Timeout) if (bounds.is_stopped)() => {
-                    return Err(Unfinished::Stopped);
+                    return Err(ProcessError::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         };
         let bytes = bytes?;
         if bytes.len() as u64 > bounds.output {
-            return Err(Unfinished::TooMuch);
+            return Err(ProcessError::TooMuchOutput);
         }
         match stream {
-            Stream::Out => stdout = bytes,
-            Stream::Err => stderr = bytes,
+            OutputStream::Out => stdout = bytes,
+            OutputStream::Err => stderr = bytes,
         }
     }
     while !has_ended(child)? {
         if (bounds.is_stopped)() {
-            return Err(Unfinished::Stopped);
+            return Err(ProcessError::Stopped);
         }
-        thread::sleep(LOOK.min(left()?));
+        thread::sleep(EXIT_POLL.min(left()?));
     }
     Ok((stdout, stderr))
 }
 
 fn has_ended(child: &Child) -> io::Result<bool> {
-    let Some(id) = number(child) else { return Ok(true) };
+    let Some(id) = pid(child) else { return Ok(true) };
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     Ok(waitid(WaitId::Pid(id), look)?.is_some())
 }
 
-/// Reads all that comes, or one byte more than it may be.
-fn collect(
-    stream: Stream,
+/// Reads all output, up to one byte over the limit.
+fn collect_stream(
+    stream: OutputStream,
     from: Option<impl Read + Send + 'static>,
     most: u64,
-    sender: Sender<Collected>,
+    sender: Sender<CollectedStream>,
 ) {
     thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -194,19 +201,19 @@ fn collect(
             Some(from) => from.take(most.saturating_add(1)).read_to_end(&mut bytes),
             None => Ok(0),
         };
-        // Nobody listens any more if it took too long.
+        // The receiver is gone after a timeout.
         sender.send((stream, read.map(|_| bytes))).is_ok()
     });
 }
 
-/// Ends a program that was started here and has not been waited for, so that its number is still its own, and all of its group.
-fn end(child: &Child) {
-    let Some(id) = number(child) else { return };
-    // If it fails, everybody has ended already.
+/// Kills a program and its process group. It is not reaped yet, so the pid is still its own.
+fn kill_group(child: &Child) {
+    let Some(id) = pid(child) else { return };
+    // An error means that all processes have exited.
     kill_process_group(id, Signal::KILL).unwrap_or_default();
 }
 
-fn number(child: &Child) -> Option<Pid> {
+fn pid(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
@@ -215,10 +222,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_nobody_waits_for_any_more_is_ended() {
-        let bounds = Bounds { time: Duration::MAX, output: 1_000, is_stopped: || true };
+    fn cancelled_program_is_killed() {
+        let bounds = ProcessLimits { time: Duration::MAX, output: 1_000, is_stopped: || true };
         let (program, args, path) = (Path::new("/bin/sleep"), &["1000"], OsStr::new(""));
-        let launch = Launch { program, args, path, input: Vec::new() };
-        assert!(matches!(run(launch, bounds), Err(Unfinished::Stopped)));
+        let launch = ProcessCommand { program, args, path, input: Vec::new() };
+        assert!(matches!(run(launch, bounds), Err(ProcessError::Stopped)));
     }
 }

@@ -1,5 +1,5 @@
-//! All built-in reviewers on one change: those that look at one file at a time share its texts and trees, on every core;
-//! the others look at the whole change beside them.
+//! Runs all built-in reviewers on a change. Per-file reviewers share texts and trees and run on all
+//! cores; the others check the whole change in parallel.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -9,116 +9,119 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::found::Found;
-use crate::look::{Look, Looked, Reviewer};
-use crate::patterns::Patterns;
-use crate::remembered::Remembered;
-use crate::source::Source;
+use crate::cached_project::CachedProject;
+use crate::file_context::{FileContext, FileFindings, FileReviewer};
+use crate::findings::FindingDraft;
+use crate::patterns::PatternRules;
+use crate::source::SourceText;
 use crate::{
-    Change, ChangedFile, Project, Returned, consistency, leftovers, references, secrets, syntax,
-    touched, workflows,
+    ChangeView, ChangedFile, Project, StaticOutput, changed_statements, consistency, leftovers,
+    references, secrets, syntax, workflows,
 };
 use crh_review::finding::Side;
 
-/// More workers than this wait for memory rather than for each other.
+/// More workers compete for memory bandwidth.
 const WORKERS_MAX: usize = 8;
 
-/// Why nothing but the diff of a file was looked at. Somebody has told git to take it for a text.
-const NO_TEXT: &str = "it has zero bytes in it, and is no UTF-8";
+/// Reason for a file that git treats as text by configuration.
+const BINARY_FILE: &str = "it contains zero bytes and is not UTF-8";
 
-/// Why nothing but the diff was looked at.
-const ONLY_A_DIFF: &str = "there is only a diff";
+const ONLY_A_DIFF: &str = "only the diff is available";
 
-/// What came of one reviewer.
+/// The run of one static reviewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// The reviewer's name.
+pub struct StaticRun {
+    /// Name of the reviewer.
     pub name: &'static str,
-    /// The files it looked at, in the order of the change.
+    /// Files it checked, in diff order.
     pub files: Vec<String>,
-    /// Files that it should have looked at and could not, each with the reason.
+    /// Files it could not check, each with the reason.
     pub unread: Vec<(String, String)>,
-    /// What it said, or how it crashed.
-    pub outcome: Result<Returned, String>,
-    /// How long it was at work.
+    /// Its output, or a panic message.
+    pub outcome: Result<StaticOutput, String>,
+    /// Working time.
     pub took: Duration,
 }
 
-/// Runs the reviewers of [`crate::REVIEWERS`] on a change, but for `injection`, which looks at more than files. One that crashes
-/// is a row like the others; what crashes it at one file costs that file alone.
-pub fn review(change: &Change<'_>, patterns: &Patterns) -> Vec<Run> {
-    let per_file: [&dyn Reviewer; 4] =
-        [&syntax::Syntax, &leftovers::Leftovers, &workflows::Workflows, patterns];
-    let remembered = change.project.map(|project| Remembered::new(project, change));
+/// Runs the reviewers of [`crate::REVIEWERS`] except `injection`, which needs more than files. If a
+/// reviewer panics on a file, only that file is lost.
+pub fn review(change: &ChangeView<'_>, patterns: &PatternRules) -> Vec<StaticRun> {
+    let per_file: [&dyn FileReviewer; 4] =
+        [&syntax::SyntaxCheck, &leftovers::LeftoverCheck, &workflows::WorkflowCheck, patterns];
+    let remembered = change.project.map(|project| CachedProject::new(project, change));
     let project = remembered.as_ref().map(|it| it as &dyn Project);
-    let change = &Change::new(change.files, change.all, project);
+    let change = &ChangeView::new(change.files, change.all_files, project);
     thread::scope(|scope| {
-        let references =
-            scope.spawn(|| whole("references", change, Needs::Project, references::review));
-        let consistency =
-            scope.spawn(|| whole("consistency", change, Needs::Project, consistency::review));
-        let secrets = whole("secrets", change, Needs::Diff, |change| secrets::review(change.files));
-        let mut runs = file_by_file(change, &per_file);
+        let references = scope.spawn(|| {
+            run_on_change("references", change, ReviewInput::Project, references::review)
+        });
+        let consistency = scope.spawn(|| {
+            run_on_change("consistency", change, ReviewInput::Project, consistency::review)
+        });
+        let secrets = run_on_change("secrets", change, ReviewInput::Diff, |change| {
+            secrets::review(change.files)
+        });
+        let mut runs = run_per_file(change, &per_file);
         runs.push(secrets);
         runs.extend([references.join(), consistency.join()].into_iter().flatten());
-        // In the order in which they are listed everywhere.
+        // Display order.
         runs.sort_by_key(|run| crate::REVIEWERS.iter().position(|name| *name == run.name));
         runs
     })
 }
 
-/// What a reviewer needs to do its work.
-enum Needs {
+enum ReviewInput {
     Diff,
     Project,
 }
 
-/// A reviewer that looks at the change as a whole.
-fn whole(
+/// Runs a reviewer that checks the change as a whole.
+fn run_on_change(
     name: &'static str,
-    change: &Change<'_>,
-    needs: Needs,
-    review: impl FnOnce(&Change<'_>) -> Returned,
-) -> Run {
+    change: &ChangeView<'_>,
+    needs: ReviewInput,
+    review: impl FnOnce(&ChangeView<'_>) -> StaticOutput,
+) -> StaticRun {
     let began = Instant::now();
-    let outcome =
-        catch_unwind(AssertUnwindSafe(|| review(change).bounded())).map_err(|panic| words(&*panic));
+    let outcome = catch_unwind(AssertUnwindSafe(|| review(change).limited()))
+        .map_err(|panic| panic_message(&*panic));
     let files: Vec<String> = change.files.iter().map(|file| file.path.clone()).collect();
     let unread = match needs {
-        Needs::Project => without_project(change, &files),
-        Needs::Diff => Vec::new(),
+        ReviewInput::Project => without_project(change, &files),
+        ReviewInput::Diff => Vec::new(),
     };
-    Run { name, files, unread, outcome, took: began.elapsed() }
+    StaticRun { name, files, unread, outcome, took: began.elapsed() }
 }
 
-/// What nobody could look at, since there is only a diff.
-fn without_project(change: &Change<'_>, files: &[String]) -> Vec<(String, String)> {
+/// All files count as unread if only the diff is available.
+fn without_project(change: &ChangeView<'_>, files: &[String]) -> Vec<(String, String)> {
     let unread = files.iter().map(|path| (path.clone(), ONLY_A_DIFF.to_owned()));
     unread.filter(|_| change.project.is_none()).collect()
 }
 
-/// What one reviewer said about the files so far.
+/// Findings of one reviewer so far, by file.
 #[derive(Default)]
-struct Collected {
-    looked: BTreeMap<usize, Looked>,
+struct CollectedFindings {
+    looked: BTreeMap<usize, FileFindings>,
     unread: BTreeMap<usize, String>,
     took: Duration,
 }
 
-fn file_by_file(change: &Change<'_>, reviewers: &[&dyn Reviewer]) -> Vec<Run> {
+fn run_per_file(change: &ChangeView<'_>, reviewers: &[&dyn FileReviewer]) -> Vec<StaticRun> {
     let wanted: Vec<(usize, &ChangedFile)> = (0..)
         .zip(change.files)
-        .filter(|(_, file)| reviewers.iter().any(|reviewer| wants(*reviewer, file)))
+        .filter(|(_, file)| reviewers.iter().any(|reviewer| handles(*reviewer, file)))
         .collect();
     let next = AtomicUsize::new(0);
-    let collected: Vec<Mutex<Collected>> = reviewers.iter().map(|_| Mutex::default()).collect();
+    let collected: Vec<Mutex<CollectedFindings>> =
+        reviewers.iter().map(|_| Mutex::default()).collect();
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let workers = workers.min(WORKERS_MAX).min(wanted.len());
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some((at, file)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    one_file(change, *at, file, reviewers, &collected);
+                    review_file(change, *at, file, reviewers, &collected);
                 }
             });
         }
@@ -126,37 +129,41 @@ fn file_by_file(change: &Change<'_>, reviewers: &[&dyn Reviewer]) -> Vec<Run> {
     let collected = collected
         .into_iter()
         .map(|collected| collected.into_inner().unwrap_or_else(PoisonError::into_inner));
-    reviewers.iter().zip(collected).map(|(it, collected)| run(*it, change, collected)).collect()
+    reviewers
+        .iter()
+        .zip(collected)
+        .map(|(it, collected)| finish_run(*it, change, collected))
+        .collect()
 }
 
-/// A file that is there no more has no text to look at.
-fn wants(reviewer: &dyn Reviewer, file: &ChangedFile) -> bool {
-    file.after().is_some() && reviewer.wants(file)
+/// A deleted file has no text to check.
+fn handles(reviewer: &dyn FileReviewer, file: &ChangedFile) -> bool {
+    file.new_path().is_some() && reviewer.handles(file)
 }
 
-fn one_file(
-    change: &Change<'_>,
+fn review_file(
+    change: &ChangeView<'_>,
     at: usize,
     file: &ChangedFile,
-    reviewers: &[&dyn Reviewer],
-    collected: &[Mutex<Collected>],
+    reviewers: &[&dyn FileReviewer],
+    collected: &[Mutex<CollectedFindings>],
 ) {
     let texts = change
         .project
         .ok_or(ONLY_A_DIFF.to_owned())
-        .and_then(|project| texts(project, file))
+        .and_then(|project| file_texts(project, file))
         .and_then(|texts| match &texts {
-            [_, None] if is_there(change, &file.path) => Err(NO_TEXT.to_owned()),
+            [_, None] if is_there(change, &file.path) => Err(BINARY_FILE.to_owned()),
             [_, Some(_) | None] => Ok(texts),
         });
-    let old_path = file.before.as_deref().unwrap_or(&file.path);
-    // One look for all, so that each text is parsed once.
+    let old_path = file.old_path.as_deref().unwrap_or(&file.path);
+    // One context for all reviewers, so that each text is parsed once.
     let texts = match texts {
         Ok(texts) => texts,
         Err(why) => {
             for (reviewer, collected) in reviewers.iter().zip(collected) {
-                if wants(*reviewer, file) {
-                    locked(collected).unread.insert(at, why.clone());
+                if handles(*reviewer, file) {
+                    lock(collected).unread.insert(at, why.clone());
                 }
             }
             return;
@@ -164,68 +171,77 @@ fn one_file(
     };
     let [old, new] = &texts;
     let part = match [old, new] {
-        [Some(old), Some(new)] => touched::text_of(&file.path, old_path, [old, new]),
+        [Some(old), Some(new)] => {
+            changed_statements::changed_text(&file.path, old_path, [old, new])
+        }
         [None, _] | [_, None] => None,
     };
-    let old = old.as_deref().map(|text| Source::new(old_path, text));
-    let new = new.as_deref().map(|text| Source::new(&file.path, text));
-    let part = part.as_deref().map(|text| Source::new(&file.path, text));
-    let look = Look { change, file, old, new, part };
+    let old = old.as_deref().map(|text| SourceText::new(old_path, text));
+    let new = new.as_deref().map(|text| SourceText::new(&file.path, text));
+    let part = part.as_deref().map(|text| SourceText::new(&file.path, text));
+    let ctx = FileContext { change, file, old, new, touched_text: part };
     for (reviewer, collected) in reviewers.iter().zip(collected) {
-        if !wants(*reviewer, file) {
+        if !handles(*reviewer, file) {
             continue;
         }
         let began = Instant::now();
-        let looked = catch_unwind(AssertUnwindSafe(|| reviewer.look(&look)));
-        let mut collected = locked(collected);
+        let outcome = catch_unwind(AssertUnwindSafe(|| reviewer.review(&ctx)));
+        let mut collected = lock(collected);
         collected.took += began.elapsed();
-        match looked {
+        match outcome {
             Ok(looked) => drop(collected.looked.insert(at, looked)),
-            Err(panic) => drop(collected.unread.insert(at, words(&*panic))),
+            Err(panic) => drop(collected.unread.insert(at, panic_message(&*panic))),
         }
     }
 }
 
-fn is_there(change: &Change<'_>, path: &str) -> bool {
+fn is_there(change: &ChangeView<'_>, path: &str) -> bool {
     change.project.is_some_and(|project| matches!(project.file(Side::New, path), Ok(Some(_))))
 }
 
-fn locked(collected: &Mutex<Collected>) -> std::sync::MutexGuard<'_, Collected> {
+fn lock(collected: &Mutex<CollectedFindings>) -> std::sync::MutexGuard<'_, CollectedFindings> {
     collected.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The texts of a file before and after the change; none where there is none, or it is none to git either.
-fn texts(project: &dyn Project, file: &ChangedFile) -> Result<[Option<String>; 2], String> {
+/// The texts before and after the change; `None` if there is no file or git treats it as binary.
+fn file_texts(project: &dyn Project, file: &ChangedFile) -> Result<[Option<String>; 2], String> {
     let text = |side, path: Option<&str>| -> Result<Option<String>, String> {
         let bytes = path.map(|path| project.file(side, path)).transpose()?.flatten();
         Ok(bytes.and_then(crate::source::text))
     };
-    Ok([text(Side::Old, file.before.as_deref())?, text(Side::New, file.after())?])
+    Ok([text(Side::Old, file.old_path.as_deref())?, text(Side::New, file.new_path())?])
 }
 
-/// A reviewer's rows in the order of the files.
-fn run(reviewer: &dyn Reviewer, change: &Change<'_>, collected: Collected) -> Run {
+/// Combines the findings of a reviewer in file order.
+fn finish_run(
+    reviewer: &dyn FileReviewer,
+    change: &ChangeView<'_>,
+    collected: CollectedFindings,
+) -> StaticRun {
     let path = |at: usize| change.files.get(at).map(|file| file.path.clone()).unwrap_or_default();
-    let files = change.files.iter().filter(|file| wants(reviewer, file));
-    let (mut found, mut notes): (Vec<Found>, Vec<String>) = (Vec::new(), Vec::new());
+    let files = change.files.iter().filter(|file| handles(reviewer, file));
+    let (mut found, mut notes): (Vec<FindingDraft>, Vec<String>) = (Vec::new(), Vec::new());
     for looked in collected.looked.into_values() {
-        found.extend(looked.found);
+        found.extend(looked.findings);
         notes.extend(looked.notes);
     }
-    let returned = Returned { findings: found.into_iter().map(Found::reported).collect(), notes };
-    Run {
+    let returned = StaticOutput {
+        findings: found.into_iter().map(FindingDraft::into_finding).collect(),
+        notes,
+    };
+    StaticRun {
         name: reviewer.name(),
         files: files.map(|file| file.path.clone()).collect(),
         unread: collected.unread.into_iter().map(|(at, why)| (path(at), why)).collect(),
-        outcome: Ok(returned.bounded()),
+        outcome: Ok(returned.limited()),
         took: collected.took,
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-    format!("it crashed: {text}")
+    format!("crashed: {text}")
 }
 
 #[cfg(test)]
@@ -235,33 +251,33 @@ mod tests {
 
     struct Crashes;
 
-    impl Reviewer for Crashes {
+    impl FileReviewer for Crashes {
         fn name(&self) -> &'static str {
             "syntax"
         }
 
-        fn wants(&self, _: &ChangedFile) -> bool {
+        fn handles(&self, _: &ChangedFile) -> bool {
             true
         }
 
-        fn look(&self, look: &Look<'_>) -> Looked {
-            let new = look.new.as_ref().unwrap();
+        fn review(&self, ctx: &FileContext<'_>) -> FileFindings {
+            let new = ctx.new.as_ref().unwrap();
             assert!(!new.text.contains("crash"), "out of bounds");
-            Looked { notes: vec![new.text.to_owned()], ..Looked::default() }
+            FileFindings { notes: vec![new.text.to_owned()], ..FileFindings::default() }
         }
     }
 
     #[test]
-    fn a_file_that_crashes_a_reviewer_is_not_read_and_the_others_are() {
+    fn panic_on_one_file_skips_only_that_file() {
         let fixture = Fixture::new("//- head\n//- a.py\ncrash\n//- b.py\nx\n");
-        let run = fixture.with(|change| file_by_file(change, &[&Crashes])).remove(0);
+        let run = fixture.with(|change| run_per_file(change, &[&Crashes])).remove(0);
         assert_eq!(run.files, ["a.py", "b.py"]);
-        assert_eq!(run.unread, [("a.py".to_owned(), "it crashed: out of bounds".to_owned())]);
+        assert_eq!(run.unread, [("a.py".to_owned(), "crashed: out of bounds".to_owned())]);
         assert_eq!(run.outcome.unwrap().notes, ["x\n"]);
     }
 
     #[test]
-    fn a_text_that_is_not_utf_8_is_read_all_the_same() {
+    fn invalid_utf8_is_replaced() {
         struct Latin;
 
         impl Project for Latin {
@@ -274,8 +290,8 @@ mod tests {
                 Ok(&[])
             }
 
-            fn search(&self, _: Side, _: &[&str], _: usize) -> Result<crate::Hits, String> {
-                Ok(crate::Hits::default())
+            fn search(&self, _: Side, _: &[&str], _: usize) -> Result<crate::SearchHits, String> {
+                Ok(crate::SearchHits::default())
             }
         }
 
@@ -284,20 +300,20 @@ mod tests {
             has_lines: true,
             ..ChangedFile::default()
         };
-        let read = |path| texts(&Latin, &file(path)).unwrap();
+        let read = |path| file_texts(&Latin, &file(path)).unwrap();
         assert_eq!(read("a.py"), [None, Some("x = 'caf\u{fffd}'\n".to_owned())]);
         assert_eq!(read("b.py"), [None, None]);
     }
 
     #[test]
-    fn without_a_repository_the_files_count_as_unread() {
+    fn diff_without_repository_leaves_files_unread() {
         let file = |path: &str| ChangedFile {
             path: path.to_owned(),
             has_lines: true,
             ..ChangedFile::default()
         };
         let files = [file("a.py"), file("b.png")];
-        let runs = review(&Change::new(&files, &files, None), &Patterns::default());
+        let runs = review(&ChangeView::new(&files, &files, None), &PatternRules::default());
         let shown = runs.iter().map(|run| {
             let unread: Vec<&str> = run.unread.iter().map(|(path, _)| path.as_str()).collect();
             format!("{}: {} of {}\n", run.name, unread.join(" "), run.files.join(" "))

@@ -1,26 +1,28 @@
-//! Rules: the things that static reviewers can find, with all about them that does not depend on the place.
+//! Rules of static reviewers, independent of where they match.
 
 use crh_review::finding::{Category, Confidence, Severity};
 
-/// One thing that a static reviewer can find.
+/// A rule of a static reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
-    /// Its name, the reviewer's before it: `leftovers/debugger`. Ignore comments, baselines and SARIF go by it.
+pub struct LintRule {
+    /// Id with the reviewer's name first: `leftovers/debugger`. Used by ignore comments, baselines
+    /// and SARIF.
     pub id: &'static str,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What kind of trouble it is.
+    /// Category.
     pub category: Category,
-    /// How sure it is.
+    /// Confidence.
     pub confidence: Confidence,
-    /// What it finds, in a line, for the list of rules.
-    pub finds: &'static str,
-    /// The names under which other tools know it, so that the ignore comments written for those count: `no-debugger`, `T100`.
-    pub also: &'static [&'static str],
+    /// One-line summary for the list of rules.
+    pub summary: &'static str,
+    /// Names of the rule in other tools, so that their ignore comments count: `no-debugger`,
+    /// `T100`.
+    pub aliases: &'static [&'static str],
 }
 
-/// All rules that are built in, by reviewer.
-pub fn rules() -> impl Iterator<Item = &'static Rule> {
+/// All built-in rules, by reviewer.
+pub fn rules() -> impl Iterator<Item = &'static LintRule> {
     [
         crate::secrets::RULES,
         crate::syntax::RULES,
@@ -42,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_has_a_name_of_its_own_that_begins_with_its_reviewer() {
+    fn rule_ids_are_unique_and_start_with_the_reviewer() {
         let ids: BTreeSet<&str> = rules().map(|rule| rule.id).collect();
         assert_eq!(ids.len(), rules().count());
         for id in ids {

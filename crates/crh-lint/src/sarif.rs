@@ -1,102 +1,107 @@
-//! Findings of other tools, as SARIF 2.1.0 files bring them: what of it is new in a change becomes findings like ours.
+//! Imports findings of other tools from SARIF 2.1.0 files: results that are new in a change become
+//! findings.
 //!
-//! A file is data by a stranger: only what is known is read, within bounds, and no place in it is opened.
+//! SARIF files are untrusted: only known fields are read, with limits, and no path in them is
+//! opened.
 
 mod fix;
+mod location;
 mod log;
-#[path = "sarif/location.rs"]
-mod place;
-#[path = "sarif/text.rs"]
-mod words;
+mod text;
 
 use std::collections::{BTreeMap, HashSet};
 
 use aho_corasick::{AhoCorasick, MatchKind};
-pub use log::SarifError;
-use log::{Log, ToolRun};
-use place::Places;
-use words::Words;
+use location::LocationResolver;
+pub use log::SarifReadError;
+use log::{SarifLog, ToolRun};
+use text::FindingText;
 
-use crate::fold::folded;
-use crate::found::{Found, RETURNED_MAX};
-use crate::{Change, ChangedFile, Project, Reported, secrets, source};
+use crate::findings::{FINDINGS_MAX, FindingDraft};
+use crate::whitespace::fold_whitespace;
+use crate::{ChangeView, ChangedFile, Project, StaticFinding, secrets, source};
 use crh_review::finding::{Category, Confidence, Owner, Severity, Side};
 
-/// Others' tools are often right and sometimes noisy: above the gate, below what is measured here.
+/// Other tools are usually right but sometimes noisy: above the display threshold, below measured
+/// rules.
 const CONFIDENCE: Confidence = Confidence::thousandths(800);
-/// What stands for a credential.
+/// Replacement for a masked credential.
 const MASK: &str = "****";
 
-/// A SARIF file that was read.
+/// A parsed SARIF file.
 #[derive(Debug, Clone)]
-pub struct Sarif(Log);
+pub struct SarifFile(SarifLog);
 
-/// What one tool says about a change.
+/// The results of one tool for a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolReturned {
-    /// The tool's name, in small letters, digits and dashes: it stands before the slash of its rules.
+pub struct SarifToolOutput {
+    /// The tool's name in lower-case letters, digits and dashes; prefix of its rule ids.
     pub tool: String,
-    /// What it found that is new, by file and line. Whoever lists it sets the most.
-    pub findings: Vec<Reported>,
-    /// What the file itself marks as suppressed, each with the reason.
-    pub suppressed: Vec<(Reported, String)>,
-    /// What the reader should know: what was left out, and why.
+    /// New findings, by file and line. The caller limits how many are shown.
+    pub findings: Vec<StaticFinding>,
+    /// Findings that the file marks as suppressed, each with the reason.
+    pub suppressed: Vec<(StaticFinding, String)>,
+    /// Notes for the report: what was left out, and why.
     pub notes: Vec<String>,
 }
 
-/// What is held against a change.
+/// How new results are told from old ones.
 #[derive(Debug, Clone, Copy)]
-pub enum Compared<'a> {
-    /// Results of the text before the change: what is in them is not new.
-    With(&'a [Sarif]),
-    /// Nothing of that kind is there: only results on added lines count.
-    WithAddedLines,
+pub enum SarifComparison<'a> {
+    /// Results for the base: they are not new.
+    BaseFiles(&'a [SarifFile]),
+    /// No base results: only results on added lines count.
+    AddedLines,
     /// The change is a whole tree: everything counts.
-    WithNothing,
+    Everything,
 }
 
-impl Sarif {
-    /// Reads a file.
-    pub fn read(bytes: &[u8]) -> Result<Self, SarifError> {
-        Log::read(bytes).map(Self)
+impl SarifFile {
+    /// Parses a file.
+    pub fn read(bytes: &[u8]) -> Result<Self, SarifReadError> {
+        SarifLog::read(bytes).map(Self)
     }
 }
 
-/// What some files say about a change, one row for each tool.
-pub fn review(files: &[Sarif], compared: Compared<'_>, change: &Change<'_>) -> Vec<ToolReturned> {
-    let mut by_tool: BTreeMap<String, ToolReturned> = BTreeMap::new();
+/// Imports the results for a change, grouped by tool.
+pub fn review(
+    files: &[SarifFile],
+    compared: SarifComparison<'_>,
+    change: &ChangeView<'_>,
+) -> Vec<SarifToolOutput> {
+    let mut by_tool: BTreeMap<String, SarifToolOutput> = BTreeMap::new();
     let runs = files.iter().flat_map(|file| &file.0.runs);
     let Some(project) = change.project else {
         return runs
             .map(ToolRun::slug)
-            .map(|tool| ToolReturned {
+            .map(|tool| SarifToolOutput {
                 tool,
-                notes: vec!["nothing was taken over: the change is only a diff".to_owned()],
-                ..ToolReturned::default()
+                notes: vec!["nothing was imported: only the diff is available".to_owned()],
+                ..SarifToolOutput::default()
             })
             .map(|row| (row.tool.clone(), row))
             .collect::<BTreeMap<_, _>>()
             .into_values()
             .collect();
     };
-    let before = Before::of(compared, project, change);
-    let masked = Masked::of(change);
+    let before = SarifBaseline::new(compared, project, change);
+    let masked = CredentialMask::for_change(change);
     for run in runs {
         let slug = run.slug();
         let row = by_tool.entry(slug.clone()).or_default();
         row.tool = slug;
-        take(run, &before, &masked, project, change, row);
+        import_run(run, &before, &masked, project, change, row);
     }
-    by_tool.into_values().map(|row| finished(row, compared)).collect()
+    by_tool.into_values().map(|row| sort_and_limit(row, compared)).collect()
 }
 
-/// The credentials that the change adds: a tool that quotes a line quotes them too.
-struct Masked(Option<AhoCorasick>);
+/// Masks the credentials that the change adds: a tool may quote them.
+struct CredentialMask(Option<AhoCorasick>);
 
-impl Masked {
-    fn of(change: &Change<'_>) -> Self {
-        let values = secrets::values(change.all);
-        // The longest first: one may be the beginning of another.
+impl CredentialMask {
+    fn for_change(change: &ChangeView<'_>) -> Self {
+        let values = secrets::values(change.all_files);
+        // Longest match first: one value may be the prefix of another.
         let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
         Self(search.ok().filter(|_| !values.is_empty()))
     }
@@ -120,37 +125,36 @@ impl Masked {
     }
 }
 
-/// What was there before the change.
-enum Before {
-    Known(KnownBefore),
+enum SarifBaseline {
+    Known(KnownResults),
     AddedLines,
     Nothing,
 }
 
-/// What a tool said before the change, by its rule and the folded line.
+/// Results before the change, by rule and normalized line.
 #[derive(Default)]
-struct KnownBefore {
+struct KnownResults {
     in_files: HashSet<(String, String, String)>,
     anywhere: HashSet<(String, String)>,
 }
 
-impl Before {
-    fn of(compared: Compared<'_>, project: &dyn Project, change: &Change<'_>) -> Self {
+impl SarifBaseline {
+    fn new(compared: SarifComparison<'_>, project: &dyn Project, change: &ChangeView<'_>) -> Self {
         let files = match compared {
-            Compared::WithAddedLines => return Self::AddedLines,
-            Compared::WithNothing => return Self::Nothing,
-            Compared::With(files) => files,
+            SarifComparison::AddedLines => return Self::AddedLines,
+            SarifComparison::Everything => return Self::Nothing,
+            SarifComparison::BaseFiles(files) => files,
         };
-        let mut known = KnownBefore::default();
+        let mut known = KnownResults::default();
         let wanted: HashSet<&str> =
-            change.all.iter().filter_map(|it| it.before.as_deref()).collect();
-        let mut texts = Texts::new(project, Side::Old);
+            change.all_files.iter().filter_map(|it| it.old_path.as_deref()).collect();
+        let mut texts = LineCache::new(project, Side::Old);
         for run in files.iter().flat_map(|file| &file.0.runs) {
-            let places = Places::new(run, project.paths(Side::Old).unwrap_or_default());
+            let places = LocationResolver::new(run, project.paths(Side::Old).unwrap_or_default());
             for result in &run.results {
-                let Some((path, line, _)) = places.of(result) else { continue };
+                let Some((path, line, _)) = places.locate(result) else { continue };
                 if wanted.contains(path.as_str()) {
-                    let line = folded(texts.line(&path, line));
+                    let line = fold_whitespace(texts.line(&path, line));
                     known.anywhere.insert((run.rule_id(result), line.clone()));
                     known.in_files.insert((run.rule_id(result), path, line));
                 }
@@ -162,7 +166,7 @@ impl Before {
     fn has(
         &self,
         rule: &str,
-        change: &Change<'_>,
+        change: &ChangeView<'_>,
         file: &ChangedFile,
         (number, line): (u32, &str),
     ) -> bool {
@@ -170,12 +174,13 @@ impl Before {
             Self::Nothing => false,
             Self::AddedLines => !file.adds(number),
             Self::Known(known) => {
-                let (rule, folded) = (rule.to_owned(), folded(line));
-                // A line moved if it was taken away somewhere, and the tool had said the same of it there.
+                let (rule, folded) = (rule.to_owned(), fold_whitespace(line));
+                // A line is moved if the change removes it elsewhere and the tool reported it
+                // there.
                 let moved = (rule.clone(), folded.clone());
                 let is_moved =
                     known.anywhere.contains(&moved) && change.has_moved(&file.path, number);
-                let here = file.before.clone().map(|path| (rule, path, folded));
+                let here = file.old_path.clone().map(|path| (rule, path, folded));
                 is_moved || here.is_some_and(|here| known.in_files.contains(&here))
             }
         }
@@ -183,13 +188,13 @@ impl Before {
 }
 
 /// The texts of one side, each read once.
-struct Texts<'a> {
+struct LineCache<'a> {
     project: &'a dyn Project,
     side: Side,
     read: BTreeMap<String, (String, Vec<usize>)>,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> LineCache<'a> {
     fn new(project: &'a dyn Project, side: Side) -> Self {
         Self { project, side, read: BTreeMap::new() }
     }
@@ -206,14 +211,14 @@ impl<'a> Texts<'a> {
         })
     }
 
-    /// Whether a file has such a line. What stands behind the last line end is one only if it is not empty.
+    /// Whether a file has this line. Text after the last line end counts only if it is not empty.
     fn has(&mut self, path: &str, number: u32) -> bool {
         let (text, starts) = self.text(path);
         let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
         starts.get(at).is_some_and(|start| *start < text.len())
     }
 
-    /// The number of a file's last line.
+    /// The number of the last line.
     fn last(&mut self, path: &str) -> u32 {
         let (text, starts) = self.text(path);
         let lines = starts.iter().filter(|start| **start < text.len()).count();
@@ -229,26 +234,26 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Takes over what one run of a tool says.
-fn take(
+/// Imports one run of a tool.
+fn import_run(
     run: &ToolRun,
-    before: &Before,
-    masked: &Masked,
+    before: &SarifBaseline,
+    masked: &CredentialMask,
     project: &dyn Project,
-    change: &Change<'_>,
-    row: &mut ToolReturned,
+    change: &ChangeView<'_>,
+    row: &mut SarifToolOutput,
 ) {
     let files: BTreeMap<&str, &ChangedFile> =
-        change.files.iter().filter_map(|file| file.after().map(|path| (path, file))).collect();
+        change.files.iter().filter_map(|file| file.new_path().map(|path| (path, file))).collect();
     let paths = match project.paths(Side::New) {
         Ok(paths) => paths,
-        Err(why) => return row.notes.push(format!("nothing was taken over: {why}")),
+        Err(why) => return row.notes.push(format!("nothing was imported: {why}")),
     };
-    let places = Places::new(run, paths);
-    let mut texts = Texts::new(project, Side::New);
+    let places = LocationResolver::new(run, paths);
+    let mut texts = LineCache::new(project, Side::New);
     let (mut unplaced, mut elsewhere) = (0_usize, 0_usize);
     for result in run.results.iter().filter(|result| result.is_problem()) {
-        let Some((path, line, end)) = places.of(result) else {
+        let Some((path, line, end)) = places.locate(result) else {
             unplaced += 1;
             continue;
         };
@@ -267,19 +272,23 @@ fn take(
         let (text, starts) = (text, texts.text(&path));
         let replacement = fix::replacement(run, result, &places, &path, (line, end), starts);
         let replacement = replacement.filter(|text| !masked.is_in(text));
-        let said = words::of(run, result, &|text| masked.text(text));
+        let text_of_finding = text::finding_text(run, result, &|text| masked.text(text));
         let snippet = masked.text(text.trim_end());
-        let found = Found { snippet, replacement, ..found(run, result, rule, &path, said) };
-        let reported = Found { line, end: Some(end), ..found }.reported();
-        match result.suppressed() {
+        let found = FindingDraft {
+            snippet,
+            replacement,
+            ..draft(run, result, rule, &path, text_of_finding)
+        };
+        let reported = FindingDraft { line, end: Some(end), ..found }.into_finding();
+        match result.suppression_reason() {
             Some(why) => row.suppressed.push((reported, why)),
             None => row.findings.push(reported),
         }
     }
-    if elsewhere > 0 && matches!(before, Before::AddedLines) {
+    if elsewhere > 0 && matches!(before, SarifBaseline::AddedLines) {
         let (s, are) = if elsewhere == 1 { ("", "is") } else { ("s", "are") };
         row.notes.push(format!(
-            "{elsewhere} result{s} on lines that this change does not add {are} left out: `--sarif-base FILE` tells what was there before"
+            "{elsewhere} result{s} on lines that this change does not add {are} left out; pass `--sarif-base FILE` to compare with the base"
         ));
     }
     if run.more > 0 {
@@ -288,7 +297,7 @@ fn take(
     if run.malformed > 0 {
         let (s, are) = if run.malformed == 1 { ("", "is") } else { ("s", "are") };
         row.notes
-            .push(format!("{} result{s} in the file {are} no SARIF and left out", run.malformed));
+            .push(format!("{} result{s} in the file {are} malformed and left out", run.malformed));
     }
     if unplaced > 0 {
         let (s, have) = if unplaced == 1 { ("", "has") } else { ("s", "have") };
@@ -299,8 +308,14 @@ fn take(
     }
 }
 
-fn found(run: &ToolRun, result: &log::SarifResult, rule: String, path: &str, said: Words) -> Found {
-    Found {
+fn draft(
+    run: &ToolRun,
+    result: &log::SarifResult,
+    rule: String,
+    path: &str,
+    said: FindingText,
+) -> FindingDraft {
+    FindingDraft {
         rule,
         file: path.to_owned(),
         line: 1,
@@ -320,7 +335,7 @@ fn found(run: &ToolRun, result: &log::SarifResult, rule: String, path: &str, sai
     }
 }
 
-/// A number for how bad it is counts for more than a word.
+/// A numeric security severity takes precedence over the level.
 fn severity(run: &ToolRun, result: &log::SarifResult) -> Severity {
     match (run.security_severity(result), run.level(result)) {
         (Some(score), _) if score >= 9.0 => Severity::P0,
@@ -349,27 +364,30 @@ fn category(run: &ToolRun, result: &log::SarifResult) -> Category {
     }
 }
 
-/// Sorts and bounds what a tool says.
-fn finished(mut row: ToolReturned, compared: Compared<'_>) -> ToolReturned {
+fn sort_and_limit(mut row: SarifToolOutput, compared: SarifComparison<'_>) -> SarifToolOutput {
     let most = match compared {
-        Compared::WithNothing => usize::MAX,
-        Compared::With(_) | Compared::WithAddedLines => RETURNED_MAX,
+        SarifComparison::Everything => usize::MAX,
+        SarifComparison::BaseFiles(_) | SarifComparison::AddedLines => FINDINGS_MAX,
     };
-    let more = listed(&mut row.findings, most, |it| it);
+    let more = dedup_and_limit(&mut row.findings, most, |it| it);
     if more > 0 {
-        row.notes.push(format!("{more} more findings are in no list"));
+        row.notes.push(format!("{more} more findings are not listed"));
     }
-    let more = listed(&mut row.suppressed, most, |(it, _)| it);
+    let more = dedup_and_limit(&mut row.suppressed, most, |(it, _)| it);
     if more > 0 {
-        row.notes.push(format!("{more} more results that the file suppresses are in no list"));
+        row.notes.push(format!("{more} more suppressed results are not listed"));
     }
     row
 }
 
-/// Each once and by file and line, the worst `most` of them. Says how many are left out.
-fn listed<T: PartialEq>(rows: &mut Vec<T>, most: usize, reported: fn(&T) -> &Reported) -> usize {
+/// Sorts and deduplicates, and keeps the `most` most severe. Returns how many are left out.
+fn dedup_and_limit<T: PartialEq>(
+    rows: &mut Vec<T>,
+    most: usize,
+    reported: fn(&T) -> &StaticFinding,
+) -> usize {
     let place = |row: &T| {
-        let Reported { rule, finding } = reported(row);
+        let StaticFinding { rule, finding } = reported(row);
         (finding.file.clone(), finding.line_start, rule.clone(), finding.title.clone())
     };
     rows.sort_by_cached_key(place);

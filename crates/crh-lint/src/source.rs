@@ -1,38 +1,38 @@
-//! One text of a file, with its tree once somebody has asked for it.
+//! One text of a file, parsed on first use.
 
 use std::cell::OnceCell;
 
-use crh_syntax::{Language, NotParsed, Parsed};
+use crh_syntax::{Language, ParseError, SyntaxTree};
 
-/// One text of a file.
 #[derive(Debug)]
-pub(crate) struct Source<'t> {
+pub(crate) struct SourceText<'t> {
     pub(crate) path: &'t str,
     pub(crate) text: &'t str,
-    parsed: OnceCell<Option<Result<Parsed<'t>, NotParsed>>>,
+    parsed: OnceCell<Option<Result<SyntaxTree<'t>, ParseError>>>,
     lines: OnceCell<Vec<&'t str>>,
 }
 
-impl<'t> Source<'t> {
+impl<'t> SourceText<'t> {
     pub(crate) fn new(path: &'t str, text: &'t str) -> Self {
         Self { path, text, parsed: OnceCell::new(), lines: OnceCell::new() }
     }
 
-    /// The text with its tree; none if its language has no grammar, an error if it was not parsed.
-    pub(crate) fn parsed(&self) -> Option<Result<&Parsed<'t>, NotParsed>> {
+    /// The parsed text; `None` if crh has no grammar for its language, an error if parsing was
+    /// refused.
+    pub(crate) fn parsed(&self) -> Option<Result<&SyntaxTree<'t>, ParseError>> {
         let parsed = self.parsed.get_or_init(|| {
-            Language::of_path(self.path).map(|language| Parsed::new(language, self.text))
+            Language::from_path(self.path).map(|language| SyntaxTree::new(language, self.text))
         });
         parsed.as_ref().map(|parsed| parsed.as_ref().map_err(|why| *why))
     }
 
-    /// Whether one of these words stands somewhere in the text, be it in a comment: a cheap question before the tree is asked.
+    /// Whether the text contains one of these words anywhere: a cheap check before parsing.
     pub(crate) fn has_one_of(&self, words: &[&str]) -> bool {
         let text = self.text.as_bytes();
         words.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
     }
 
-    /// A line, counted from 1, without its line end; empty if there is none.
+    /// A line (1-based) without its line end, or an empty string.
     pub(crate) fn line(&self, number: u32) -> &'t str {
         let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
         self.lines().get(at).copied().unwrap_or_default()
@@ -44,11 +44,11 @@ impl<'t> Source<'t> {
     }
 }
 
-/// Git looks for a zero byte in so many of the first ones to tell whether a file is a text.
+/// How many bytes git checks for a zero byte to recognize a binary file.
 const BINARY_BYTES: usize = 8_000;
 
-/// The text of a file. What is not UTF-8 is replaced, as it is wherever the diff is shown; with a zero byte where git looks for
-/// one, it is no text, and has no lines in the diff.
+/// The text of a file with invalid UTF-8 replaced, as in the diff. `None` for a file that git
+/// treats as binary.
 pub(crate) fn text(bytes: Vec<u8>) -> Option<String> {
     if memchr::memchr(0, &bytes[..bytes.len().min(BINARY_BYTES)]).is_some() {
         return String::from_utf8(bytes).ok();

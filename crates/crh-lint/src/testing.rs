@@ -1,12 +1,14 @@
-//! A change for tests, from one string: files under `//- path`, those that the change touches again after `//- head`, a deleted one as
-//! `//- path deleted`, a renamed one as `//- path from old-path`.
+//! Changes for tests, from one string: files under `//- path`, changed ones again after `//- head`,
+//! a deleted one as `//- path deleted`, a renamed one as `//- path from old-path`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::look::{Look, Looked, Reviewer};
-use crate::source::Source;
-use crate::{AddedLine, Change, ChangedFile, HitLine, Hits, Project, touched};
+use crate::file_context::{FileContext, FileFindings, FileReviewer};
+use crate::source::SourceText;
+use crate::{
+    AddedLine, ChangeView, ChangedFile, Project, SearchHit, SearchHits, changed_statements,
+};
 use crh_review::finding::Side;
 
 /// A repository before and after a change.
@@ -54,68 +56,70 @@ impl Fixture {
         after.insert(path.to_owned(), text.to_owned());
     }
 
-    /// The same with a file that cannot be read.
+    /// Makes a file unreadable.
     pub(crate) fn with_unreadable(mut self, path: &str) -> Self {
         self.unreadable.push(path.to_owned());
         self
     }
 
-    /// How often a file was asked for.
+    /// How often files were read.
     pub(crate) fn reads(&self) -> usize {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Does something with the change.
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&Change<'_>) -> T) -> T {
-        act(&Change::new(&self.files, &self.files, Some(self)))
+    /// Calls a function with the change.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&ChangeView<'_>) -> T) -> T {
+        act(&ChangeView::new(&self.files, &self.files, Some(self)))
     }
 
-    /// What a reviewer says about all files, as `path:line rule: title`.
-    pub(crate) fn found_by(&self, reviewer: &dyn Reviewer) -> Vec<String> {
-        shown(&self.looked_at_by(reviewer))
+    /// The findings of a reviewer as `path:line rule: title`.
+    pub(crate) fn findings_of(&self, reviewer: &dyn FileReviewer) -> Vec<String> {
+        format_findings(&self.file_findings_of(reviewer))
     }
 
-    /// The same if nothing is known of which parts the change touches.
-    pub(crate) fn found_in_whole_by(&self, reviewer: &dyn Reviewer) -> Vec<String> {
-        shown(&self.looked_at(reviewer, Parts::Unknown))
+    /// The findings of a reviewer that does not know the changed parts.
+    pub(crate) fn findings_of_whole_files(&self, reviewer: &dyn FileReviewer) -> Vec<String> {
+        format_findings(&self.review_files(reviewer, PartInfo::Unknown))
     }
 
-    pub(crate) fn looked_at_by(&self, reviewer: &dyn Reviewer) -> Vec<Looked> {
-        self.looked_at(reviewer, Parts::Known)
+    pub(crate) fn file_findings_of(&self, reviewer: &dyn FileReviewer) -> Vec<FileFindings> {
+        self.review_files(reviewer, PartInfo::Known)
     }
 
-    fn looked_at(&self, reviewer: &dyn Reviewer, parts: Parts) -> Vec<Looked> {
+    fn review_files(&self, reviewer: &dyn FileReviewer, parts: PartInfo) -> Vec<FileFindings> {
         self.with(|change| {
-            let files =
-                change.files.iter().filter(|file| file.after().is_some() && reviewer.wants(file));
+            let files = change
+                .files
+                .iter()
+                .filter(|file| file.new_path().is_some() && reviewer.handles(file));
             files
                 .map(|file| {
                     let source = |side: usize, path: &'_ str| self.sides[side].get_key_value(path);
-                    let old = file.before.as_deref().and_then(|path| source(0, path));
+                    let old = file.old_path.as_deref().and_then(|path| source(0, path));
                     let new = source(1, &file.path);
                     let [old, new] =
-                        [old, new].map(|it| it.map(|(path, text)| Source::new(path, text)));
+                        [old, new].map(|it| it.map(|(path, text)| SourceText::new(path, text)));
                     let part = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| {
-                        touched::text_of(new.path, old.path, [old.text, new.text])
+                        changed_statements::changed_text(new.path, old.path, [old.text, new.text])
                     });
-                    let part = part.filter(|_| parts == Parts::Known);
-                    let part = part.as_deref().map(|text| Source::new(&file.path, text));
-                    reviewer.look(&Look { change, file, old, new, part })
+                    let part = part.filter(|_| parts == PartInfo::Known);
+                    let part = part.as_deref().map(|text| SourceText::new(&file.path, text));
+                    reviewer.review(&FileContext { change, file, old, new, touched_text: part })
                 })
                 .collect()
         })
     }
 }
 
-/// Whether a reviewer is told which parts of a text the change touches.
+/// Whether a reviewer knows the changed parts of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parts {
+enum PartInfo {
     Known,
     Unknown,
 }
 
-fn shown(all: &[Looked]) -> Vec<String> {
-    let found = all.iter().flat_map(|it| &it.found);
+fn format_findings(all: &[FileFindings]) -> Vec<String> {
+    let found = all.iter().flat_map(|it| &it.findings);
     found.map(|it| format!("{}:{} {}: {}", it.file, it.line, it.rule, it.title)).collect()
 }
 
@@ -123,7 +127,7 @@ fn sections(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split("//- ").skip(1).map(|section| section.split_once('\n').unwrap_or((section, "")))
 }
 
-/// What is added and taken away is what differs, line by line from the start and from the end.
+/// A simple diff: common lines at the start and at the end are unchanged.
 fn changed(path: &str, old: Option<(&str, &str)>, new: &str) -> ChangedFile {
     let before: Vec<&str> = old.map(|(_, old)| old.lines().collect()).unwrap_or_default();
     let after: Vec<&str> = new.lines().collect();
@@ -134,13 +138,13 @@ fn changed(path: &str, old: Option<(&str, &str)>, new: &str) -> ChangedFile {
     let removed = before.iter().skip(same).take(before.len() - same - behind);
     ChangedFile {
         path: path.to_owned(),
-        before: old.map(|(path, _)| path.to_owned()),
+        old_path: old.map(|(path, _)| path.to_owned()),
         is_deleted: false,
         has_lines: true,
         added: added
             .map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() })
             .collect(),
-        removed_at: (1..).skip(same).take(before.len() - same - behind).collect(),
+        removed_line_numbers: (1..).skip(same).take(before.len() - same - behind).collect(),
         removed: removed.map(|line| line.as_bytes().to_vec()).collect(),
     }
 }
@@ -158,13 +162,13 @@ impl Project for Fixture {
         Ok(&self.paths[index(side)])
     }
 
-    fn search(&self, side: Side, words: &[&str], most: usize) -> Result<Hits, String> {
+    fn search(&self, side: Side, words: &[&str], most: usize) -> Result<SearchHits, String> {
         let is_letter = |it: char| it.is_alphanumeric() || it == '_';
         let has = |line: &str| line.split(|it| !is_letter(it)).any(|word| words.contains(&word));
         let mut lines = Vec::new();
         for (path, text) in &self.sides[index(side)] {
             let hits = (1..).zip(text.lines()).filter(|(_, line)| has(line));
-            lines.extend(hits.map(|(line, text)| HitLine {
+            lines.extend(hits.map(|(line, text)| SearchHit {
                 path: path.clone(),
                 line,
                 text: text.to_owned(),
@@ -172,7 +176,7 @@ impl Project for Fixture {
         }
         let is_all = lines.len() <= most;
         lines.truncate(most);
-        Ok(Hits { lines, is_all })
+        Ok(SearchHits { lines, is_complete: is_all })
     }
 }
 

@@ -1,6 +1,6 @@
-//! Lines without what does not matter for telling them apart.
+//! White space normalization, for comparing lines.
 
-/// A line with its white space folded: one blank between words and none around them.
-pub fn folded(line: &str) -> String {
+/// Collapses white space: one blank between words, none around them.
+pub fn fold_whitespace(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

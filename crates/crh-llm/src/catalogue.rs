@@ -1,4 +1,5 @@
-//! What is known of providers and models without asking them: `models.toml`, corrected by the user's configuration.
+//! Built-in facts about providers and models (`models.toml`), with overrides from the user's
+//! configuration.
 
 mod entry;
 
@@ -11,75 +12,74 @@ use thiserror::Error;
 use crate::{LiveName, ModelFacts, Price, Provider, Wire};
 use crh_http::BaseUrl;
 
-/// The table as it is shipped.
 const BUILT_IN: &str = include_str!("models.toml");
 
-/// Everything that is known of providers and models.
+/// Facts about all providers and models.
 #[derive(Debug, Clone)]
-pub struct Catalogue {
+pub struct ModelCatalogue {
     providers: Providers,
-    /// By `provider:model`, other ids of the same model included.
+    /// By `provider:model`, including alias ids.
     built_in: BTreeMap<String, ModelEntry>,
     overrides: BTreeMap<String, ModelEntry>,
 }
 
-/// What a provider needs.
+/// Facts about a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderFacts {
-    /// The API that it speaks.
+    /// API of the provider.
     pub wire: Wire,
-    /// Where it is, unless a variable or a name says otherwise.
+    /// Default base URL.
     pub base_url: String,
-    /// The variable with the key; none if there is no key.
+    /// Variable with the API key; `None` if no key is needed.
     pub key: Option<String>,
-    /// The variable with another base address.
+    /// Variable with a different base URL.
     pub base_url_variable: Option<String>,
-    /// What the vendor's own clients put behind the address in that variable.
+    /// Path that the vendor's own clients append to that base URL.
     pub base_url_variable_lacks: Option<String>,
-    /// The provider whose models it serves, where it is another way to the same ones.
+    /// Provider whose model entries also apply here.
     pub models_of: Option<Provider>,
-    /// The models to take when none is named.
+    /// Models used if none is named.
     pub defaults: Option<DefaultModels>,
 }
 
-/// The models of a provider that are taken when none is named.
+/// Models of a provider that are used if none is named.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DefaultModels {
-    /// For reviews.
+    /// Model for reviews.
     pub reviewer: String,
-    /// For what needs little thought.
+    /// Model for simple tasks.
     pub cheap: String,
-    /// For what the reviewer was unsure of.
+    /// Model that checks uncertain findings.
     pub escalation: String,
 }
 
-/// A table that cannot be used.
+/// Why a model table is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CatalogueError {
-    /// The name of an entry names no model.
-    #[error("`{name}` is no `PROVIDER:MODEL`: {problem}")]
+    /// The name of an entry is not `PROVIDER:MODEL`.
+    #[error("`{name}` is not a valid `PROVIDER:MODEL`: {problem}")]
     Name {
-        /// The name.
+        /// Name of the entry.
         name: String,
-        /// What is wrong with it.
+        /// Reason.
         problem: String,
     },
-    /// A number of an entry makes no sense.
+    /// A number of an entry is invalid.
     #[error("`{name}`: {problem}")]
     Entry {
-        /// The entry.
+        /// Name of the entry.
         name: String,
-        /// What is wrong with it.
+        /// Reason.
         problem: String,
     },
-    /// The table that is shipped is damaged.
-    #[error("the built-in table of models cannot be read: {0}")]
+    /// The built-in table is invalid.
+    #[error("cannot read the built-in model table: {0}")]
     BuiltIn(String),
 }
 
-/// One field for each provider, so that none can be missing.
+/// One field per provider, so that none can be missing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Providers {
@@ -93,29 +93,29 @@ struct Providers {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct BuiltInTable {
     provider: Providers,
     models: BTreeMap<String, ModelEntry>,
 }
 
-impl Catalogue {
-    /// The built-in table, corrected by entries of the same shape under `provider:model`. What an entry leaves out
-    /// stays as it is built in.
+impl ModelCatalogue {
+    /// The built-in table with overrides under `provider:model`. Fields that an override omits keep
+    /// their built-in value.
     pub fn new(overrides: BTreeMap<String, ModelEntry>) -> Result<Self, CatalogueError> {
-        let table: Table = toml::from_str(BUILT_IN)
+        let table: BuiltInTable = toml::from_str(BUILT_IN)
             .map_err(|error| CatalogueError::BuiltIn(error.message().to_owned()))?;
         let catalogue = Self {
             providers: table.provider,
-            built_in: under_all_ids(table.models)?,
-            overrides: under_all_ids(overrides)?,
+            built_in: index_by_id(table.models)?,
+            overrides: index_by_id(overrides)?,
         };
         for (name, entry) in &catalogue.overrides {
-            entry.check(name, catalogue.known(name).facts().context)?;
+            entry.check(name, catalogue.merged_entry(name).facts().context)?;
         }
         Ok(catalogue)
     }
 
-    /// What a provider needs.
+    /// Facts about a provider.
     pub fn provider(&self, provider: Provider) -> &ProviderFacts {
         match provider {
             Provider::OpenAi => &self.providers.openai,
@@ -127,13 +127,12 @@ impl Catalogue {
         }
     }
 
-    /// What is known of a model at this address. A known id has its facts wherever it is served: whoever serves it
-    /// cheaper or dearer than its vendor can be given a price in the configuration. A model without a price that runs on
-    /// this machine costs nothing.
+    /// Facts about a model at this base URL. A known id has the same facts at every server; a
+    /// different price can be configured. A local model without a price is free.
     pub fn facts(&self, name: &LiveName, url: &BaseUrl) -> ModelFacts {
-        let mut entry = self.known(&key(name.provider, &name.model));
+        let mut entry = self.merged_entry(&model_key(name.provider, &name.model));
         if let Some(provider) = self.provider(name.provider).models_of {
-            entry = entry.or(self.known(&key(provider, &name.model)));
+            entry = entry.or(self.merged_entry(&model_key(provider, &name.model)));
         }
         let mut facts = entry.facts();
         if facts.price.is_none() && url.is_loopback() {
@@ -142,7 +141,7 @@ impl Catalogue {
         facts
     }
 
-    /// The ids of a provider's models that have an entry, for lists.
+    /// Ids of a provider's known models.
     pub fn models(&self, provider: Provider) -> Vec<&str> {
         let of = self.provider(provider).models_of.unwrap_or(provider);
         let listed = self.built_in.iter().chain(&self.overrides);
@@ -156,19 +155,19 @@ impl Catalogue {
         ids
     }
 
-    fn known(&self, name: &str) -> ModelEntry {
+    fn merged_entry(&self, name: &str) -> ModelEntry {
         let entry = |table: &BTreeMap<String, ModelEntry>| table.get(name).cloned();
         let overridden = entry(&self.overrides).unwrap_or_default();
         overridden.or(entry(&self.built_in).unwrap_or_default())
     }
 }
 
-fn key(provider: Provider, model: &str) -> String {
+fn model_key(provider: Provider, model: &str) -> String {
     format!("{provider}:{model}")
 }
 
-/// The entries under their names and under the other ids of the same models.
-fn under_all_ids(
+/// Indexes entries by their names and alias ids.
+fn index_by_id(
     entries: BTreeMap<String, ModelEntry>,
 ) -> Result<BTreeMap<String, ModelEntry>, CatalogueError> {
     let mut all = BTreeMap::new();
@@ -178,15 +177,15 @@ fn under_all_ids(
             problem: problem.to_owned(),
         };
         let parsed: crate::ModelName =
-            name.parse().map_err(|error: crate::NameError| problem(&error.to_string()))?;
+            name.parse().map_err(|error: crate::ModelNameError| problem(&error.to_string()))?;
         let crate::ModelName::Live(live) = parsed else {
-            return Err(problem("a recording brings its own facts"));
+            return Err(problem("entries for recordings are not allowed"));
         };
         if live.base_url.is_some() {
-            return Err(problem("an entry has no base URL"));
+            return Err(problem("remove the base URL"));
         }
         for id in std::mem::take(&mut entry.also) {
-            all.insert(key(live.provider, &id), entry.clone());
+            all.insert(model_key(live.provider, &id), entry.clone());
         }
         all.insert(name, entry);
     }

@@ -1,149 +1,149 @@
-//! What is said to a model and what it said, in words that belong to no vendor.
+//! Conversations with a model, in a vendor-neutral form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A conversation from its rules to its last message.
+/// A system prompt and messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// The rules. Text from a change never stands here.
+    /// System prompt. It never contains text from the reviewed change.
     pub system: String,
-    /// Everything after the rules, oldest first.
+    /// Messages, oldest first.
     pub messages: Vec<Message>,
 }
 
-/// One message. Several user messages in a row are fine with every vendor.
+/// A message. All vendors accept consecutive user messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What we say.
+    /// Text from crh.
     User(UserText),
-    /// What the model said.
+    /// Reply of the model.
     Assistant(Turn),
-    /// What the tools answered to the calls of the turn before, all of them in one message.
+    /// Results of all tool calls of the previous turn.
     Results(Vec<ToolResult>),
 }
 
-/// Text of ours, and whether a vendor should remember everything up to here.
+/// User text, optionally with a cache breakpoint after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserText {
     /// The text.
     pub text: String,
-    /// Whether the shared beginning ends here.
-    pub cache: Cache,
+    /// Whether a cache breakpoint follows.
+    pub cache: CacheMark,
 }
 
-/// Whether everything up to and including a message is worth remembering at the vendor's.
+/// Cache marker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cache {
-    /// Nothing is marked here.
+pub enum CacheMark {
+    /// No marker.
     Unmarked,
-    /// A cache breakpoint: other calls begin with the same bytes up to here.
+    /// A cache breakpoint: other requests share the prefix up to here.
     Breakpoint,
 }
 
-/// One answer of a model, its parts in the order in which they have to be sent back.
+/// One reply of a model, with its parts in the order in which they must be sent back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The parts.
-    pub parts: Vec<Part>,
+    /// Parts of the reply.
+    pub parts: Vec<TurnPart>,
 }
 
-/// A part of what a model said.
+/// A part of a reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// Text for us.
+pub enum TurnPart {
+    /// Text.
     Text(String),
-    /// Thoughts, to be handed back unread where the API demands it.
+    /// Thoughts, sent back unchanged if the API requires it.
     Thinking(Thinking),
-    /// A tool that the model wants called.
+    /// A tool call.
     Call(ToolCall),
 }
 
-/// Thoughts of a model. Only the vendor who made them can read what they carry.
+/// Thoughts of a model. Their contents are opaque to crh.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Thinking {
-    /// Thoughts in words, with the vendor's signature where there is one.
+    /// Readable thoughts, with the vendor's signature if there is one.
     Said {
-        /// The words; some vendors send the signature alone.
+        /// The thoughts. Some vendors send only the signature.
         text: Option<String>,
-        /// The signature, without which the vendor refuses the words.
+        /// The signature. The vendor rejects thoughts without it.
         signature: Option<String>,
     },
-    /// A block that only its vendor understands (`redacted_thinking`, `encrypted_content`).
+    /// An opaque block (`redacted_thinking`, `encrypted_content`).
     Sealed(Value),
 }
 
-/// A tool call as the model made it.
+/// A tool call by the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Ties the result to the call.
+    /// Id that links the result to the call.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// What it is called with.
-    pub arguments: Arguments,
-    /// Signatures that belong to this call and go back with it (Gemini).
+    /// Arguments of the call.
+    pub arguments: CallArguments,
+    /// Signatures of this call, sent back with it (Gemini).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<String>,
 }
 
-/// The arguments of a call. What is no JSON is kept as it came, so that the model can be told.
+/// Arguments of a call. Invalid JSON is kept as text, so that the model can be told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arguments {
-    /// JSON of any shape: whether it fits the tool is the tool's to say.
+pub enum CallArguments {
+    /// JSON, not yet validated by the tool.
     Json(Value),
-    /// Text that is not JSON: cut off, or never was.
+    /// Text that is not valid JSON, possibly truncated.
     Malformed(String),
 }
 
-/// What a tool answered.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The call that this answers.
+    /// Id of the call.
     pub call_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// The answer, or the sentence that says why there is none.
+    /// Output of the tool, or an error message.
     pub text: String,
 }
 
 impl Conversation {
-    /// A conversation that begins with its rules.
+    /// A conversation with only a system prompt.
     pub fn new(system: impl Into<String>) -> Self {
         Self { system: system.into(), messages: Vec::new() }
     }
 
-    /// Adds a message of ours.
-    pub fn say(&mut self, text: impl Into<String>, cache: Cache) {
+    /// Appends a user message.
+    pub fn push_user(&mut self, text: impl Into<String>, cache: CacheMark) {
         self.messages.push(Message::User(UserText { text: text.into(), cache }));
     }
 }
 
 impl Turn {
-    /// A turn of text alone.
+    /// A turn that is only text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { parts: vec![Part::Text(text.into())] }
+        Self { parts: vec![TurnPart::Text(text.into())] }
     }
 
-    /// The texts of the turn, one after the other.
-    pub fn said(&self) -> String {
+    /// Concatenated texts of the turn.
+    pub fn full_text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
-            Part::Thinking(_) | Part::Call(_) => None,
+            TurnPart::Text(text) => Some(text.as_str()),
+            TurnPart::Thinking(_) | TurnPart::Call(_) => None,
         });
         texts.collect()
     }
 
-    /// The calls of the turn, in order.
+    /// Tool calls of the turn, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
-            Part::Text(_) | Part::Thinking(_) => None,
+            TurnPart::Call(call) => Some(call),
+            TurnPart::Text(_) | TurnPart::Thinking(_) => None,
         })
     }
 }

@@ -1,33 +1,33 @@
-//! Where a model is asked and in which language: explicit values, nothing is looked up.
+//! Endpoints: a model, its base URL, its API and its key, as explicit values.
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
 use crh_http::BaseUrl;
 
-/// The API that an endpoint speaks.
+/// API of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
-    /// OpenAI's Chat Completions, and everything that calls itself compatible with it.
+    /// OpenAI Chat Completions, and compatible servers.
     OpenAiChat,
-    /// OpenAI's Responses.
+    /// OpenAI Responses.
     OpenAiResponses,
-    /// Anthropic's Messages.
+    /// Anthropic Messages.
     Anthropic,
-    /// Google's Gemini (`streamGenerateContent`).
+    /// Google Gemini (`streamGenerateContent`).
     Gemini,
 }
 
-/// One model at one place. The key is sent to the host of `url` and nowhere else.
+/// One model at one server. The key is sent only to the host of `url`.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// The API spoken there.
+    /// API of the server.
     pub wire: Wire,
-    /// The base address, with the version where the vendor has one: `https://api.openai.com/v1`.
+    /// Base URL, including the API version: `https://api.openai.com/v1`.
     pub url: BaseUrl,
-    /// The key; none sends no header that could carry one.
+    /// API key. Without it no authorization header is sent.
     pub key: Option<SecretString>,
-    /// The model's name, sent exactly as it stands here.
+    /// Model id, sent unchanged.
     pub model: String,
 }

@@ -1,27 +1,27 @@
-//! Which key goes to which host: each to its own and nowhere else.
+//! Selects the API key for a host. A key is never sent to another host.
 //!
-//! A provider's key is sent to the provider's own origin, or to the origin that the provider's own `*_BASE_URL` names.
-//! Any other place gets the key that the user's configuration names for it, or none. Nothing here reads the
-//! environment: variables come in as values.
+//! A provider's key goes to the provider's own origin, or to the origin in its `*_BASE_URL`
+//! variable. Other origins get the key that the user's configuration assigns to them, or none. This
+//! module does not read the environment; callers pass variables as values.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::{Catalogue, LiveName, Provider, ResolveError};
+use crate::{LiveName, ModelCatalogue, Provider, ResolveError};
 use crh_http::BaseUrl;
 
-/// What the user has set: variables, and which of them is the key for which other server.
+/// Environment variables, and the key variable of each additional origin.
 #[derive(Clone, Default)]
-pub struct Surroundings {
+pub struct ModelEnvironment {
     variables: BTreeMap<String, SecretString>,
     keys: BTreeMap<String, String>,
 }
 
-impl Surroundings {
-    /// Variables by their names, and the names of variables by origin (`https://gateway.example`). Variables that are
-    /// empty count as not set; white space around a value is no part of it.
+impl ModelEnvironment {
+    /// `keys` maps origins (`https://gateway.example`) to variable names. Empty variables count as
+    /// unset, and values are trimmed.
     pub fn new(
         variables: BTreeMap<String, SecretString>,
         keys: BTreeMap<String, String>,
@@ -33,9 +33,9 @@ impl Surroundings {
         Ok(Self { variables, keys: keys.collect::<Result<_, _>>()? })
     }
 
-    /// The variables that may matter, so that a caller knows what to read.
-    pub fn variables_of_interest<'a>(
-        catalogue: &'a Catalogue,
+    /// Names of the variables that callers should read.
+    pub fn relevant_variables<'a>(
+        catalogue: &'a ModelCatalogue,
         keys: &'a BTreeMap<String, String>,
     ) -> Vec<&'a str> {
         let own = Provider::ALL.into_iter().flat_map(|provider| {
@@ -48,22 +48,25 @@ impl Surroundings {
         names
     }
 
-    /// Every key that is set, for redaction.
-    pub fn secrets<'a>(&'a self, catalogue: &'a Catalogue) -> impl Iterator<Item = SecretString> {
+    /// All keys that are set, for redaction.
+    pub fn secrets<'a>(
+        &'a self,
+        catalogue: &'a ModelCatalogue,
+    ) -> impl Iterator<Item = SecretString> {
         let own = Provider::ALL.into_iter().filter_map(|p| catalogue.provider(p).key.as_deref());
         own.chain(self.keys.values().map(String::as_str)).filter_map(|name| self.variable(name))
     }
 
     /// Whether a provider's own key is set.
-    pub fn has_key(&self, catalogue: &Catalogue, provider: Provider) -> bool {
+    pub fn has_key(&self, catalogue: &ModelCatalogue, provider: Provider) -> bool {
         let key = catalogue.provider(provider).key.as_deref();
         key.is_some_and(|variable| self.variable(variable).is_some())
     }
 
-    /// Where a provider's models are asked: where its variable says, else at the provider's own.
+    /// Base URL of a provider: from its variable, or else the default.
     pub fn base_url(
         &self,
-        catalogue: &Catalogue,
+        catalogue: &ModelCatalogue,
         provider: Provider,
     ) -> Result<BaseUrl, ResolveError> {
         match self.url_of_variable(catalogue, provider)? {
@@ -72,10 +75,10 @@ impl Surroundings {
         }
     }
 
-    /// Where a model is asked: where its name says, else where the variable says, else at the provider's.
+    /// Base URL of a model: from its name, or else that of the provider.
     pub(crate) fn url(
         &self,
-        catalogue: &Catalogue,
+        catalogue: &ModelCatalogue,
         name: &LiveName,
     ) -> Result<BaseUrl, ResolveError> {
         match &name.base_url {
@@ -84,10 +87,10 @@ impl Surroundings {
         }
     }
 
-    /// The key for a model at this address; none where no key belongs.
+    /// Key for a base URL, or `None` if no key belongs there.
     pub(crate) fn key(
         &self,
-        catalogue: &Catalogue,
+        catalogue: &ModelCatalogue,
         provider: Provider,
         url: &BaseUrl,
     ) -> Result<Option<SecretString>, ResolveError> {
@@ -101,7 +104,7 @@ impl Surroundings {
             let missing = || ResolveError::MissingKey { variable: variable.to_owned(), origin };
             return self.variable(variable).ok_or_else(missing).map(Some);
         }
-        // A server of one's own may need no key.
+        // A self-hosted server may need no key.
         let own = self.url_of_variable(catalogue, provider)?;
         let is_own = own.is_some_and(|own| own.origin() == origin);
         Ok(is_own.then(|| self.variable(variable)).flatten())
@@ -109,7 +112,7 @@ impl Surroundings {
 
     fn url_of_variable(
         &self,
-        catalogue: &Catalogue,
+        catalogue: &ModelCatalogue,
         provider: Provider,
     ) -> Result<Option<BaseUrl>, ResolveError> {
         let facts = catalogue.provider(provider);
@@ -130,8 +133,8 @@ impl Surroundings {
     }
 }
 
-impl fmt::Debug for Surroundings {
-    /// Names which variables there are, never what is in them.
+impl fmt::Debug for ModelEnvironment {
+    /// Lists variable names, never values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Surroundings")
             .field("variables", &self.variables.keys())
@@ -140,7 +143,7 @@ impl fmt::Debug for Surroundings {
     }
 }
 
-fn default_url(catalogue: &Catalogue, provider: Provider) -> Result<BaseUrl, ResolveError> {
+fn default_url(catalogue: &ModelCatalogue, provider: Provider) -> Result<BaseUrl, ResolveError> {
     let parsed = catalogue.provider(provider).base_url.parse();
     parsed.map_err(|problem| ResolveError::BadBaseUrl { variable: provider.to_string(), problem })
 }

@@ -1,103 +1,104 @@
-//! Why a model did not answer, by what one can do about it.
+//! Errors of model requests, grouped by what the caller can do.
 //!
-//! Messages are ours or the vendor's own sentence, shortened and without secrets; never a request or a header.
+//! Messages come from crh or from the vendor, shortened and redacted. They never contain a request
+//! or a header.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A call that brought no answer.
+/// Why a request got no reply.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelError {
-    /// Wait, then ask again.
-    #[error("the model's rate limit is reached: {message}{}", wait(.retry_after.as_ref()))]
+    /// Rate limited: wait and retry.
+    #[error("rate limited: {message}{}", retry_after_text(.retry_after.as_ref()))]
     RateLimited {
-        /// How long the vendor asks us to wait.
+        /// Delay requested by the vendor.
         retry_after: Option<Duration>,
-        /// The vendor's sentence.
+        /// Vendor's message.
         message: String,
     },
-    /// The vendor has no room: wait, then ask again.
-    #[error("the model is overloaded: {message}{}", wait(.retry_after.as_ref()))]
+    /// Overloaded: wait and retry.
+    #[error("the model is overloaded: {message}{}", retry_after_text(.retry_after.as_ref()))]
     Overloaded {
-        /// How long the vendor asks us to wait.
+        /// Delay requested by the vendor.
         retry_after: Option<Duration>,
-        /// The vendor's sentence.
+        /// Vendor's message.
         message: String,
     },
-    /// The vendor has trouble of its own, which may pass or not: ask again a few times.
-    #[error("the model's server fails: {message}")]
+    /// Server error: retry a few times.
+    #[error("server error: {message}")]
     Broken {
-        /// The vendor's sentence.
+        /// Vendor's message.
         message: String,
     },
-    /// Say less.
-    #[error("the conversation is too long for the model: {message}")]
+    /// The request exceeds the context window.
+    #[error("the conversation exceeds the model's context window: {message}")]
     ContextFull {
-        /// The vendor's sentence.
+        /// Vendor's message.
         message: String,
     },
-    /// The model will not answer this, whoever asks.
+    /// The model or a filter refused to answer.
     #[error("the model refuses to answer: {message}")]
     Refused {
-        /// The vendor's sentence.
+        /// Vendor's message.
         message: String,
     },
-    /// Give another key.
-    #[error("the key is not accepted: {message}")]
+    /// The API key was rejected.
+    #[error("the API key was rejected: {message}")]
     BadKey {
-        /// The vendor's sentence.
+        /// Vendor's message.
         message: String,
     },
-    /// Pay, or raise the limit of the account.
+    /// The account has no credit, or reached its spending limit.
     #[error("the account has no credit left: {message}")]
     NoCredit {
-        /// The vendor's sentence.
+        /// Vendor's message.
         message: String,
     },
-    /// Ask something else: the vendor does not understand the question (a name, a parameter, a schema).
-    #[error("the model does not accept the request: {message}")]
+    /// The request is invalid: unknown model, parameter or schema.
+    #[error("the model rejected the request: {message}")]
     BadRequest {
-        /// The vendor's sentence.
+        /// Vendor's message.
         message: String,
     },
-    /// The answer broke off, or what came is no answer. Asking again may help; what it cost is not known.
-    #[error("the answer broke off: {message}")]
+    /// The stream ended early or was invalid. A retry may help; the cost is unknown.
+    #[error("incomplete reply: {message}")]
     CutStream {
-        /// What was missing.
+        /// What was missing or invalid.
         message: String,
     },
-    /// The vendor was not reached, or fell silent.
-    #[error("the model could not be reached: {message}")]
+    /// The vendor could not be reached, or stopped responding.
+    #[error("cannot reach the model: {message}")]
     Transport {
         /// What failed.
         message: String,
-        /// Whether the request may have arrived, and so may cost money.
-        spent: Spent,
+        /// Whether the request may have arrived and cost money.
+        spent: FailureCost,
     },
-    /// A recording has no answer to this question.
+    /// The recording has no answer to this question.
     #[error("{message}")]
     NotRecorded {
-        /// What differs from the nearest recorded question.
+        /// Difference from the most similar recorded question.
         message: String,
     },
 }
 
-/// Whether a failed call may cost money.
+/// Whether a failed request may have cost money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Spent {
+pub enum FailureCost {
     /// The vendor did no work.
     Nothing,
-    /// Nobody knows: counted at the worst.
+    /// Unknown: counted at the worst case.
     Unknown,
 }
 
 impl ModelError {
-    /// Whether the call may cost money all the same.
-    pub fn spent(&self) -> Spent {
+    /// Whether the failed request may have cost money.
+    pub fn cost(&self) -> FailureCost {
         match self {
             Self::RateLimited { .. }
             | Self::Overloaded { .. }
@@ -106,17 +107,16 @@ impl ModelError {
             | Self::BadKey { .. }
             | Self::NoCredit { .. }
             | Self::BadRequest { .. }
-            | Self::NotRecorded { .. } => Spent::Nothing,
-            Self::Refused { .. } | Self::CutStream { .. } => Spent::Unknown,
+            | Self::NotRecorded { .. } => FailureCost::Nothing,
+            Self::Refused { .. } | Self::CutStream { .. } => FailureCost::Unknown,
             Self::Transport { spent, .. } => *spent,
         }
     }
 }
 
-/// The delay that the vendor named, to the millisecond.
-fn wait(retry_after: Option<&Duration>) -> String {
+fn retry_after_text(retry_after: Option<&Duration>) -> String {
     let seconds = |delay: &Duration| delay.as_millis() as f64 / 1000.0;
-    retry_after.map_or_else(String::new, |delay| format!(" (it asks to wait {} s)", seconds(delay)))
+    retry_after.map_or_else(String::new, |delay| format!(" (retry after {} s)", seconds(delay)))
 }
 
 #[cfg(test)]
@@ -124,19 +124,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delay_that_the_vendor_names_is_shown() {
+    fn retry_after_is_shown() {
         let message = || "slow down".to_owned();
         for (delay, shown) in [
             (None, ""),
-            (Some(30_000), " (it asks to wait 30 s)"),
-            (Some(1_500), " (it asks to wait 1.5 s)"),
+            (Some(30_000), " (retry after 30 s)"),
+            (Some(1_500), " (retry after 1.5 s)"),
         ] {
             let retry_after = delay.map(Duration::from_millis);
             let limited = ModelError::RateLimited { retry_after, message: message() };
-            assert_eq!(
-                limited.to_string(),
-                format!("the model's rate limit is reached: slow down{shown}")
-            );
+            assert_eq!(limited.to_string(), format!("rate limited: slow down{shown}"));
             let overloaded = ModelError::Overloaded { retry_after, message: message() };
             assert_eq!(
                 overloaded.to_string(),

@@ -1,64 +1,64 @@
-//! What is known about a model before it is asked: how much it reads and writes, what that costs, what it can do.
+//! Facts about a model: limits, prices and abilities.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Money, Usage};
+use crate::{Money, TokenUsage};
 
-/// What is known about a model.
+/// Facts about a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFacts {
-    /// The most tokens of a call, read and written together.
+    /// Context window: maximum input plus output tokens.
     pub context: u64,
-    /// The most tokens that it can write in one answer.
+    /// Maximum output tokens of one reply.
     pub max_output: u64,
-    /// What tokens cost; none if nobody told us.
+    /// Token prices, if known.
     pub price: Option<Price>,
-    /// What the model can do.
+    /// Supported features.
     pub abilities: Abilities,
 }
 
-/// What a model can do; an agent run goes by it.
+/// Features that decide how an agent run asks the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
-    /// It calls tools.
+    /// Native tool calls.
     pub tools: bool,
-    /// Its vendor holds an answer to a JSON Schema.
+    /// Structured output with a JSON Schema.
     pub schema: bool,
 }
 
-/// The price of a model's tokens.
+/// Token prices of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
-    /// The usual rates.
+    /// Standard rates.
     pub rates: Rates,
-    /// The rates of calls that read more than so many tokens, where they differ.
+    /// Different rates for requests with more input tokens than this, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long: Option<(u64, Rates)>,
 }
 
-/// What one token costs.
+/// Price per token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rates {
-    /// A token that is read.
+    /// Input token.
     pub input: Money,
-    /// A token that is read from the vendor's cache.
+    /// Input token read from the cache.
     pub cache_read: Money,
-    /// A token that is read and written to the vendor's cache.
+    /// Input token written to the cache.
     pub cache_write: Money,
-    /// A token that is written.
+    /// Output token.
     pub output: Money,
 }
 
 impl Price {
-    /// A model that costs nothing: one on this machine.
+    /// The price of a local model.
     pub fn free() -> Self {
         Self { rates: Rates::default(), long: None }
     }
 
-    /// What a call cost.
-    pub fn of(&self, usage: &Usage) -> Money {
+    /// Price of a request.
+    pub fn cost(&self, usage: &TokenUsage) -> Money {
         let rates = self.rates_for(usage.input);
-        // A vendor who counts more cached tokens than tokens is not believed.
+        // Ignore cached tokens beyond the reported input.
         let read = usage.cache_read.min(usage.input);
         let written = usage.cache_written.min(usage.input - read);
         let plain = usage.input - read - written;
@@ -68,8 +68,9 @@ impl Price {
             + rates.output.times(usage.output)
     }
 
-    /// The most that a call can cost: everything it reads is written to the cache, and it writes all it may.
-    pub fn worst(&self, input: u64, output: u64) -> Money {
+    /// Maximum price of a request: all input is written to the cache, and all output tokens are
+    /// used.
+    pub fn worst_case(&self, input: u64, output: u64) -> Money {
         let rates = self.rates_for(input);
         let dearest = rates.input.max(rates.cache_write).max(rates.cache_read);
         dearest.times(input) + rates.output.times(output)

@@ -1,15 +1,13 @@
-//! Asks models: one conversation type, every vendor's API, recording and replaying. Knows nothing of reviews.
+//! Model access: one conversation type for all vendors, recording and replay. It knows nothing
+//! about reviews.
 
 mod cassette;
 mod catalogue;
 mod conversation;
-#[path = "token_estimate.rs"]
-mod count;
 mod endpoint;
+mod environment;
 mod error;
 mod facts;
-#[path = "environment.rs"]
-mod keys;
 mod live;
 mod model;
 mod money;
@@ -20,28 +18,29 @@ mod reply;
 mod request;
 mod resolve;
 pub mod retry;
+mod token_estimate;
 
 pub use cassette::{Cassette, CassetteError, Recorder};
 pub use catalogue::{
-    Catalogue, CatalogueError, DefaultModels, LongPrice, ModelEntry, PriceEntry, ProviderFacts,
+    CatalogueError, DefaultModels, LongPrice, ModelCatalogue, ModelEntry, PriceEntry, ProviderFacts,
 };
 pub use conversation::{
-    Arguments, Cache, Conversation, Message, Part, Thinking, ToolCall, ToolResult, Turn, UserText,
+    CacheMark, CallArguments, Conversation, Message, Thinking, ToolCall, ToolResult, Turn,
+    TurnPart, UserText,
 };
-pub use count::{estimated_tokens, text_tokens};
-// What stands in the signatures below.
 pub use endpoint::{Endpoint, Wire};
-pub use error::{ModelError, Spent};
+pub use environment::ModelEnvironment;
+pub use error::{FailureCost, ModelError};
 pub use facts::{Abilities, ModelFacts, Price, Rates};
-pub use keys::Surroundings;
-pub use live::{Live, SetupError};
+pub use live::{ModelSetupError, VendorClient};
 pub use model::Model;
 pub use money::Money;
-pub use name::{LiveName, ModelName, NameError};
+pub use name::{LiveName, ModelName, ModelNameError};
 pub use provider::Provider;
 pub use redact::Redactor;
-pub use reply::{Progress, Reply, Stop, Usage};
-pub use request::{Effort, OutputForm, Request, ToolChoice, ToolSpec};
-pub use resolve::{Defaults, LiveModel, ResolveError, Resolved};
+pub use reply::{ModelReply, ReplyProgress, StopCause, TokenUsage};
+pub use request::{Effort, ModelRequest, OutputForm, ToolChoice, ToolSpec};
+pub use resolve::{DefaultModelNames, LiveModel, ResolveError, ResolvedModel};
+pub use token_estimate::{estimated_tokens, text_tokens};
 
-pub use crh_http::{BadUrl, BaseUrl, Network, Timeouts};
+pub use crh_http::{BaseUrl, BaseUrlError, NetworkSettings, Timeouts};

@@ -1,14 +1,13 @@
-//! Money without rounding: whole trillionths of a dollar, so that a price per million tokens is exact per token.
+//! Exact money: integer picodollars, so that a price per million tokens is exact per token.
 
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// Picodollars in a dollar.
 const PER_DOLLAR: u64 = 1_000_000_000_000;
 
-/// An amount in US dollars. Sums stop at the largest amount (18 million dollars) instead of wrapping round.
+/// An amount in US dollars. Arithmetic saturates at 18 million dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Money {
@@ -16,43 +15,43 @@ pub struct Money {
 }
 
 impl Money {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self { picodollars: 0 };
 
-    /// Whole dollars and cents: `Money::cents(150)` is 1.50 USD.
+    /// From cents: `Money::cents(150)` is 1.50 USD.
     pub const fn cents(cents: u64) -> Self {
         Self { picodollars: cents.saturating_mul(PER_DOLLAR / 100) }
     }
 
-    /// An amount in dollars as people write it; none if it is negative, too large or no number.
+    /// From dollars; `None` if negative, too large or not a number.
     pub fn dollars(dollars: f64) -> Option<Self> {
         let picodollars = (dollars * PER_DOLLAR as f64).round();
         (picodollars >= 0.0 && picodollars < u64::MAX as f64)
             .then_some(Self { picodollars: picodollars as u64 })
     }
 
-    /// The amount in dollars, for people and reports.
+    /// In dollars, for reports.
     pub fn as_dollars(self) -> f64 {
         self.picodollars as f64 / PER_DOLLAR as f64
     }
 
-    /// This amount so many times: the price of a token, times tokens.
+    /// Multiplies, for example the price of a token by a token count.
     pub const fn times(self, count: u64) -> Self {
         Self { picodollars: self.picodollars.saturating_mul(count) }
     }
 
-    /// A millionth of the amount: from a price per million tokens to the price of one.
+    /// Converts a price per million tokens into a price per token.
     pub const fn per_million(self) -> Self {
         Self { picodollars: self.picodollars / 1_000_000 }
     }
 
-    /// A percentage of the amount, rounded down to so many hundredths of it.
+    /// A percentage of the amount, rounded down.
     pub const fn percent(self, percent: u64) -> Self {
         Self { picodollars: (self.picodollars / 100).saturating_mul(percent) }
     }
 
-    /// What is left after taking an amount away, at least nothing.
-    pub const fn less(self, taken: Self) -> Self {
+    /// Difference, at least zero.
+    pub const fn minus(self, taken: Self) -> Self {
         Self { picodollars: self.picodollars.saturating_sub(taken.picodollars) }
     }
 }
@@ -72,7 +71,8 @@ impl AddAssign for Money {
 }
 
 impl fmt::Display for Money {
-    /// `0.0125 USD`: four digits, since single calls cost parts of a cent. What cost something is not shown as nothing.
+    /// `0.0125 USD`: four digits, because a call costs fractions of a cent. A small positive amount
+    /// is never shown as zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LEAST: f64 = 0.0001;
         match self.as_dollars() {
@@ -87,13 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_price_per_million_is_exact_per_token() {
+    fn price_per_million_is_exact_per_token() {
         let price = Money::dollars(0.075).unwrap().per_million();
         assert_eq!(price.times(1_000_000), Money::dollars(0.075).unwrap());
     }
 
     #[test]
-    fn an_amount_is_shown_to_a_hundredth_of_a_cent_and_never_as_nothing() {
+    fn small_amount_is_never_shown_as_zero() {
         let shown = |dollars| Money::dollars(dollars).unwrap().to_string();
         assert_eq!(shown(0.0), "0.0000 USD");
         assert_eq!(shown(0.000_001), "less than 0.0001 USD");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused_and_sums_do_not_wrap() {
+    fn invalid_amounts_are_rejected_and_sums_saturate() {
         for wrong in [-0.01, f64::NAN, f64::INFINITY, 1e9] {
             assert_eq!(Money::dollars(wrong), None, "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! Names of models as people type them: `PROVIDER:MODEL[@BASE_URL]`, or `replay:FILE` for a recording.
+//! Model names as users type them: `PROVIDER:MODEL[@BASE_URL]`, or `replay:FILE` for a recording.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -8,96 +8,96 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::Provider;
-use crh_http::{BadUrl, BaseUrl};
+use crh_http::{BaseUrl, BaseUrlError};
 
-/// The word that asks for a recording instead of a vendor.
+/// Prefix of a recording.
 const REPLAY: &str = "replay";
 
-/// What people name when they choose a model.
+/// A parsed model name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelName {
-    /// A vendor's model.
+    /// A model at a vendor.
     Live(LiveName),
-    /// The cassette in this file.
+    /// A recording in this file.
     Replay(PathBuf),
 }
 
-/// A vendor's model and where it is served.
+/// A model at a vendor or compatible server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveName {
-    /// Who serves it.
+    /// The provider.
     pub provider: Provider,
-    /// Its id, exactly as the vendor writes it; colons and `@` may be part of it.
+    /// Model id as the vendor writes it. It may contain colons and `@`.
     pub model: String,
-    /// Where, if not at the provider's usual place.
+    /// Base URL, if not the provider's default.
     pub base_url: Option<BaseUrl>,
 }
 
-/// A text that names no model. The address is never repeated: it may carry a password.
+/// Why a model name is invalid. Base URLs are not repeated because they may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NameError {
-    /// There is no colon.
-    #[error("`{name}` names no provider: write `PROVIDER:MODEL`, with one of {}", known())]
+pub enum ModelNameError {
+    /// No colon.
+    #[error("`{name}` has no provider; write `PROVIDER:MODEL` with one of {}", provider_list())]
     NoProvider {
-        /// What was typed.
+        /// The input.
         name: String,
     },
-    /// Nobody is called that.
-    #[error("there is no provider `{provider}`{}; known are {}", meant(.nearest.as_deref()), known())]
+    /// Unknown provider.
+    #[error("unknown provider `{provider}`{}; available: {}", suggestion(.nearest.as_deref()), provider_list())]
     UnknownProvider {
-        /// What was typed in front of the colon.
+        /// The part before the colon.
         provider: String,
-        /// What may have been meant.
+        /// Most similar provider.
         nearest: Option<String>,
     },
-    /// Nothing stands behind the colon.
-    #[error("`{provider}:` names no model: write its id behind the colon")]
+    /// No model after the colon.
+    #[error("`{provider}:` has no model; write the model id after the colon")]
     EmptyModel {
         /// The provider.
         provider: Provider,
     },
-    /// No id has white space or control characters.
-    #[error("the id of a model of `{provider}` has a character that no id has: {character:?}")]
+    /// Whitespace or a control character in the model id.
+    #[error("the model id for `{provider}` contains an invalid character: {character:?}")]
     BadModel {
         /// The provider.
         provider: Provider,
-        /// The character.
+        /// The invalid character.
         character: char,
     },
-    /// An address without a scheme would be sent as a part of the id.
+    /// A base URL without a scheme, which would otherwise become part of the model id.
     #[error(
-        "what stands behind an `@` in the model of `{provider}` looks like an address: it must begin with `http://` or `https://`"
+        "the part after `@` in the model id for `{provider}` looks like a URL; it must start with `http://` or `https://`"
     )]
     AddressInModel {
         /// The provider.
         provider: Provider,
     },
-    /// What stands behind the `@` is no base address.
+    /// Invalid base URL after the `@`.
     #[error("the base URL {0}")]
-    BadUrl(#[from] BadUrl),
+    BadUrl(#[from] BaseUrlError),
     /// `replay:` without a file.
-    #[error("`replay:` names no file: write the path of a cassette behind the colon")]
+    #[error("`replay:` has no file; write the path of a cassette after the colon")]
     EmptyPath,
 }
 
 impl FromStr for ModelName {
-    type Err = NameError;
+    type Err = ModelNameError;
 
-    fn from_str(name: &str) -> Result<Self, NameError> {
+    fn from_str(name: &str) -> Result<Self, ModelNameError> {
         let Some((provider, rest)) = name.split_once(':') else {
-            return Err(NameError::NoProvider { name: name.to_owned() });
+            return Err(ModelNameError::NoProvider { name: name.to_owned() });
         };
         if provider == REPLAY {
             return match rest {
-                "" => Err(NameError::EmptyPath),
+                "" => Err(ModelNameError::EmptyPath),
                 path => Ok(Self::Replay(PathBuf::from(path))),
             };
         }
-        let Some(provider) = Provider::named(provider) else {
+        let Some(provider) = Provider::from_name(provider) else {
             let nearest = nearest(provider).map(str::to_owned);
-            return Err(NameError::UnknownProvider { provider: provider.to_owned(), nearest });
+            return Err(ModelNameError::UnknownProvider { provider: provider.to_owned(), nearest });
         };
-        live(provider, rest).map(Self::Live)
+        parse_live(provider, rest).map(Self::Live)
     }
 }
 
@@ -120,25 +120,25 @@ impl fmt::Display for LiveName {
     }
 }
 
-fn live(provider: Provider, rest: &str) -> Result<LiveName, NameError> {
+fn parse_live(provider: Provider, rest: &str) -> Result<LiveName, ModelNameError> {
     let (model, url) = match base_url_at(rest) {
         Some(at) => (&rest[..at], Some(&rest[at + 1..])),
         None => (rest, None),
     };
     if model.is_empty() {
-        return Err(NameError::EmptyModel { provider });
+        return Err(ModelNameError::EmptyModel { provider });
     }
     if let Some(character) = model.chars().find(|c| c.is_whitespace() || c.is_control()) {
-        return Err(NameError::BadModel { provider, character });
+        return Err(ModelNameError::BadModel { provider, character });
     }
     if model.match_indices('@').any(|(at, _)| looks_like_address(&model[at + 1..])) {
-        return Err(NameError::AddressInModel { provider });
+        return Err(ModelNameError::AddressInModel { provider });
     }
     let base_url = url.map(str::parse).transpose()?;
     Ok(LiveName { provider, model: model.to_owned(), base_url })
 }
 
-/// The place of the `@` in front of an address. Ids may have one too (`claude-x@20250929`), without an address behind.
+/// Position of the `@` before a base URL. Model ids may contain an `@` too (`claude-x@20250929`).
 fn base_url_at(rest: &str) -> Option<usize> {
     let is_url = |text: &str| {
         ["http://", "https://"].iter().any(|scheme| {
@@ -148,8 +148,8 @@ fn base_url_at(rest: &str) -> Option<usize> {
     rest.match_indices('@').map(|(at, _)| at).find(|at| is_url(&rest[at + 1..]))
 }
 
-/// Whether a text is meant as an address: it has a scheme or a port, or what stands before its first slash is a name of
-/// a host with a letter behind its last dot, an IP address or `localhost`. Ids have none of these behind an `@`
+/// Whether a text looks like a network address: it has a scheme, a port, or a host name, IP address
+/// or `localhost` before its first slash. Model ids have none of these after an `@`
 /// (`claude-x@20250929`, `@cf/meta/llama-3.1`).
 fn looks_like_address(text: &str) -> bool {
     let host = text.split(['/', '?', '#']).next().unwrap_or(text);
@@ -167,16 +167,16 @@ fn looks_like_address(text: &str) -> bool {
         || host.eq_ignore_ascii_case("localhost")
 }
 
-fn known() -> String {
+fn provider_list() -> String {
     let names = Provider::ALL.map(Provider::as_str);
     names.iter().chain(&[REPLAY]).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn meant(nearest: Option<&str>) -> String {
+fn suggestion(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
 }
 
-/// The name that needs the fewest changes, if they leave half of it as it was.
+/// The most similar name, if at least half of it matches.
 fn nearest(provider: &str) -> Option<&'static str> {
     let typed = provider.to_lowercase();
     let names = Provider::ALL.into_iter().map(Provider::as_str).chain([REPLAY]);

@@ -1,32 +1,32 @@
-//! The vendors whose models can be asked, a closed set: each has its wire format, its variables and its host.
+//! The supported model providers.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Who serves a model. What each of them needs stands in `models.toml`.
+/// A model provider. `models.toml` holds its facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provider {
-    /// OpenAI by Chat Completions, and everything that is compatible with it.
+    /// OpenAI Chat Completions, and compatible servers.
     #[serde(rename = "openai")]
     OpenAi,
-    /// OpenAI by Responses.
+    /// OpenAI Responses.
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
     /// Anthropic.
     Anthropic,
     /// Google.
     Gemini,
-    /// OpenRouter, which resells others.
+    /// OpenRouter.
     #[serde(rename = "openrouter")]
     OpenRouter,
-    /// Ollama, on this machine.
+    /// Ollama, on the local machine.
     Ollama,
 }
 
 impl Provider {
-    /// All of them, in the order in which lists show them.
+    /// All providers, in display order.
     pub const ALL: [Self; 6] = [
         Self::OpenAi,
         Self::OpenAiResponses,
@@ -36,7 +36,7 @@ impl Provider {
         Self::Ollama,
     ];
 
-    /// The word in front of the colon.
+    /// Name before the colon.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -48,8 +48,8 @@ impl Provider {
         }
     }
 
-    /// The provider of this name, if there is one.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Provider with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.as_str() == name)
     }
 }

@@ -1,7 +1,8 @@
-//! Masks secrets in everything that is stored or shown: known ones by their value, others by their shape.
+//! Redacts secrets in everything that is stored or shown: known secrets by value, others by their
+//! form.
 //!
-//! A known secret does not survive whole, in pieces, or encoded; what is masked once stays as it is when it is
-//! masked again, and no line is added or lost.
+//! No fragment of a known secret survives, plain or encoded. Redaction is idempotent and keeps the
+//! number of lines.
 
 mod shapes;
 mod values;
@@ -12,52 +13,52 @@ use std::ops::Range;
 
 use secrecy::SecretString;
 use serde_json::Value;
-use values::Values;
+use values::SecretValues;
 
-/// What stands in the place of a secret.
+/// Replacement of a secret.
 pub(crate) const MASK: &str = "[redacted]";
 
-/// Masking can uncover a shape that was glued to what is now masked; each further pass finds what the one before
-/// uncovered. Texts of any sense need one or two.
-const PASSES_MAX: usize = 8;
+/// Masking can reveal another secret next to the masked one, which the next pass finds. Realistic
+/// texts need one or two passes.
+const MAX_PASSES: usize = 8;
 
-/// Masks secrets. Made once from the keys in use, shared by everything that writes.
+/// Redacts secrets. Created once from the keys in use, and shared by all writers.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    values: Values,
-    shapes: Shapes,
+    values: SecretValues,
+    shapes: ShapeMasking,
 }
 
-/// What becomes of text that only has the shape of a secret.
+/// Whether to mask text that only looks like a secret.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Shapes {
+enum ShapeMasking {
     #[default]
-    Masked,
-    Left,
+    On,
+    Off,
 }
 
 impl Redactor {
-    /// A redactor that knows these secrets; without any it goes by shapes alone.
+    /// A redactor for these secrets. Without any, it masks only by form.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a SecretString>) -> Self {
-        Self { values: Values::new(secrets), shapes: Shapes::Masked }
+        Self { values: SecretValues::new(secrets), shapes: ShapeMasking::On }
     }
 
-    /// The same, for known secrets alone. For what has to come back as it was: two texts stay two, and what looks like a
-    /// key to us may be a name to others.
+    /// Masks only known secrets. Use it where texts must stay distinct, since something that looks
+    /// like a key may be an ordinary name.
     #[must_use]
-    pub fn by_value_alone(self) -> Self {
-        Self { shapes: Shapes::Left, ..self }
+    pub fn known_secrets_only(self) -> Self {
+        Self { shapes: ShapeMasking::Off, ..self }
     }
 
-    /// The text without secrets; borrowed if there was none in it.
+    /// Redacts a text. Borrows it if there is nothing to mask.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut redacted = Cow::Borrowed(text);
-        for _ in 0..PASSES_MAX {
+        for _ in 0..MAX_PASSES {
             let secrets = self.secrets_in(&redacted);
             if secrets.is_empty() {
                 break;
             }
-            let next = masked(&redacted, secrets);
+            let next = mask_ranges(&redacted, secrets);
             if next == redacted {
                 break;
             }
@@ -66,8 +67,8 @@ impl Redactor {
         redacted
     }
 
-    /// The value with its texts redacted, names of fields included. A field that is called like a header of keys is
-    /// masked like one.
+    /// Redacts all texts of a value, including field names. A field named like an authorization
+    /// header is masked.
     pub fn redact_json(&self, value: &Value) -> Value {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -77,7 +78,7 @@ impl Redactor {
                 .iter()
                 .map(|(name, value)| {
                     let value = match value {
-                        Value::String(_) if self.is_masked_by(name) => Value::from(MASK),
+                        Value::String(_) if self.is_key_field(name) => Value::from(MASK),
                         value => self.redact_json(value),
                     };
                     (self.redact(name).into_owned(), value)
@@ -86,39 +87,39 @@ impl Redactor {
         }
     }
 
-    /// Whether the value of a field is masked for the field's name.
-    fn is_masked_by(&self, name: &str) -> bool {
+    /// Whether a field is masked because of its name.
+    fn is_key_field(&self, name: &str) -> bool {
         match self.shapes {
-            Shapes::Masked => shapes::is_header_of_keys(name),
-            Shapes::Left => false,
+            ShapeMasking::On => shapes::is_key_header(name),
+            ShapeMasking::Off => false,
         }
     }
 
-    /// Where secrets stand, sorted, without overlaps.
+    /// Ranges of secrets, sorted and disjoint.
     fn secrets_in(&self, text: &str) -> Vec<Range<usize>> {
         let masks: Vec<_> = text.match_indices(MASK).map(|(at, _)| at..at + MASK.len()).collect();
-        let mut found = self.values.found_in(text.as_bytes(), &masks);
+        let mut found = self.values.find_in(text.as_bytes(), &masks);
         match self.shapes {
-            Shapes::Masked => found.extend(shapes::found_in(text)),
-            Shapes::Left => {}
+            ShapeMasking::On => found.extend(shapes::find_in(text)),
+            ShapeMasking::Off => {}
         }
         if found.is_empty() {
             return found;
         }
-        // Masks that touch become one, or a second pass would not find the text as it left it.
+        // Merge adjacent masks, so that redaction is idempotent.
         found.extend(masks);
-        joined(found)
+        merge_ranges(found)
     }
 }
 
 impl fmt::Debug for Redactor {
-    /// Says nothing of what it knows.
+    /// Shows no secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").finish_non_exhaustive()
     }
 }
 
-fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merge_ranges(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<usize>> = Vec::new();
     for range in ranges {
@@ -130,8 +131,8 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// The text with each range replaced, line by line, so that line numbers stay what they are.
-fn masked(text: &str, ranges: Vec<Range<usize>>) -> String {
+/// Masks each range line by line, so that line numbers stay.
+fn mask_ranges(text: &str, ranges: Vec<Range<usize>>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut kept = 0;
     for range in ranges {

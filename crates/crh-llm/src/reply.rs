@@ -1,20 +1,20 @@
-//! What comes back from a model: its turn, why it stopped, and what it cost in tokens.
+//! Replies of a model: the turn, the stop cause and the token usage.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Turn;
 
-/// A complete answer.
+/// A complete reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reply {
-    /// What the model said.
+pub struct ModelReply {
+    /// Content of the reply.
     pub turn: Turn,
-    /// Why it stopped.
-    pub stop: Stop,
-    /// What the vendor counted; none if it did not say, or said what cannot be true.
-    pub usage: Option<Usage>,
-    /// The model as the vendor calls the one that answered: an alias is answered by a dated one, a router chooses. None if
-    /// it did not say.
+    /// Why the model stopped.
+    pub stop: StopCause,
+    /// Token usage; `None` if missing or implausible.
+    pub usage: Option<TokenUsage>,
+    /// Model that served the reply, if reported. It differs from the request for aliases and
+    /// routers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<String>,
 }
@@ -22,34 +22,34 @@ pub struct Reply {
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
-    /// It was done.
+pub enum StopCause {
+    /// The reply is complete.
     Done,
-    /// It waits for the results of its calls.
+    /// The model waits for tool results.
     Calls,
-    /// It was cut off at the most tokens it may write: the last part may be incomplete.
+    /// The output limit was reached, so the last part may be incomplete.
     Length,
-    /// Something that only this vendor says.
+    /// A vendor-specific reason.
     Other(String),
 }
 
-/// Tokens as the vendor counted them.
+/// Token usage as reported by the vendor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// All tokens that were read, from the cache or not.
+pub struct TokenUsage {
+    /// All input tokens, cached or not.
     pub input: u64,
-    /// Of these, read from the vendor's cache.
+    /// Input tokens read from the prompt cache.
     pub cache_read: u64,
-    /// Of these, written to the vendor's cache.
+    /// Input tokens written to the prompt cache.
     pub cache_written: u64,
-    /// All tokens that were written, thoughts included.
+    /// All output tokens, including thoughts.
     pub output: u64,
 }
 
-/// What is known of an answer while it comes in.
+/// Progress of a streaming reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress<'a> {
-    /// The vendor has begun to answer: the prompt has been read and, where asked for, remembered.
+pub enum ReplyProgress<'a> {
+    /// The vendor started to reply, so the prompt is read and cached.
     Started,
     /// More text.
     Text(&'a str),

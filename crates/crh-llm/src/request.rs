@@ -1,83 +1,83 @@
-//! One question to a model: the conversation, the tools it may call, and the form of the answer.
+//! Requests to a model: conversation, tools and output form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Conversation;
 
-/// Everything that a model is asked in one call. Two equal requests are the same question.
+/// A request to a model. Equal requests are the same question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    /// What has been said so far.
+pub struct ModelRequest {
+    /// The conversation so far.
     pub conversation: Conversation,
-    /// The tools that the model may call, in an order that does not change during a run.
+    /// Available tools, in an order that is stable during a run.
     pub tools: Vec<ToolSpec>,
-    /// Whether the model has to call one.
+    /// Whether the model must call a tool.
     pub tool_choice: ToolChoice,
-    /// The form of the answer.
+    /// Form of the reply.
     pub output: OutputForm,
-    /// The most tokens that the model may write, thoughts included. It is what is reserved.
+    /// Maximum output tokens, including thoughts. The budget reserves this amount.
     pub max_output_tokens: u32,
-    /// How random the answer is, where the model can be told.
+    /// Sampling temperature, if the model supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// How long a model that thinks should think; none leaves it to the vendor.
+    /// Reasoning effort; `None` uses the vendor's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
 }
 
-/// A tool as a model sees it.
+/// A tool as the model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Letters, digits, `_` and `-`; at most 64.
     pub name: String,
-    /// What it does, for the model.
+    /// Description for the model.
     pub description: String,
-    /// The JSON Schema of its input, an object.
+    /// JSON Schema of the input object.
     pub schema: Value,
 }
 
-/// Whether a model has to call a tool.
+/// Whether the model must call a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model decides.
     Auto,
-    /// One, whichever.
+    /// Any tool.
     Required,
-    /// This one.
+    /// This tool.
     Named(String),
 }
 
-/// The form that an answer has to have.
+/// Form of a reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputForm {
     /// Any text.
     Text,
-    /// JSON of this schema, held to it by the vendor.
+    /// JSON that the vendor validates against a schema.
     Schema {
-        /// A name for the schema, as some vendors ask for one: letters, digits, `_` and `-`.
+        /// Schema name, required by some vendors: letters, digits, `_` and `-`.
         name: String,
         /// The JSON Schema.
         schema: Value,
     },
 }
 
-/// How long a model should think before it answers.
+/// Reasoning effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// Briefly.
+    /// Low.
     Low,
-    /// As usual.
+    /// Medium.
     Medium,
-    /// At length.
+    /// High.
     High,
 }
 
-impl Request {
-    /// A request for text, without tools.
+impl ModelRequest {
+    /// A text request without tools.
     pub fn new(conversation: Conversation, max_output_tokens: u32) -> Self {
         Self {
             conversation,

@@ -1,80 +1,82 @@
-//! From a model's name, and what the user has set, to everything that is needed to ask it.
+//! Resolves a model name and the user's settings to an endpoint.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::{Catalogue, Endpoint, LiveName, ModelFacts, ModelName, Provider, Surroundings};
-use crh_http::BadUrl;
+use crate::{
+    Endpoint, LiveName, ModelCatalogue, ModelEnvironment, ModelFacts, ModelName, Provider,
+};
+use crh_http::BaseUrlError;
 
-/// The order in which providers are tried when no model is named.
+/// Order in which providers are tried if no model is named.
 const PREFERRED: [Provider; 4] =
     [Provider::OpenAi, Provider::Anthropic, Provider::Gemini, Provider::OpenRouter];
 
-/// A model that is ready to be asked.
+/// A model that can be asked.
 #[derive(Debug, Clone)]
-pub enum Resolved {
-    /// A vendor's.
+pub enum ResolvedModel {
+    /// At a vendor.
     Live(Box<LiveModel>),
-    /// A recording, which brings its own facts.
+    /// From a recording, which contains its own facts.
     Replay(PathBuf),
 }
 
-/// A vendor's model with everything that is needed to ask it.
+/// A vendor's model with its endpoint.
 #[derive(Debug, Clone)]
 pub struct LiveModel {
-    /// How people name it.
+    /// Name as users write it.
     pub name: LiveName,
-    /// Where it is, and with which key.
+    /// Server and key.
     pub endpoint: Endpoint,
-    /// What is known of it. The price is always known.
+    /// Facts; the price is always present.
     pub facts: ModelFacts,
 }
 
-/// The models that are taken when none is named.
+/// Models that are used if none is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Defaults {
-    /// For reviews.
+pub struct DefaultModelNames {
+    /// Model for reviews.
     pub reviewer: LiveName,
-    /// For what needs little thought.
+    /// Model for simple tasks.
     pub cheap: LiveName,
-    /// For what the reviewer was unsure of.
+    /// Model that checks uncertain findings.
     pub escalation: LiveName,
 }
 
-/// Why a model cannot be asked, before anything was sent.
+/// Why a model cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ResolveError {
-    /// The server wants a key, and its variable is not set.
-    #[error("`{origin}` needs a key, and `{variable}` is not set")]
+    /// The variable of a required key is not set.
+    #[error("no API key for `{origin}`: `{variable}` is not set")]
     MissingKey {
         /// The variable.
         variable: String,
-        /// To whom the key would go.
+        /// Server that needs the key.
         origin: String,
     },
     /// No provider has a key.
-    #[error("no model is configured: none of {} is set", listed(.variables))]
+    #[error("no model is configured: none of {} is set", quoted_list(.variables))]
     NoKeys {
-        /// The variables that would do.
+        /// Variables to set.
         variables: Vec<String>,
     },
-    /// A remote model may cost any amount.
-    #[error("the price of `{name}` is not known")]
+    /// The price of a remote model is unknown.
+    #[error("the price of `{name}` is unknown")]
     NoPrice {
-        /// The model, without its address.
+        /// The model, without its base URL.
         name: String,
     },
-    /// The address in a variable is refused.
+    /// A variable holds an invalid base URL.
     #[error("the base URL in `{variable}` {problem}")]
     BadBaseUrl {
         /// The variable.
         variable: String,
-        /// What is wrong with it.
-        problem: BadUrl,
+        /// Reason.
+        problem: BaseUrlError,
     },
-    /// The user's list of keys names something that is no origin.
-    #[error("the key in `{variable}` is meant for something that is no origin")]
+    /// The configuration assigns a key to something that is not an origin.
+    #[error("`model.keys` assigns `{variable}` to something that is not an origin")]
     BadOrigin {
         /// The variable.
         variable: String,
@@ -82,40 +84,40 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
-    /// What to do about it, in a sentence.
+    /// How to fix it.
     pub fn hint(&self) -> String {
         match self {
             Self::MissingKey { variable, .. } => {
-                format!("set `{variable}`, or name another model")
+                format!("set `{variable}`, or choose another model")
             }
             Self::NoKeys { .. } => {
-                "set one of them, or name a model that needs no key: `ollama:MODEL`, `openai:MODEL@http://localhost:8080/v1`".to_owned()
+                "set one of them, or choose a model that needs no key: `ollama:MODEL`, `openai:MODEL@http://localhost:8080/v1`".to_owned()
             }
             Self::NoPrice { name } => format!(
-                "give it a price in your configuration, in dollars for a million tokens: `models.\"{name}\".price = {{ input = 1.0, output = 4.0 }}`"
+                "add its price to your configuration, in dollars per million tokens: `models.\"{name}\".price = {{ input = 1.0, output = 4.0 }}`"
             ),
             Self::BadBaseUrl { .. } => "write it as `https://host/path`".to_owned(),
             Self::BadOrigin { .. } => {
-                "write scheme, host and port alone: `https://gateway.example:8443`".to_owned()
+                "write only scheme, host and port: `https://gateway.example:8443`".to_owned()
             }
         }
     }
 }
 
-impl Catalogue {
-    /// Everything that is needed to ask a model. A remote model whose price nobody knows is refused: its cost could not
-    /// be held to a budget.
+impl ModelCatalogue {
+    /// Resolves a model. Remote models without a price are rejected, because their cost could not
+    /// be limited.
     pub fn resolve(
         &self,
         name: &ModelName,
-        surroundings: &Surroundings,
-    ) -> Result<Resolved, ResolveError> {
+        environment: &ModelEnvironment,
+    ) -> Result<ResolvedModel, ResolveError> {
         let name = match name {
             ModelName::Live(name) => name,
-            ModelName::Replay(path) => return Ok(Resolved::Replay(path.clone())),
+            ModelName::Replay(path) => return Ok(ResolvedModel::Replay(path.clone())),
         };
-        let url = surroundings.url(self, name)?;
-        let key = surroundings.key(self, name.provider, &url)?;
+        let url = environment.url(self, name)?;
+        let key = environment.key(self, name.provider, &url)?;
         let facts = self.facts(name, &url);
         if facts.price.is_none() {
             let name = format!("{}:{}", name.provider, name.model);
@@ -127,21 +129,24 @@ impl Catalogue {
             key,
             model: name.model.clone(),
         };
-        Ok(Resolved::Live(Box::new(LiveModel { name: name.clone(), endpoint, facts })))
+        Ok(ResolvedModel::Live(Box::new(LiveModel { name: name.clone(), endpoint, facts })))
     }
 
-    /// The models of the first provider that has a key.
-    pub fn defaults(&self, surroundings: &Surroundings) -> Result<Defaults, ResolveError> {
+    /// Default models of the first provider that has a key.
+    pub fn defaults(
+        &self,
+        environment: &ModelEnvironment,
+    ) -> Result<DefaultModelNames, ResolveError> {
         let found = PREFERRED.into_iter().find_map(|provider| {
             let models = self.provider(provider).defaults.as_ref()?;
-            surroundings.has_key(self, provider).then_some((provider, models))
+            environment.has_key(self, provider).then_some((provider, models))
         });
         let Some((provider, models)) = found else {
             let keys = PREFERRED.into_iter().filter_map(|p| self.provider(p).key.clone());
             return Err(ResolveError::NoKeys { variables: keys.collect() });
         };
         let named = |model: &str| LiveName { provider, model: model.to_owned(), base_url: None };
-        Ok(Defaults {
+        Ok(DefaultModelNames {
             reviewer: named(&models.reviewer),
             cheap: named(&models.cheap),
             escalation: named(&models.escalation),
@@ -149,7 +154,7 @@ impl Catalogue {
     }
 }
 
-fn listed(variables: &[String]) -> String {
+fn quoted_list(variables: &[String]) -> String {
     variables.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,46 +1,47 @@
-//! How many tokens a request has at most, counted before it is sent, so that its price can be reserved.
+//! Estimates the tokens of a request before it is sent, so that its cost can be reserved.
 //!
-//! The estimate errs upwards on purpose: what is reserved too much is given back after the call, what is reserved too
-//! little has been spent. Tokenizers make a token of three to four bytes of English or code, of one to three bytes of
-//! other scripts, and of little more than one byte of numbers, hashes and base64, which some vendors split digit by digit.
-//! So the small letters of words count half a token each, as does white space, and every other byte a whole one. Held
-//! against OpenAI's `cl100k_base` and `o200k_base`, that is two and a half times the truth for code and a quarter above it
-//! for base64; random small letters alone had up to a twelfth more tokens than this.
+//! The estimate is deliberately high: an excess reservation is returned after the call. Tokenizers
+//! use one token for three to four bytes of English or code, for one to three bytes of other
+//! scripts, and for little more than one byte of numbers, hashes and base64. Therefore lower-case
+//! letters within words and whitespace count as half a token, and every other byte as one. Compared
+//! with OpenAI's `cl100k_base` and `o200k_base`, this is 2.5 times the actual count for code and
+//! 1.25 times for base64. Random lower-case letters can exceed the estimate by up to a twelfth.
 
 use serde_json::Value;
 
-use crate::{Arguments, Message, OutputForm, Part, Request, Thinking, ToolChoice};
+use crate::{CallArguments, Message, ModelRequest, OutputForm, Thinking, ToolChoice, TurnPart};
 
-/// What a byte counts, in halves of a token, if it is a small letter or white space and the one before it was too.
-const IN_WORD: u64 = 1;
+/// Half-tokens of a lower-case letter or whitespace that follows another one.
+const WORD_BYTE: u64 = 1;
 
-/// What every other byte counts.
-const ALONE: u64 = 2;
+/// Half-tokens of any other byte.
+const OTHER_BYTE: u64 = 2;
 
-/// What vendors put around one message, part or tool: roles, marks, names of fields. Published figures are 3 to 12.
-const AROUND: u64 = 16;
+/// Overhead of one message, part or tool: roles, separators and field names. Published figures are
+/// 3 to 12.
+const OVERHEAD: u64 = 16;
 
-/// What vendors add once a request has tools or a schema: their own instructions. Anthropic documents up to 700.
+/// Vendor instructions added to requests with tools or a schema. Anthropic documents up to 700.
 const INSTRUCTIONS: u64 = 1024;
 
-/// A number of tokens that a request of any sense will not exceed.
-pub fn estimated_tokens(request: &Request) -> u64 {
+/// Upper estimate of a request's input tokens.
+pub fn estimated_tokens(request: &ModelRequest) -> u64 {
     let messages = request.conversation.messages.iter().map(message_tokens).sum::<u64>();
     let tools = request.tools.iter().map(|tool| {
-        AROUND + of_text(&tool.name) + of_text(&tool.description) + of_json(&tool.schema)
+        OVERHEAD + count_text(&tool.name) + count_text(&tool.description) + count_json(&tool.schema)
     });
     let output = match &request.output {
         OutputForm::Text => 0,
-        OutputForm::Schema { name, schema } => AROUND + of_text(name) + of_json(schema),
+        OutputForm::Schema { name, schema } => OVERHEAD + count_text(name) + count_json(schema),
     };
     let choice = match &request.tool_choice {
         ToolChoice::Auto | ToolChoice::Required => 0,
-        ToolChoice::Named(name) => of_text(name),
+        ToolChoice::Named(name) => count_text(name),
     };
     let plain = request.tools.is_empty() && request.output == OutputForm::Text;
     let instructions = if plain { 0 } else { INSTRUCTIONS };
-    AROUND
-        + of_text(&request.conversation.system)
+    OVERHEAD
+        + count_text(&request.conversation.system)
         + messages
         + tools.sum::<u64>()
         + output
@@ -49,53 +50,55 @@ pub fn estimated_tokens(request: &Request) -> u64 {
 }
 
 fn message_tokens(message: &Message) -> u64 {
-    AROUND
+    OVERHEAD
         + match message {
-            Message::User(said) => of_text(&said.text),
+            Message::User(said) => count_text(&said.text),
             Message::Assistant(turn) => turn.parts.iter().map(part_tokens).sum(),
             Message::Results(results) => results
                 .iter()
-                .map(|r| AROUND + of_text(&r.call_id) + of_text(&r.name) + of_text(&r.text))
+                .map(|r| {
+                    OVERHEAD + count_text(&r.call_id) + count_text(&r.name) + count_text(&r.text)
+                })
                 .sum(),
         }
 }
 
-fn part_tokens(part: &Part) -> u64 {
-    AROUND
+fn part_tokens(part: &TurnPart) -> u64 {
+    OVERHEAD
         + match part {
-            Part::Text(text) => of_text(text),
-            Part::Thinking(Thinking::Said { text, signature }) => {
-                [text, signature].into_iter().flatten().map(|text| of_text(text)).sum()
+            TurnPart::Text(text) => count_text(text),
+            TurnPart::Thinking(Thinking::Said { text, signature }) => {
+                [text, signature].into_iter().flatten().map(|text| count_text(text)).sum()
             }
-            Part::Thinking(Thinking::Sealed(value)) => of_json(value),
-            Part::Call(call) => {
+            TurnPart::Thinking(Thinking::Sealed(value)) => count_json(value),
+            TurnPart::Call(call) => {
                 let arguments = match &call.arguments {
-                    Arguments::Json(value) => of_json(value),
-                    Arguments::Malformed(text) => of_text(text),
+                    CallArguments::Json(value) => count_json(value),
+                    CallArguments::Malformed(text) => count_text(text),
                 };
-                let signatures: u64 = call.signatures.iter().map(|text| of_text(text)).sum();
-                of_text(&call.id) + of_text(&call.name) + arguments + signatures
+                let signatures: u64 = call.signatures.iter().map(|text| count_text(text)).sum();
+                count_text(&call.id) + count_text(&call.name) + arguments + signatures
             }
         }
 }
 
-fn of_text(text: &str) -> u64 {
+fn count_text(text: &str) -> u64 {
     let mut in_word = true;
     let halves = text.bytes().map(|byte| {
         let before = in_word;
         in_word = byte.is_ascii_lowercase() || byte.is_ascii_whitespace();
-        if before && in_word { IN_WORD } else { ALONE }
+        if before && in_word { WORD_BYTE } else { OTHER_BYTE }
     });
     halves.sum::<u64>().div_ceil(2)
 }
 
-/// The tokens of one text in a request, by the rule of the whole.
+/// Upper estimate of a text's tokens.
 pub fn text_tokens(text: &str) -> u64 {
-    of_text(text)
+    count_text(text)
 }
 
-fn of_json(value: &Value) -> u64 {
-    of_text(&value.to_string())
+fn count_json(value: &Value) -> u64 {
+    count_text(&value.to_string())
 }
 
 #[cfg(test)]
@@ -104,13 +107,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Cache, Conversation, ToolCall, ToolResult, ToolSpec, Turn, UserText};
+    use crate::{CacheMark, Conversation, ToolCall, ToolResult, ToolSpec, Turn, UserText};
 
-    fn asked(messages: Vec<Message>) -> Request {
-        Request::new(Conversation { system: "rules".to_owned(), messages }, 100)
+    fn request_with(messages: Vec<Message>) -> ModelRequest {
+        ModelRequest::new(Conversation { system: "rules".to_owned(), messages }, 100)
     }
 
-    /// The bytes of all texts in a value.
+    /// Total bytes of all texts in a value.
     fn bytes_of(value: &Value) -> u64 {
         match value {
             Value::String(text) => text.len() as u64,
@@ -124,16 +127,16 @@ mod tests {
         let call = |text: String| ToolCall {
             id: "c1".to_owned(),
             name: "read".to_owned(),
-            arguments: Arguments::Json(json!({ "path": text })),
+            arguments: CallArguments::Json(json!({ "path": text })),
             signatures: vec![text],
         };
         let result = |text| ToolResult { call_id: "c1".into(), name: "read".into(), text };
         prop_oneof![
-            ".{0,40}".prop_map(|text| Message::User(UserText { text, cache: Cache::Unmarked })),
+            ".{0,40}".prop_map(|text| Message::User(UserText { text, cache: CacheMark::Unmarked })),
             ".{0,40}".prop_map(|text| Message::Assistant(Turn::text(text))),
             "[ -~]{0,40}".prop_map(move |text| {
                 let thought = Thinking::Said { text: Some(text.clone()), signature: None };
-                let parts = vec![Part::Thinking(thought), Part::Call(call(text))];
+                let parts = vec![TurnPart::Thinking(thought), TurnPart::Call(call(text))];
                 Message::Assistant(Turn { parts })
             }),
             ".{0,40}".prop_map(move |text| Message::Results(vec![result(text)])),
@@ -142,46 +145,47 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_is_sent_goes_uncounted(messages in prop::collection::vec(message(), 0..6)) {
-            let request = asked(messages);
+        fn all_sent_text_is_counted(messages in prop::collection::vec(message(), 0..6)) {
+            let request = request_with(messages);
             let bytes = bytes_of(&serde_json::to_value(&request.conversation).unwrap());
             let messages = request.conversation.messages.len() as u64;
             prop_assert!(estimated_tokens(&request) >= bytes / 4 + messages);
         }
 
         #[test]
-        fn a_further_message_never_makes_it_less(
+        fn another_message_increases_the_estimate(
             messages in prop::collection::vec(message(), 0..6), last in message()
         ) {
-            let before = estimated_tokens(&asked(messages.clone()));
-            let after = estimated_tokens(&asked([messages, vec![last]].concat()));
-            prop_assert!(after >= before + AROUND);
+            let before = estimated_tokens(&request_with(messages.clone()));
+            let after = estimated_tokens(&request_with([messages, vec![last]].concat()));
+            prop_assert!(after >= before + OVERHEAD);
         }
 
         #[test]
-        fn a_text_has_at_least_a_token_for_every_four_bytes(text in ".{0,200}") {
-            prop_assert!(of_text(&text) >= text.len() as u64 / 4);
+        fn text_counts_at_least_a_token_per_four_bytes(text in ".{0,200}") {
+            prop_assert!(count_text(&text) >= text.len() as u64 / 4);
         }
     }
 
     #[test]
     fn every_part_of_a_request_counts() {
-        let plain = asked(Vec::new());
-        assert_eq!(estimated_tokens(&plain), AROUND + 3);
+        let plain = request_with(Vec::new());
+        assert_eq!(estimated_tokens(&plain), OVERHEAD + 3);
         let tool = ToolSpec { name: "read".into(), description: "Reads".into(), schema: json!({}) };
-        let tools = Request { tools: vec![tool], ..plain.clone() };
-        assert_eq!(estimated_tokens(&tools), 2 * AROUND + 3 + 2 + 4 + 2 + INSTRUCTIONS);
-        let named = Request { tool_choice: ToolChoice::Named("read".into()), ..plain.clone() };
-        assert_eq!(estimated_tokens(&named), AROUND + 3 + 2);
+        let tools = ModelRequest { tools: vec![tool], ..plain.clone() };
+        assert_eq!(estimated_tokens(&tools), 2 * OVERHEAD + 3 + 2 + 4 + 2 + INSTRUCTIONS);
+        let named = ModelRequest { tool_choice: ToolChoice::Named("read".into()), ..plain.clone() };
+        assert_eq!(estimated_tokens(&named), OVERHEAD + 3 + 2);
         let output = OutputForm::Schema { name: "out".into(), schema: json!({ "a": 1 }) };
-        let schema = Request { output, ..plain };
-        assert_eq!(estimated_tokens(&schema), 2 * AROUND + 3 + 2 + 7 + INSTRUCTIONS);
-        assert_eq!(of_text("ä€"), 5);
+        let schema = ModelRequest { output, ..plain };
+        assert_eq!(estimated_tokens(&schema), 2 * OVERHEAD + 3 + 2 + 7 + INSTRUCTIONS);
+        assert_eq!(count_text("ä€"), 5);
     }
 
-    /// Counts of `cl100k_base` and `o200k_base`, the larger one each, of texts that have more tokens than half their bytes.
+    /// Actual counts: the larger one of `cl100k_base` and `o200k_base`. These texts have more
+    /// tokens than half their bytes.
     #[test]
-    fn numbers_hashes_and_base64_are_not_counted_for_less_than_they_are() {
+    fn numbers_hashes_and_base64_are_not_underestimated() {
         for (tokens, text) in [
             (36, "[[49, 8], [62, 7], [28, 4], [91, 0], [5, 3], [77, 1]]"),
             (32, "M18.31,92.04 55.17,3.88 61.90,47.25 9.06,80.73"),
@@ -193,7 +197,7 @@ mod tests {
             ),
             (25, "-1,-2;{0}|{1}?{2}:[3]&&!(4^5)%~6"),
         ] {
-            assert!(of_text(text) >= tokens, "{text}");
+            assert!(count_text(text) >= tokens, "{text}");
             assert!(text.len() as u64 / 2 < tokens, "{text} shows nothing");
         }
     }

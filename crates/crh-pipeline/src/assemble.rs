@@ -1,4 +1,4 @@
-//! Report: everything that is known about a review becomes one value.
+//! Stage "report": builds the report.
 //!
 //! Invariant: the report does not depend on the order in which runs ended.
 
@@ -6,146 +6,151 @@ mod coverage;
 mod hidden;
 mod mask;
 mod notes;
-#[path = "assemble/status.rs"]
-mod standing;
-#[path = "assemble/report_text.rs"]
-mod words;
+mod report_text;
+mod status;
 
 use std::collections::BTreeSet;
 
-use coverage::End;
-pub use hidden::below;
+use coverage::ReviewEnd;
+pub use hidden::hide_below;
 pub use mask::{mask, mask_keys};
-pub use words::recount;
+pub use report_text::recount_summary;
 
-use crate::collect::Collected;
-use crate::context::Context;
+use crate::change_under_review::ChangeUnderReview;
+use crate::collect::ReviewFindings;
+use crate::context::PanelContext;
 use crate::plan::{Plan, is_static};
 use crate::requirements;
-use crate::runs::{RunRecord, Runs};
-use crate::subject::Subject;
-use crate::terms::Terms;
-use crate::validate::Validated;
-use crh_agent::Totals;
+use crate::review_options::ReviewOptions;
+use crate::runs::{RunRecord, RunResults};
+use crate::validate::ValidationOutcome;
+use crh_agent::UsageTotals;
 use crh_review::finding::{Origin, Severity};
 use crh_review::identity::{ReviewKey, review_id};
 use crh_review::report::{
     CoverageState, Decimal, FileCoverage, Report, ReviewerRow, RunOutcome, SCHEMA_VERSION, Scope,
-    Stats, Strategy, Tokens,
+    Stats, Strategy, TokensUsed,
 };
-use crh_review::{Merged, into_report, report};
+use crh_review::{MergeResult, into_report, report};
 
-/// What a report is made of.
+/// Everything that goes into a report.
 #[derive(Debug)]
-pub struct Assembly<'a> {
-    /// What was reviewed.
-    pub subject: &'a Subject,
-    /// On what terms.
-    pub terms: &'a Terms,
-    /// What the panel knew before.
-    pub context: &'a Context,
+pub struct ReportInputs<'a> {
+    /// The change under review.
+    pub change: &'a ChangeUnderReview,
+    /// Options of the review.
+    pub options: &'a ReviewOptions,
+    /// Intent, team and requirements document of a panel.
+    pub context: &'a PanelContext,
     /// The plan.
     pub plan: &'a Plan,
-    /// The runs.
-    pub runs: &'a Runs,
-    /// What the change has of what its plan asks for.
-    pub promised: Option<report::Plan>,
-    /// The run that decided which issues are one, if one did.
-    pub paired: Option<&'a RunRecord>,
-    /// What it left undecided.
-    pub undecided: Vec<String>,
-    /// What they brought, of which `set_aside` is not in `merged`.
-    pub collected: &'a Collected,
-    /// The issues after validation, numbered.
-    pub merged: Merged,
-    /// What validation said.
-    pub validated: &'a Validated,
-    /// The names of the models, joined by `+`; empty if none was asked.
+    /// Results of all runs.
+    pub runs: &'a RunResults,
+    /// Requirements with their judgements.
+    pub requirements: Option<report::Plan>,
+    /// The run that decided about duplicate findings, if there was one.
+    pub pairs_run: Option<&'a RunRecord>,
+    /// Notes on pairs that it left undecided.
+    pub pairs_notes: Vec<String>,
+    /// Collected findings. `merged` does not contain its `dropped` findings.
+    pub collected: &'a ReviewFindings,
+    /// Issues after validation, numbered.
+    pub merged: MergeResult,
+    /// Results of validation.
+    pub validation: &'a ValidationOutcome,
+    /// Model names joined by `+`. Empty if no model was used.
     pub models: String,
-    /// The hash of the prompts.
+    /// Hash of the prompts.
     pub prompt_version: String,
-    /// Names this run.
+    /// Id of this run.
     pub run_id: String,
-    /// Where the run folder is; empty if there is none.
+    /// Path of the run folder. Empty if there is none.
     pub artifact: String,
-    /// What was spent, validation included.
-    pub spent: Totals,
-    /// From the start to here, in milliseconds.
+    /// Usage of all runs, validation included.
+    pub spent: UsageTotals,
+    /// Duration so far, in milliseconds.
     pub took_ms: u64,
-    /// Whether the user stopped it.
+    /// Whether the user cancelled the review.
     pub interrupted: bool,
-    /// What of it could not be written down.
-    pub not_written: Vec<String>,
-    /// Issues below this are counted for the verdict and not shown.
+    /// Errors from writing the run folder.
+    pub write_errors: Vec<String>,
+    /// Issues below this severity count for the verdict but are hidden.
     pub min_severity: Option<Severity>,
 }
 
-/// Puts the report together.
-pub fn assemble(assembly: Assembly<'_>) -> Report {
-    let records = in_order(&assembly.runs.records, assembly.plan);
-    let counting: Vec<&RunRecord> =
-        records.iter().copied().filter(|record| counts(record, assembly.plan.strategy)).collect();
-    let end = if assembly.interrupted { End::Stopped } else { End::Reached };
-    let coverage = coverage::coverage(assembly.subject, end, &counting);
+/// Builds the report.
+pub fn assemble(inputs: ReportInputs<'_>) -> Report {
+    let records = sort_by_plan(&inputs.runs.records, inputs.plan);
+    let review_runs: Vec<&RunRecord> = records
+        .iter()
+        .copied()
+        .filter(|record| counts_as_review(record, inputs.plan.strategy))
+        .collect();
+    let end = if inputs.interrupted { ReviewEnd::Stopped } else { ReviewEnd::Completed };
+    let coverage = coverage::coverage(inputs.change, end, &review_runs);
     let report = Report {
         schema_version: SCHEMA_VERSION,
-        review_id: named(&assembly),
-        run_id: assembly.run_id.clone(),
-        artifact: assembly.artifact.clone(),
-        mode: assembly.terms.mode,
-        strategy: assembly.plan.strategy,
-        status: standing::status(&assembly, &counting, &coverage),
-        model_used: assembly.models.clone(),
-        warnings: words::warnings(&assembly, &records),
-        change: assembly.subject.change.clone(),
-        scope: scope(assembly.subject),
-        intent: assembly.context.intent.text.clone(),
-        plan: assembly.promised.clone(),
-        reviewers: rows(&records, assembly.plan.strategy),
-        notes: notes::notes(assembly.context, &records),
-        suppressed: assembly.collected.set_aside.clone(),
+        review_id: review_id_for(&inputs),
+        run_id: inputs.run_id.clone(),
+        artifact: inputs.artifact.clone(),
+        mode: inputs.options.mode,
+        strategy: inputs.plan.strategy,
+        status: status::status(&inputs, &review_runs, &coverage),
+        model_used: inputs.models.clone(),
+        warnings: report_text::warnings(&inputs, &records),
+        change: inputs.change.report_change.clone(),
+        scope: report_scope(inputs.change),
+        intent: inputs.context.intent.text.clone(),
+        plan: inputs.requirements.clone(),
+        reviewers: reviewer_rows(&records, inputs.plan.strategy),
+        notes: notes::notes(inputs.context, &records),
+        suppressed: inputs.collected.dropped.clone(),
         residual_risks: unique(records.iter().flat_map(|record| &record.residual_risks)),
         testing_gaps: unique(records.iter().flat_map(|record| &record.testing_gaps)),
-        files_reviewed: reviewed(&coverage),
+        files_reviewed: reviewed_paths(&coverage),
         coverage,
-        stats: stats(&assembly),
+        stats: stats(&inputs),
         ..Report::default()
     };
-    let (asked, cap) = (assembly.terms.asked, assembly.terms.allowance.issues);
-    let mut report = into_report(report, assembly.merged, asked, cap);
-    if let Some(min) = assembly.min_severity {
-        report = below(report, min);
+    let (command, cap) = (inputs.options.command, inputs.options.budget.issues);
+    let mut report = into_report(report, inputs.merged, command, cap);
+    if let Some(min) = inputs.min_severity {
+        report = hide_below(report, min);
     }
-    // Last: it counts what the report shows.
-    report.summary = words::summary(&report, &records);
+    // Must come last: it counts what the report shows.
+    report.summary = report_text::summary(&report, &records);
     report
 }
 
-/// The files that somebody has looked at to the end, in runs that count.
-pub(crate) fn judged(subject: &Subject, runs: &Runs, strategy: Strategy) -> BTreeSet<String> {
-    let counting: Vec<&RunRecord> =
-        runs.records.iter().filter(|record| counts(record, strategy)).collect();
-    // How they ended only says how the others are called.
-    let coverage = coverage::coverage(subject, End::Reached, &counting);
-    reviewed(&coverage).into_iter().collect()
+/// Files that were fully covered by runs that count as review.
+pub(crate) fn reviewed_files(
+    change: &ChangeUnderReview,
+    runs: &RunResults,
+    strategy: Strategy,
+) -> BTreeSet<String> {
+    let review_runs: Vec<&RunRecord> =
+        runs.records.iter().filter(|record| counts_as_review(record, strategy)).collect();
+    // The end only affects the reason for files that were not covered.
+    let coverage = coverage::coverage(change, ReviewEnd::Completed, &review_runs);
+    reviewed_paths(&coverage).into_iter().collect()
 }
 
-/// The runs in the order of the plan; those that it does not know, such as sub-agents, behind it by their names.
-fn in_order<'a>(records: &'a [RunRecord], plan: &Plan) -> Vec<&'a RunRecord> {
+/// Runs in plan order, then runs that are not in the plan, such as sub-agents, by name.
+fn sort_by_plan<'a>(records: &'a [RunRecord], plan: &Plan) -> Vec<&'a RunRecord> {
     let mut records: Vec<&RunRecord> = records.iter().collect();
     records.sort_by_cached_key(|record| {
         let name = record.assignment.name.as_str();
-        let place = plan.assignments.iter().position(|planned| planned.name == name);
-        let word = name.trim_end_matches(|char: char| char.is_ascii_digit());
+        let plan_index = plan.assignments.iter().position(|planned| planned.name == name);
+        let prefix = name.trim_end_matches(|char: char| char.is_ascii_digit());
         // `sub-agent-10` comes after `sub-agent-9`.
-        let number: u64 = name[word.len()..].parse().unwrap_or_default();
-        (place.unwrap_or(usize::MAX), word.to_owned(), number)
+        let number: u64 = name[prefix.len()..].parse().unwrap_or_default();
+        (plan_index.unwrap_or(usize::MAX), prefix.to_owned(), number)
     });
     records
 }
 
 /// Whether what a run looked at counts as reviewed.
-fn counts(record: &RunRecord, strategy: Strategy) -> bool {
+fn counts_as_review(record: &RunRecord, strategy: Strategy) -> bool {
     match strategy {
         Strategy::Static => true,
         Strategy::Single | Strategy::Delegate | Strategy::Panel => {
@@ -154,50 +159,51 @@ fn counts(record: &RunRecord, strategy: Strategy) -> bool {
     }
 }
 
-/// Whether a run is one of the reviewers. Whoever judges the plan is not: what it said stands beside the requirements.
+/// Whether a run is shown as a reviewer. The run that judges requirements is not: its results have
+/// their own section.
 fn is_reviewer(record: &RunRecord) -> bool {
     record.assignment.name != requirements::REVIEWER
 }
 
-fn named(assembly: &Assembly<'_>) -> String {
-    let change = &assembly.subject.change;
+fn review_id_for(inputs: &ReportInputs<'_>) -> String {
+    let change = &inputs.change.report_change;
     review_id(&ReviewKey {
         repo: &change.repo,
         pr_number: &change.pr_number,
         head_sha: &change.head_sha,
-        prompt_version: &assembly.prompt_version,
-        model: &assembly.models,
-        budget_profile: &assembly.terms.allowance.name,
+        prompt_version: &inputs.prompt_version,
+        model: &inputs.models,
+        budget_profile: &inputs.options.budget.name,
     })
 }
 
-fn scope(subject: &Subject) -> Scope {
-    let files = subject.diff.files();
+fn report_scope(change: &ChangeUnderReview) -> Scope {
+    let files = change.diff.files();
     Scope {
-        line: words::scope_line(subject),
+        line: report_text::scope_line(change),
         files: u32::try_from(files.len()).unwrap_or(u32::MAX),
         additions: files.iter().map(|file| file.additions).sum(),
         deletions: files.iter().map(|file| file.deletions).sum(),
-        untracked: subject.untracked.clone(),
+        untracked: change.untracked.clone(),
     }
 }
 
-/// The reviewers. One of a panel is one, in however many parts it has looked at the change; elsewhere every run is one.
-fn rows(records: &[&RunRecord], strategy: Strategy) -> Vec<ReviewerRow> {
+/// One row per reviewer. The runs of a panel reviewer on several parts share a row.
+fn reviewer_rows(records: &[&RunRecord], strategy: Strategy) -> Vec<ReviewerRow> {
     let records: Vec<&RunRecord> = records.iter().copied().filter(|it| is_reviewer(it)).collect();
     match strategy {
         Strategy::Panel => records
-            .chunk_by(|one, next| one.assignment.reviewer == next.assignment.reviewer)
-            .map(row)
+            .chunk_by(|run, next| run.assignment.reviewer == next.assignment.reviewer)
+            .map(reviewer_row)
             .collect(),
         Strategy::Single | Strategy::Delegate | Strategy::Static => {
-            records.chunks(1).map(row).collect()
+            records.chunks(1).map(reviewer_row).collect()
         }
     }
 }
 
-/// Runs of one reviewer as a row. One that was stopped has not returned, so it is a failed one.
-fn row(runs: &[&RunRecord]) -> ReviewerRow {
+/// One row for the runs of a reviewer. A cancelled run counts as failed.
+fn reviewer_row(runs: &[&RunRecord]) -> ReviewerRow {
     let failures: Vec<String> = runs
         .iter()
         .filter_map(|run| {
@@ -221,41 +227,41 @@ fn row(runs: &[&RunRecord]) -> ReviewerRow {
     ReviewerRow { name, origin, why, outcome, note }
 }
 
-fn reviewed(coverage: &[FileCoverage]) -> Vec<String> {
+fn reviewed_paths(coverage: &[FileCoverage]) -> Vec<String> {
     let reviewed = coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
     let paths: BTreeSet<&str> = reviewed.map(|file| file.path.as_str()).collect();
     paths.into_iter().map(str::to_owned).collect()
 }
 
-/// Each text once, where it first stands.
+/// Removes empty and duplicate texts.
 fn unique<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    texts.filter(|text| !text.is_empty() && seen.insert(text.as_str())).cloned().collect()
+    let mut seen_texts = BTreeSet::new();
+    texts.filter(|text| !text.is_empty() && seen_texts.insert(text.as_str())).cloned().collect()
 }
 
-fn stats(assembly: &Assembly<'_>) -> Stats {
-    let spent = &assembly.spent;
-    let beside = assembly.context.scout.iter().chain(assembly.paired);
-    let runs = assembly.runs.records.iter().chain(&assembly.validated.runs).chain(beside);
+fn stats(inputs: &ReportInputs<'_>) -> Stats {
+    let spent = &inputs.spent;
+    let extra_runs = inputs.context.scout.iter().chain(inputs.pairs_run);
+    let runs = inputs.runs.records.iter().chain(&inputs.validation.runs).chain(extra_runs);
     let model_ms: u64 = runs.map(|record| record.model_ms).sum();
     let seconds = |ms: u64| Decimal(ms.saturating_mul(1_000));
     let times = Stats {
-        latency_seconds_e2e: seconds(assembly.took_ms),
+        latency_seconds_e2e: seconds(inputs.took_ms),
         latency_seconds_llm: seconds(model_ms),
         ..Stats::default()
     };
-    billed(times, spent)
+    with_spending(times, spent)
 }
 
-/// The same with what was spent.
-pub fn billed(stats: Stats, spent: &Totals) -> Stats {
+/// Fills in usage and cost.
+pub fn with_spending(stats: Stats, spent: &UsageTotals) -> Stats {
     Stats {
-        tokens_used: Tokens {
+        tokens_used: TokensUsed {
             input: spent.usage.input,
             output: spent.usage.output,
             cached: spent.usage.cache_read,
         },
-        // Casting rounds to millionths; no review costs what does not fit.
+        // The cast rounds to millionths of a dollar. No review costs enough to overflow.
         cost_usd: Decimal((spent.money.as_dollars() * 1e6).round() as u64),
         llm_calls: spent.llm_calls,
         tool_calls: spent.tool_calls,

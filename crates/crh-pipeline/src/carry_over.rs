@@ -1,115 +1,125 @@
-//! Carried over: the open issues of the last review that nobody looked at again, as findings of this one.
+//! Carries open issues of the previous review over into an incremental review.
 //!
-//! Their quotes are held against the code of now. What still stands goes the way of every finding, under the names of those
-//! who found it; what is gone is set aside. Where somebody looked again, the last word is theirs.
+//! An issue is carried over if none of this review's runs covered its file and its quote still
+//! exists in the code. Otherwise it is dropped. Where a run covered the file again, its result
+//! wins.
 
 #[cfg(test)]
-#[path = "carry_over/tests.rs"]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crate::assemble::judged;
-use crate::code::Code;
-use crate::collect::Collected;
+use crate::assemble::reviewed_files;
+use crate::change_under_review::ChangeUnderReview;
+use crate::code_reader::CodeReader;
+use crate::collect::ReviewFindings;
+use crate::incremental::IncrementalReview;
 use crate::plan::is_static;
 use crate::requirements;
-use crate::runs::{Checked, Runs};
-use crate::scope::short;
-use crate::since::Since;
-use crate::subject::Subject;
+use crate::runs::{CheckedFinding, RunResults};
+use crate::scope::short_commit;
 use crh_forge::github::post::OpenIssue;
 use crh_review::diff::LineKind;
 use crh_review::finding::{Evidence, Finding, Member, Origin, Severity, Side};
-use crh_review::report::{Dropped, Fate, Strategy, Validation};
-use crh_review::{AGREEMENT, Judged, Judgement, Quote, normal_title};
+use crh_review::report::{DroppedFinding, Fate, Strategy, Validation};
+use crh_review::{AGREEMENT_BONUS, Judgement, JudgementResult, Quote, normalise_title};
 
-/// Whose an issue is that does not say, or says it in words that are no name.
-const NOBODY: &str = "earlier-review";
-/// The longest name of a reviewer: ours have some twenty characters.
+/// Reviewer of an issue whose stored reviewer names are missing or invalid.
+const UNKNOWN_REVIEWER: &str = "earlier-review";
+/// Maximum length of a reviewer name. Built-in ones have about 20 characters.
 const NAME_MAX: usize = 64;
-/// What one line must have to prove something; two lines always do.
+/// Minimum number of visible characters in a one-line quote. Two lines are always enough.
 const VISIBLE_MIN: usize = 8;
-/// A longer line is not quoted as a whole.
+/// Maximum length of a quote.
 const SNIPPET_MAX: usize = 2_000;
-/// What stands for a reason that was not kept.
-const NOT_KEPT: &str = "An earlier review found it; its comment says more.";
+/// Replaces a missing `why_it_matters`.
+const NO_REASON_KEPT: &str = "An earlier review found it; its comment says more.";
 
-/// Adds what the last review left open to what the runs brought; nothing if this is a review of everything.
-pub(crate) fn carry(
-    mut collected: Collected,
-    subject: &Subject,
-    runs: &Runs,
+/// Adds the open issues of the previous review to the collected findings. Does nothing for a full
+/// review.
+pub(crate) fn carry_over(
+    mut collected: ReviewFindings,
+    change: &ChangeUnderReview,
+    runs: &RunResults,
     strategy: Strategy,
-) -> Collected {
-    let Some(since) = &subject.since else { return collected };
-    let again = judged(subject, runs, strategy);
-    let mut texts = Texts { since, subject, code: Code::of(subject), read: BTreeMap::new() };
-    let (mut kept, mut gone) = (Vec::new(), Vec::new());
-    // A plan is judged anew each time.
+) -> ReviewFindings {
+    let Some(previous) = &change.incremental else { return collected };
+    let reviewed = reviewed_files(change, runs, strategy);
+    let mut texts = QuoteLocator {
+        incremental: previous,
+        change,
+        code: CodeReader::new(change),
+        cache: BTreeMap::new(),
+    };
+    let (mut carried, mut resolved) = (Vec::new(), Vec::new());
+    // Requirements are judged again in every review.
     let is_of_plan = |old: &OpenIssue| old.reviewers.iter().all(|it| it == requirements::REVIEWER);
-    let stale = |old: &&OpenIssue| !again.contains(&old.location.file) && !is_of_plan(old);
-    for old in since.issues.iter().filter(stale) {
-        match texts.standing(old) {
+    let stale = |old: &&OpenIssue| !reviewed.contains(&old.location.file) && !is_of_plan(old);
+    for old in previous.issues.iter().filter(stale) {
+        match texts.locate_issue(old) {
             Some(finding) => {
                 let members = members(old, finding);
                 let first = members.first().map(|member| &member.finding);
-                collected.checked.extend(first.and_then(|finding| checked(old, finding)));
-                collected.carried.extend(first.cloned());
+                collected.checked.extend(first.and_then(|finding| earlier_check(old, finding)));
+                collected.carried_findings.extend(first.cloned());
                 collected.members.extend(members);
-                kept.push(shown(old));
+                carried.push(issue_label(old));
             }
-            // A program that finds it anew says that it is there.
-            None if is_found(old, &collected.members) => {}
+            // A static check reported the issue again.
+            None if is_reported_again(old, &collected.members) => {}
             None => {
-                collected.set_aside.push(set_aside(old, &since.head));
-                gone.push(shown(old));
+                collected.dropped.push(dropped_issue(old, &previous.head));
+                resolved.push(issue_label(old));
             }
         }
     }
     collected.members.sort();
-    collected.carried.sort();
-    let head = short(&since.head);
+    collected.carried_findings.sort();
+    let head = short_commit(&previous.head);
     let note = |what: &str, issues: Vec<String>| {
         (!issues.is_empty())
             .then(|| format!("{what} from the review of `{head}`: {}", issues.join(", ")))
     };
-    collected.notes.extend(note("carried over", kept));
-    collected.notes.extend(note("no longer there", gone));
+    collected.notes.extend(note("carried over", carried));
+    collected.notes.extend(note("no longer there", resolved));
     collected
 }
 
-fn shown(old: &OpenIssue) -> String {
+fn issue_label(old: &OpenIssue) -> String {
     format!("{} ({})", old.title, old.location)
 }
 
-fn is_found(old: &OpenIssue, members: &[Member]) -> bool {
-    let title = normal_title(&old.title);
+fn is_reported_again(old: &OpenIssue, members: &[Member]) -> bool {
+    let title = normalise_title(&old.title);
     members.iter().any(|member| {
-        member.finding.file == old.location.file && normal_title(&member.finding.title) == title
+        member.finding.file == old.location.file && normalise_title(&member.finding.title) == title
     })
 }
 
-fn set_aside(old: &OpenIssue, head: &str) -> Dropped {
-    Dropped {
+fn dropped_issue(old: &OpenIssue, head: &str) -> DroppedFinding {
+    DroppedFinding {
         fate: Fate::Unsupported,
         reason: format!(
-            "raised in the review of {}; what it quotes is no longer there",
-            short(head)
+            "reported by the review of {}; the quoted code no longer exists",
+            short_commit(head)
         ),
         into: None,
-        reviewer: names(old).swap_remove(0),
-        member: Some(Member::new(names(old).swap_remove(0), finding(old, 0, Vec::new()))),
+        reviewer: reviewer_names(old).swap_remove(0),
+        member: Some(Member::new(
+            reviewer_names(old).swap_remove(0),
+            to_finding(old, 0, Vec::new()),
+        )),
         raw: None,
     }
 }
 
-/// Those who found it, each with the same words. What agreement adds is in the confidence that was kept, and comes again.
+/// One finding per reviewer. The stored confidence includes the bonus for agreement, which the
+/// merge adds again, so it is subtracted here.
 fn members(old: &OpenIssue, mut finding: Finding) -> Vec<Member> {
-    let names = names(old);
+    let names = reviewer_names(old);
     if names.len() > 1 {
-        finding.confidence = finding.confidence.lowered(AGREEMENT);
+        finding.confidence = finding.confidence.lowered(AGREEMENT_BONUS);
     }
     let member = |name: String| {
         let origin = if is_static(&name) { Origin::Code } else { Origin::Model };
@@ -119,8 +129,8 @@ fn members(old: &OpenIssue, mut finding: Finding) -> Vec<Member> {
     names.into_iter().map(member).collect()
 }
 
-/// The names, each once; at least one.
-fn names(old: &OpenIssue) -> Vec<String> {
+/// Valid reviewer names, deduplicated. Never empty.
+fn reviewer_names(old: &OpenIssue) -> Vec<String> {
     let is_name = |name: &&String| {
         let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
         (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain)
@@ -129,26 +139,26 @@ fn names(old: &OpenIssue) -> Vec<String> {
     names.sort();
     names.dedup();
     if names.is_empty() {
-        names.push(NOBODY.to_owned());
+        names.push(UNKNOWN_REVIEWER.to_owned());
     }
     names
 }
 
-/// What the check of it said then. A doubt about something mild has cost it confidence already.
-fn checked(old: &OpenIssue, finding: &Finding) -> Option<Checked> {
+/// The earlier validation result. An unsure result on a P2 or P3 already lowered its confidence.
+fn earlier_check(old: &OpenIssue, finding: &Finding) -> Option<CheckedFinding> {
     let result = match old.validation {
-        Validation::Confirmed => Judged::Confirmed,
-        Validation::Unsure if old.severity <= Severity::P1 => Judged::Unsure,
+        Validation::Confirmed => JudgementResult::Confirmed,
+        Validation::Unsure if old.severity <= Severity::P1 => JudgementResult::Unsure,
         Validation::Unsure | Validation::NotRun | Validation::ByCode | Validation::Degraded => {
             return None;
         }
     };
     let reason = "by the review that raised it".to_owned();
-    Some(Checked { finding: finding.clone(), judgement: Judgement { result, reason } })
+    Some(CheckedFinding { finding: finding.clone(), judgement: Judgement { result, reason } })
 }
 
-/// The finding that an issue was, moved by so many lines.
-fn finding(old: &OpenIssue, moved: i64, evidence: Vec<Evidence>) -> Finding {
+/// Converts an issue back into a finding, shifted by `moved` lines.
+fn to_finding(old: &OpenIssue, moved: i64, evidence: Vec<Evidence>) -> Finding {
     let line = |line: u32| {
         let line = (i64::from(line) + moved).clamp(1, i64::from(u32::MAX));
         u32::try_from(line).ok().and_then(NonZeroU32::new)
@@ -165,7 +175,7 @@ fn finding(old: &OpenIssue, moved: i64, evidence: Vec<Evidence>) -> Finding {
         diff_line: None,
         confidence: old.confidence,
         evidence,
-        why_it_matters: if why.is_empty() { NOT_KEPT } else { why }.to_owned(),
+        why_it_matters: if why.is_empty() { NO_REASON_KEPT } else { why }.to_owned(),
         suggested_fix: None,
         replacement: None,
         autofix_class: old.autofix_class,
@@ -175,41 +185,42 @@ fn finding(old: &OpenIssue, moved: i64, evidence: Vec<Evidence>) -> Finding {
     }
 }
 
-/// Lines of a file, by their numbers.
-type Lines = Vec<(u32, String)>;
+/// Lines of a file with their numbers.
+type NumberedLines = Vec<(u32, String)>;
 
-/// The code that quotes are held against, each file read once.
-struct Texts<'a> {
-    since: &'a Since,
-    subject: &'a Subject,
-    code: Code<'a>,
-    read: BTreeMap<(Side, String), Lines>,
+/// Finds stored quotes in the current code. Reads each file once.
+struct QuoteLocator<'a> {
+    incremental: &'a IncrementalReview,
+    change: &'a ChangeUnderReview,
+    code: CodeReader<'a>,
+    cache: BTreeMap<(Side, String), NumberedLines>,
 }
 
-impl Texts<'_> {
-    /// The finding that an issue was, if what it quotes still stands.
-    fn standing(&mut self, old: &OpenIssue) -> Option<Finding> {
+impl QuoteLocator<'_> {
+    /// The issue as a finding, if its quote still exists.
+    fn locate_issue(&mut self, old: &OpenIssue) -> Option<Finding> {
         let Some((own, others)) = old.evidence.split_first() else {
-            let is_same = self.since.unchanged.contains(&old.location.file);
-            return is_same.then(|| finding(old, 0, Vec::new()));
+            let is_same = self.incremental.unchanged_files.contains(&old.location.file);
+            return is_same.then(|| to_finding(old, 0, Vec::new()));
         };
-        let (line, first) = self.located(own)?;
+        let (line, first) = self.locate_quote(own)?;
         let mut evidence = vec![first];
-        evidence.extend(others.iter().filter_map(|quote| Some(self.located(quote)?.1)));
-        Some(finding(old, i64::from(line) - i64::from(own.line), evidence))
+        evidence.extend(others.iter().filter_map(|quote| Some(self.locate_quote(quote)?.1)));
+        Some(to_finding(old, i64::from(line) - i64::from(own.line), evidence))
     }
 
-    /// Where a quote stands now, nearest to where it stood, as the whole lines that are there.
-    fn located(&mut self, quote: &Quote) -> Option<(u32, Evidence)> {
-        let is_same = self.since.unchanged.contains(&quote.file);
+    /// The position of a quote nearest to its old one, with the complete lines found there.
+    fn locate_quote(&mut self, quote: &Quote) -> Option<(u32, Evidence)> {
+        let is_same = self.incremental.unchanged_files.contains(&quote.file);
         let lines = self.lines(quote.side, &quote.file);
-        let wanted: Vec<String> = quote.snippet.lines().map(folded).collect();
+        let wanted: Vec<String> = quote.snippet.lines().map(fold_whitespace).collect();
         let at = if is_same {
-            // It stands, also if what is kept of it has something hidden.
+            // The file is unchanged. Secrets in the stored quote may be masked, so its text is not
+            // compared.
             lines.iter().position(|(number, _)| *number == quote.line)?
         } else {
             let stands = |at: &usize| {
-                let there = lines[*at..].iter().map(|(_, text)| folded(text));
+                let there = lines[*at..].iter().map(|(_, text)| fold_whitespace(text));
                 at + wanted.len() <= lines.len()
                     && wanted.iter().zip(there).all(|(wanted, there)| there.contains(wanted))
             };
@@ -217,7 +228,8 @@ impl Texts<'_> {
             (0..lines.len()).filter(stands).min_by_key(far)?
         };
         let line = lines[at].0;
-        let snippet = quoted(&lines[at..], wanted.len()).unwrap_or_else(|| quote.snippet.clone());
+        let snippet =
+            snippet_of(&lines[at..], wanted.len()).unwrap_or_else(|| quote.snippet.clone());
         let evidence = Evidence {
             file: Some(quote.file.clone()),
             line: NonZeroU32::new(line),
@@ -227,28 +239,28 @@ impl Texts<'_> {
         Some((line, evidence))
     }
 
-    /// The lines of a file after the change; of one before it, those that the change removes.
-    fn lines(&mut self, side: Side, path: &str) -> &Lines {
-        let (code, subject) = (&self.code, self.subject);
-        self.read.entry((side, path.to_owned())).or_insert_with(|| match side {
+    /// New side: all lines of the file. Old side: the lines that the change removes.
+    fn lines(&mut self, side: Side, path: &str) -> &NumberedLines {
+        let (code, change) = (&self.code, self.change);
+        self.cache.entry((side, path.to_owned())).or_insert_with(|| match side {
             Side::New => {
                 let text = code.text(Side::New, path).unwrap_or_default();
                 (1..).zip(text.lines().map(str::to_owned)).collect()
             }
-            Side::Old => removed(subject, path),
+            Side::Old => removed_lines(change, path),
         })
     }
 }
 
-fn removed(subject: &Subject, path: &str) -> Lines {
-    let files = subject.diff.files().iter().filter(|file| file.path.shown() == path);
-    let lines = files.flat_map(|file| &file.hunks).flat_map(|hunk| subject.diff.lines(hunk));
+fn removed_lines(change: &ChangeUnderReview, path: &str) -> NumberedLines {
+    let files = change.diff.files().iter().filter(|file| file.path.shown() == path);
+    let lines = files.flat_map(|file| &file.hunks).flat_map(|hunk| change.diff.lines(hunk));
     let removed = lines.filter(|line| line.kind == LineKind::Removed);
     removed.map(|line| (line.old, String::from_utf8_lossy(line.text()).into_owned())).collect()
 }
 
-/// So many lines, and one more if they prove too little; none if that is too long.
-fn quoted(lines: &[(u32, String)], count: usize) -> Option<String> {
+/// The first `count` lines, plus one if they prove too little. None if the result is too long.
+fn snippet_of(lines: &[(u32, String)], count: usize) -> Option<String> {
     let text = |count: usize| {
         let lines: Vec<&str> = lines.iter().take(count).map(|(_, text)| text.as_str()).collect();
         lines.join("\n")
@@ -262,6 +274,6 @@ fn quoted(lines: &[(u32, String)], count: usize) -> Option<String> {
     (snippet.len() <= SNIPPET_MAX).then_some(snippet)
 }
 
-fn folded(line: &str) -> String {
+fn fold_whitespace(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

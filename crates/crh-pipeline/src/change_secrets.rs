@@ -1,9 +1,8 @@
-//! Credentials that stand in the lines of a change, and how they are hidden in everything that is written about it.
+//! Finds credentials in the lines of a change and masks them in everything that crh writes.
 //!
-//! Every line that a diff shows counts: one that the change takes away or leaves alone can hold a key that still opens a door.
+//! All lines of a diff count: a removed or unchanged line can contain a key that is still valid.
 
 #[cfg(test)]
-#[path = "change_secrets/tests.rs"]
 mod tests;
 
 use std::cell::Cell;
@@ -20,29 +19,31 @@ use crh_llm::Redactor;
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::finding::Side;
 
-/// What stands in the place of a secret, the same as in everything else that is stored.
+/// Replacement for a secret, as everywhere in the run folder.
 const MASK: &str = "[redacted]";
 
-/// Secrets of so many bytes are hidden in pieces and encodings too. The pieces of a shorter one are ordinary words, and
-/// hiding those would make the report unreadable: it is hidden whole.
-const LONG: usize = 24;
+/// Secrets of at least this length are masked in pieces and encodings too. Pieces of shorter ones
+/// are ordinary words; masking them would make reports unreadable.
+const LONG_BYTES: usize = 24;
 
-/// A line of a longer secret, such as a private key, that has so many bytes is one by itself.
-const LINE: usize = 16;
+/// Lines of a multi-line secret, such as a private key, are secrets of their own from this length
+/// on.
+const LINE_BYTES: usize = 16;
 
-/// What stands in the place of a credential where it has to come back: its number among those of the change. A text that looks
-/// like one gets a `~` more, so that it comes back as it was. One that is not of the change has no number, and does not come back.
-static NUMBERED: LazyLock<Option<Regex>> =
+/// Placeholder of a credential that can be restored: its index among the credentials of the change.
+/// A look-alike in the text gets an extra `~`, which restoring removes. A credential from outside
+/// the change has no index and cannot be restored.
+static PLACEHOLDER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\[redacted (~*)([0-9]{1,9}|\?)\]").ok());
 
-/// What stands in the place of one that does not come back.
-const LOST: &str = "[redacted ?]";
+/// Placeholder of a credential that cannot be restored.
+const UNRESTORABLE: &str = "[redacted ?]";
 
-/// Fields of our own that quote code.
-const QUOTES: [&str; 2] = ["evidence_snippet", "snippet"];
+/// JSON fields that quote code.
+const QUOTE_FIELDS: [&str; 2] = ["evidence_snippet", "snippet"];
 
-/// Fields of our own whose texts are words of closed sets: they have to be read again.
-const CLOSED: [&str; 19] = [
+/// JSON fields with values from closed sets. They must stay readable.
+const CLOSED_SET_FIELDS: [&str; 19] = [
     "action",
     "asked",
     "autofix_class",
@@ -64,84 +65,88 @@ const CLOSED: [&str; 19] = [
     "strategy",
 ];
 
-/// Fields of our own whose texts are paths.
-const PATHS: [&str; 2] = ["file", "path"];
+/// JSON fields that hold paths.
+const PATH_FIELDS: [&str; 2] = ["file", "path"];
 
-/// The credentials of a change. Clones share them.
+/// Credentials in a change. Clones share them.
 #[derive(Clone)]
-pub struct Credentials {
-    /// The same change gives the same ones in the same order.
+pub struct ChangeSecrets {
+    /// Sorted, so that the indexes are the same for the same change.
     values: Arc<[String]>,
-    /// Those that stand in a path of the change. Hiding them there would tell nobody where a finding is.
+    /// Indexes of credentials that occur in a path of the change. They stay visible in paths, since
+    /// findings need them.
     in_paths: Arc<BTreeSet<usize>>,
-    /// The paths of the change.
+    /// Paths of the change.
     paths: Arc<BTreeSet<String>>,
-    /// The lines of the change that have in them what looks like a [number](NUMBERED).
-    marked: Arc<str>,
-    whole: Option<AhoCorasick>,
-    pieces: Redactor,
+    /// Lines of the change that contain a look-alike of a [placeholder](PLACEHOLDER).
+    look_alikes: Arc<str>,
+    whole_matcher: Option<AhoCorasick>,
+    piece_redactor: Redactor,
 }
 
-impl Default for Credentials {
-    /// None.
+impl Default for ChangeSecrets {
+    /// No credentials.
     fn default() -> Self {
         Self::new(&[])
     }
 }
 
-impl Credentials {
-    /// What the reviewer of credentials recognises in the lines of a diff, whatever becomes of them, in files that nobody
-    /// reviews too: a model may still quote those.
-    pub fn of(diff: &Diff) -> Self {
+impl ChangeSecrets {
+    /// Finds the credentials in all lines of a diff, including removed lines and files that are not
+    /// reviewed: a model may quote them.
+    pub fn from_diff(diff: &Diff) -> Self {
         let sides = diff.files().iter().flat_map(|file| {
             let sides = [Side::New].into_iter().chain((file.deletions > 0).then_some(Side::Old));
-            sides.map(|side| shown(diff, file, side))
+            sides.map(|side| shown_side(diff, file, side))
         });
-        let found = Self::new(&secrets::values(&sides.collect::<Vec<_>>()));
-        let both = diff.files().iter().flat_map(|file| file.old_path.iter().chain([&file.path]));
-        let paths: BTreeSet<String> = both.map(|path| path.shown().into_owned()).collect();
+        let secrets = Self::new(&secrets::values(&sides.collect::<Vec<_>>()));
+        let old_and_new_paths =
+            diff.files().iter().flat_map(|file| file.old_path.iter().chain([&file.path]));
+        let paths: BTreeSet<String> =
+            old_and_new_paths.map(|path| path.shown().into_owned()).collect();
         let in_paths = paths.iter().flat_map(|path| {
-            let whole = found.whole.iter().flat_map(move |whole| whole.find_iter(path));
-            whole.map(|found| found.pattern().as_usize())
+            let hits = secrets.whole_matcher.iter().flat_map(move |whole| whole.find_iter(path));
+            hits.map(|hit| hit.pattern().as_usize())
         });
         let in_paths = in_paths.collect();
         let lines = diff.files().iter().flat_map(|file| &file.hunks);
         let lines = lines.flat_map(|hunk| diff.lines(hunk));
         let lines = lines.map(|line| String::from_utf8_lossy(line.text()));
-        let marked: Vec<_> = lines.filter(|line| looks_numbered(line)).collect();
-        let marked = marked.join("\n").into();
-        Self { in_paths: Arc::new(in_paths), paths: Arc::new(paths), marked, ..found }
+        let look_alike_lines: Vec<_> = lines.filter(|line| has_placeholder(line)).collect();
+        let look_alikes = look_alike_lines.join("\n").into();
+        Self { in_paths: Arc::new(in_paths), paths: Arc::new(paths), look_alikes, ..secrets }
     }
 
-    /// These.
+    /// Masks these values.
     pub fn new(values: &[String]) -> Self {
         let lines = values.iter().flat_map(|value| value.lines()).map(str::trim);
-        let is_own = |line: &&str| line.len() >= LINE && !line.starts_with("-----");
-        let whole = values.iter().map(|value| value.trim()).filter(|value| !value.is_empty());
-        let mut all: Vec<&str> = whole.chain(lines.filter(is_own)).collect();
-        all.sort_unstable();
-        all.dedup();
-        let long = all.iter().filter(|value| value.len() >= LONG);
-        let long: Vec<SecretString> = long.map(|value| SecretString::from(*value)).collect();
+        let is_secret_line = |line: &&str| line.len() >= LINE_BYTES && !line.starts_with("-----");
+        let whole_values =
+            values.iter().map(|value| value.trim()).filter(|value| !value.is_empty());
+        let mut all_values: Vec<&str> = whole_values.chain(lines.filter(is_secret_line)).collect();
+        all_values.sort_unstable();
+        all_values.dedup();
+        let long_values = all_values.iter().filter(|value| value.len() >= LONG_BYTES);
+        let long: Vec<SecretString> = long_values.map(|value| SecretString::from(*value)).collect();
         let mut builder = AhoCorasick::builder();
         builder.match_kind(MatchKind::LeftmostLongest);
         Self {
-            // Without any there is nothing to look for, and most changes have none.
-            whole: builder.build(&all).ok().filter(|_| !all.is_empty()),
-            pieces: Redactor::new(&long).by_value_alone(),
-            values: all.into_iter().map(str::to_owned).collect(),
+            // Most changes have no credentials, so skip the search.
+            whole_matcher: builder.build(&all_values).ok().filter(|_| !all_values.is_empty()),
+            piece_redactor: Redactor::new(&long).known_secrets_only(),
+            values: all_values.into_iter().map(str::to_owned).collect(),
             in_paths: Arc::default(),
             paths: Arc::default(),
-            marked: "".into(),
+            look_alikes: "".into(),
         }
     }
 
-    /// The keys that models are asked by: one that was given a key may repeat it.
-    pub(crate) fn keys(keys: &Redactor) -> Self {
-        Self { pieces: keys.clone().by_value_alone(), ..Self::default() }
+    /// Masks the API keys of the models, since a model may repeat its key.
+    pub(crate) fn from_keys(keys: &Redactor) -> Self {
+        Self { piece_redactor: keys.clone().known_secrets_only(), ..Self::default() }
     }
 
-    /// Those that stand in quotes of a value and are not among these: the code that a finding quotes may be outside the change.
+    /// Further credentials in the quotes of a value. A finding may quote code outside the change.
     pub(crate) fn quoted_in(&self, value: &Value) -> Self {
         let mut quotes = BTreeSet::new();
         collect_quotes(value, "", "", &mut quotes);
@@ -155,110 +160,127 @@ impl Credentials {
         let mut values = secrets::values(&files.collect::<Vec<_>>());
         values.retain(|value| self.values.binary_search(value).is_err());
         let quoted = Self::new(&values);
-        // Paths that they are a part of are not known.
+        // Their paths are unknown, so keep them in all paths.
         let in_paths = Arc::new((0..quoted.values.len()).collect());
         Self { in_paths, ..quoted }
     }
 
-    /// A text without them.
-    pub(crate) fn hide(&self, text: &mut String) {
-        let masked = self.pieces.redact(text).into_owned();
-        *text = self.replaced(&masked, |_| MASK.to_owned(), str::to_owned);
+    /// Masks credentials in a text.
+    pub(crate) fn mask(&self, text: &mut String) {
+        let masked = self.piece_redactor.redact(text).into_owned();
+        *text = self.replace_matches(&masked, |_| MASK.to_owned(), str::to_owned);
     }
 
-    /// A path without them, but for those that stand in the paths of the change.
-    pub(crate) fn hide_in_path(&self, path: &mut String) {
+    /// Masks credentials in a path, except those that occur in paths of the change.
+    pub(crate) fn mask_path(&self, path: &mut String) {
         if self.paths.contains(path) {
             return;
         }
-        let masked = self.pieces.redact(path).into_owned();
-        *path = self.replaced(
+        let masked = self.piece_redactor.redact(path).into_owned();
+        *path = self.replace_matches(
             &masked,
             |at| {
-                let is_kept = self.in_paths.contains(&at);
-                let kept = if is_kept { &self.values[at] } else { MASK };
-                kept.to_owned()
+                let occurs_in_path = self.in_paths.contains(&at);
+                let replacement = if occurs_in_path { &self.values[at] } else { MASK };
+                replacement.to_owned()
             },
             str::to_owned,
         );
     }
 
-    /// A value without them, from which [`Credentials::restored`] makes what it was. Words that have to be read again stay: names
-    /// of fields, those of closed sets, and the paths of the change.
-    pub(crate) fn numbered(&self, value: Value) -> Value {
+    /// Replaces credentials by placeholders that [`ChangeSecrets::restore`] can reverse. Field
+    /// names, values of closed sets and paths of the change stay.
+    pub(crate) fn replace_with_placeholders(&self, value: Value) -> Value {
         let quoted = self.quoted_in(&value);
-        each_text(value, &|place, text| match place {
-            Place::Name if is_word(&text) => text,
-            Place::Of(name) if CLOSED.contains(&name) && is_word(&text) => text,
-            Place::Of(name) if PATHS.contains(&name) && self.paths.contains(&text) => text,
-            Place::Name | Place::Of(_) => {
-                let between = |text: &str| quoted.replaced(text, |_| LOST.to_owned(), escaped);
-                let text = self.replaced(&text, |at| format!("[redacted {at}]"), between);
-                let text = self.pieces.redact(&text);
-                quoted.pieces.redact(&text).into_owned()
+        map_texts(value, &|place, text| match place {
+            TextPosition::FieldName if is_word(&text) => text,
+            TextPosition::InField(name) if CLOSED_SET_FIELDS.contains(&name) && is_word(&text) => {
+                text
+            }
+            TextPosition::InField(name)
+                if PATH_FIELDS.contains(&name) && self.paths.contains(&text) =>
+            {
+                text
+            }
+            TextPosition::FieldName | TextPosition::InField(_) => {
+                let mask_between = |text: &str| {
+                    quoted.replace_matches(text, |_| UNRESTORABLE.to_owned(), escape_placeholders)
+                };
+                let text =
+                    self.replace_matches(&text, |at| format!("[redacted {at}]"), mask_between);
+                let text = self.piece_redactor.redact(&text);
+                quoted.piece_redactor.redact(&text).into_owned()
             }
         })
     }
 
-    /// A value as it was before it was [numbered](Credentials::numbered), so that what it quotes can be held against the code.
-    /// Pieces of a credential do not come back. None if it quotes one that is not of the change.
-    pub(crate) fn restored(&self, value: Value) -> Option<Value> {
-        let is_lost = Cell::new(false);
-        let value = each_text(value, &|place, text| match place {
-            // It was left as it is.
-            Place::Of(name) if PATHS.contains(&name) && self.paths.contains(&text) => text,
-            Place::Name | Place::Of(_) => {
-                is_lost.set(is_lost.get() || text.contains(LOST));
-                self.original(&text)
+    /// Reverses [`ChangeSecrets::replace_with_placeholders`], so that quotes can be verified against the
+    /// code. Pieces of credentials are not restored. `None` if the value quotes a credential from
+    /// outside the change.
+    pub(crate) fn restore(&self, value: Value) -> Option<Value> {
+        let is_unrestorable = Cell::new(false);
+        let value = map_texts(value, &|place, text| match place {
+            // `replace_with_placeholders` leaves these alone.
+            TextPosition::InField(name)
+                if PATH_FIELDS.contains(&name) && self.paths.contains(&text) =>
+            {
+                text
+            }
+            TextPosition::FieldName | TextPosition::InField(_) => {
+                is_unrestorable.set(is_unrestorable.get() || text.contains(UNRESTORABLE));
+                self.restore_text(&text)
             }
         });
-        Some(value).filter(|_| !is_lost.get())
+        Some(value).filter(|_| !is_unrestorable.get())
     }
 
-    /// The same for a value that may never have been numbered: a line that stands in the change as it is stays so.
-    pub fn restored_if_numbered(&self, value: Value) -> Value {
-        let is_shown = |line: &str| {
+    /// Like `ChangeSecrets::restore`, for a value that may not contain placeholders. Keeps lines
+    /// that occur literally in the change.
+    pub fn restore_if_numbered(&self, value: Value) -> Value {
+        let occurs_in_change = |line: &str| {
             let line = line.trim();
-            looks_numbered(line) && self.marked.contains(line)
+            has_placeholder(line) && self.look_alikes.contains(line)
         };
-        each_text(value, &|_, text| {
+        map_texts(value, &|_, text| {
             let lines = text.split_inclusive('\n');
-            let lines = lines.map(|line| match is_shown(line) {
+            let lines = lines.map(|line| match occurs_in_change(line) {
                 true => line.to_owned(),
-                false => self.original(line),
+                false => self.restore_text(line),
             });
             lines.collect()
         })
     }
 
-    fn original(&self, text: &str) -> String {
-        let Some(numbered) = NUMBERED.as_ref() else { return text.to_owned() };
-        let original = |found: &Captures<'_>| match found[1].strip_prefix('~') {
-            Some(rest) => format!("[redacted {rest}{}]", &found[2]),
+    fn restore_text(&self, text: &str) -> String {
+        let Some(placeholder) = PLACEHOLDER.as_ref() else { return text.to_owned() };
+        let original = |captures: &Captures<'_>| match captures[1].strip_prefix('~') {
+            Some(rest) => format!("[redacted {rest}{}]", &captures[2]),
             None => {
-                let value = found[2].parse().ok().and_then(|at: usize| self.values.get(at));
-                value.map_or_else(|| found[0].to_owned(), String::clone)
+                let value = captures[2].parse().ok().and_then(|at: usize| self.values.get(at));
+                value.map_or_else(|| captures[0].to_owned(), String::clone)
             }
         };
-        numbered.replace_all(text, &original).into_owned()
+        placeholder.replace_all(text, &original).into_owned()
     }
 
-    /// A diff without them, as long as before, for those who show it. What says where its lines stand stays.
-    pub fn hidden_in(&self, diff: &Diff) -> Diff {
+    /// Masks credentials in a diff for display. Length and line numbers stay the same.
+    pub fn mask_diff(&self, diff: &Diff) -> Diff {
         let mut raw = diff.raw().to_vec();
         let hunks = diff.files().iter().flat_map(|file| &file.hunks);
         for body in hunks.map(|hunk| diff.body(hunk)) {
-            let whole =
-                self.whole.iter().flat_map(|whole| whole.find_iter(&diff.raw()[body.clone()]));
-            for found in whole {
-                raw[body.start + found.start()..body.start + found.end()].fill(b'*');
+            let hits = self
+                .whole_matcher
+                .iter()
+                .flat_map(|whole| whole.find_iter(&diff.raw()[body.clone()]));
+            for hit in hits {
+                raw[body.start + hit.start()..body.start + hit.end()].fill(b'*');
             }
         }
         Diff::read(raw)
     }
 
-    /// A text with something in the place of each, and something done to what stands between them.
-    fn replaced(
+    /// Replaces each match with `mask` and the text between matches with `between`.
+    fn replace_matches(
         &self,
         text: &str,
         mask: impl Fn(usize) -> String,
@@ -266,25 +288,25 @@ impl Credentials {
     ) -> String {
         let mut out = String::with_capacity(text.len());
         let mut end = 0;
-        for found in self.whole.iter().flat_map(|whole| whole.find_iter(text)) {
-            out.push_str(&between(&text[end..found.start()]));
-            out.push_str(&mask(found.pattern().as_usize()));
-            end = found.end();
+        for hit in self.whole_matcher.iter().flat_map(|whole| whole.find_iter(text)) {
+            out.push_str(&between(&text[end..hit.start()]));
+            out.push_str(&mask(hit.pattern().as_usize()));
+            end = hit.end();
         }
         out.push_str(&between(&text[end..]));
         out
     }
 }
 
-impl std::fmt::Debug for Credentials {
-    /// Says nothing of what it knows.
+impl std::fmt::Debug for ChangeSecrets {
+    /// Prints no secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Credentials").finish_non_exhaustive()
     }
 }
 
-/// All that a diff shows of a file on one side, as if it were added there.
-fn shown(diff: &Diff, file: &FileDiff, side: Side) -> ChangedFile {
+/// One side of a file as shown in the diff, as if all lines were added.
+fn shown_side(diff: &Diff, file: &FileDiff, side: Side) -> ChangedFile {
     let number_of = |kind: LineKind, old: u32, new: u32| match side {
         Side::Old => kind.in_old().then_some(old),
         Side::New => kind.in_new().then_some(new),
@@ -306,37 +328,40 @@ fn shown(diff: &Diff, file: &FileDiff, side: Side) -> ChangedFile {
     }
 }
 
-/// Where a text stands in a value.
-enum Place<'a> {
-    /// It is the name of a field.
-    Name,
-    /// In the field of this name, or in a list there; empty at the top.
-    Of(&'a str),
+/// Position of a text in a JSON value.
+enum TextPosition<'a> {
+    FieldName,
+    /// In this field, or in a list in it; empty at the top level.
+    InField(&'a str),
 }
 
-/// A value with something done to each of its texts.
-fn each_text(value: Value, act: &impl Fn(Place<'_>, String) -> String) -> Value {
-    each_text_of("", value, act)
+/// Maps every text of a value.
+fn map_texts(value: Value, map_text: &impl Fn(TextPosition<'_>, String) -> String) -> Value {
+    map_texts_in("", value, map_text)
 }
 
-fn each_text_of(name: &str, value: Value, act: &impl Fn(Place<'_>, String) -> String) -> Value {
+fn map_texts_in(
+    name: &str,
+    value: Value,
+    map_text: &impl Fn(TextPosition<'_>, String) -> String,
+) -> Value {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
-        Value::String(text) => Value::String(act(Place::Of(name), text)),
+        Value::String(text) => Value::String(map_text(TextPosition::InField(name), text)),
         Value::Array(values) => {
-            values.into_iter().map(|value| each_text_of(name, value, act)).collect()
+            values.into_iter().map(|value| map_texts_in(name, value, map_text)).collect()
         }
         Value::Object(fields) => {
             let fields = fields.into_iter().map(|(name, value)| {
-                let value = each_text_of(&name, value, act);
-                (act(Place::Name, name), value)
+                let value = map_texts_in(&name, value, map_text);
+                (map_text(TextPosition::FieldName, name), value)
             });
             fields.collect()
         }
     }
 }
 
-/// The quotes of a value, each with the file that it or what is around it names.
+/// Collects the quotes of a value with the file name next to or around them.
 fn collect_quotes<'a>(
     value: &'a Value,
     name: &str,
@@ -346,7 +371,7 @@ fn collect_quotes<'a>(
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(text) => {
-            if QUOTES.contains(&name) {
+            if QUOTE_FIELDS.contains(&name) {
                 quotes.insert((file, text));
             }
         }
@@ -360,20 +385,20 @@ fn collect_quotes<'a>(
     }
 }
 
-/// Whether a text is a word as our own are: small letters, `_` and `-`; or a severity.
+/// Whether a text is a word of ours: lower case letters, `_` and `-`; or a severity.
 fn is_word(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
     text.bytes().all(is_plain) || matches!(text, "P0" | "P1" | "P2" | "P3")
 }
 
-fn looks_numbered(text: &str) -> bool {
-    NUMBERED.as_ref().is_some_and(|numbered| numbered.is_match(text))
+fn has_placeholder(text: &str) -> bool {
+    PLACEHOLDER.as_ref().is_some_and(|placeholder| placeholder.is_match(text))
 }
 
-/// A text in which nothing is a number that does not stand for a credential.
-fn escaped(text: &str) -> String {
-    match NUMBERED.as_ref() {
-        Some(numbered) => numbered.replace_all(text, "[redacted ~$1$2]").into_owned(),
+/// Escapes look-alikes of placeholders.
+fn escape_placeholders(text: &str) -> String {
+    match PLACEHOLDER.as_ref() {
+        Some(placeholder) => placeholder.replace_all(text, "[redacted ~$1$2]").into_owned(),
         None => text.to_owned(),
     }
 }

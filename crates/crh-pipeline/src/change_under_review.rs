@@ -1,37 +1,38 @@
-//! What is under review, pinned: the workspace, the diff in it, what of it is in scope, and the repository behind it.
+//! The change under review, resolved: workspace, diff, scope and repository.
 
 use std::sync::Arc;
 
+use crate::incremental::IncrementalReview;
 use crate::scope::{Scope, ScopeFile};
-use crate::since::Since;
-use crate::tools::{Bench, ToolError};
+use crate::tools::{ToolContext, ToolError};
 use crate::workspace::Workspace;
 use crh_review::diff::{Diff, FileDiff};
 use crh_review::report;
 
-/// What is under review. Nothing in it changes during the review but the list of files that were marked.
+/// The change under review. Immutable during a review, except for the list of files marked as
+/// reviewed.
 #[derive(Debug, Clone)]
-pub struct Subject {
-    /// The workspace and the repository, as the tools read them.
-    pub bench: Bench,
-    /// The diff of the latest round.
+pub struct ChangeUnderReview {
+    /// Workspace and repository, as tools read them.
+    pub tool_context: ToolContext,
+    /// Diff of the latest round.
     pub diff: Arc<Diff>,
-    /// What of it is reviewed.
+    /// Which files of the diff are reviewed.
     pub scope: Scope,
-    /// What names the change in the report.
-    pub change: report::Change,
-    /// Files that lie in the checkout and are not part of the change.
+    /// Title, author, branches and commits for the report.
+    pub report_change: report::ReviewedChange,
+    /// Untracked files of the checkout. They are not part of the change.
     pub untracked: Vec<String>,
-    /// What the reader should know about how the change was found.
+    /// Notes for the reader about how the change was resolved.
     pub notes: Vec<String>,
-    /// The earlier review that this one goes on from; none if everything is reviewed.
-    pub since: Option<Arc<Since>>,
+    /// The previous review that this one continues. None if all files are reviewed.
+    pub incremental: Option<Arc<IncrementalReview>>,
 }
 
-impl Subject {
-    /// The workspace. A subject always has one.
+impl ChangeUnderReview {
+    /// The workspace. It is always present.
     pub fn workspace(&self) -> Result<&Workspace, ToolError> {
-        self.bench.workspace()
+        self.tool_context.workspace()
     }
 
     /// The files under review with their diffs, in the order of the diff.
@@ -40,16 +41,17 @@ impl Subject {
         self.scope.files.iter().zip(self.diff.files()).filter(|(file, _)| file.decision.is_in())
     }
 
-    /// The same as a review of what has changed since another one: files that were looked at then are out of scope.
+    /// Turns this into an incremental review: files that the previous review covered go out of
+    /// scope.
     #[must_use]
-    pub fn since(mut self, since: Since) -> Self {
-        let was_reviewed = |path: &str| since.unchanged.contains(path);
-        self.scope = self.scope.without_reviewed(&since.head, was_reviewed);
-        self.since = Some(Arc::new(since));
+    pub fn into_incremental(mut self, previous: IncrementalReview) -> Self {
+        let was_reviewed = |path: &str| previous.unchanged_files.contains(path);
+        self.scope = self.scope.without_reviewed(&previous.head, was_reviewed);
+        self.incremental = Some(Arc::new(previous));
         self
     }
 
-    /// The file under review at a path after the change.
+    /// The file under review with this new path.
     pub fn file(&self, path: &str) -> Option<(&ScopeFile, &FileDiff)> {
         self.files().find(|(file, _)| file.path.shown() == path)
     }

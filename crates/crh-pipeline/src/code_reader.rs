@@ -1,83 +1,88 @@
-//! The files of base and head, by the paths under which reviewers and reports know them.
+//! Reads the files of base and head by the paths that reviewers and reports use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::change_under_review::ChangeUnderReview;
 use crate::revisions::Revisions;
-use crate::subject::Subject;
-use crate::tools::Bench;
+use crate::tools::ToolContext;
 use crh_review::diff::{FileDiff, RepoPath};
 use crh_review::finding::Side;
 use crh_syntax::Symbols;
 
-/// Issues are shown of fifteen files, or thirty; what is parsed for nothing is not worth the memory.
-const AHEAD_MAX: usize = 60;
+/// Number of changed files that are parsed in advance. A report shows at most 30 issues; parsing
+/// more only costs memory.
+const PARSE_AHEAD_MAX: usize = 60;
 
-/// The files of base and head. Of a change that is only a diff, there are none.
+/// Reads the files of base and head. A change that is only a diff has none.
 #[derive(Debug)]
-pub(crate) struct Code<'a> {
-    bench: &'a Bench,
+pub(crate) struct CodeReader<'a> {
+    tool_context: &'a ToolContext,
     repository: Option<&'a Revisions>,
-    changed: BTreeMap<String, &'a FileDiff>,
+    changed_files: BTreeMap<String, &'a FileDiff>,
 }
 
-impl<'a> Code<'a> {
-    /// The files around a change.
-    pub(crate) fn of(subject: &'a Subject) -> Self {
-        let files = subject.diff.files().iter();
-        let changed = files.map(|file| (file.path.shown().into_owned(), file)).collect();
-        Self { bench: &subject.bench, repository: subject.bench.repository().ok(), changed }
+impl<'a> CodeReader<'a> {
+    /// A reader for the files around a change.
+    pub(crate) fn new(change: &'a ChangeUnderReview) -> Self {
+        let files = change.diff.files().iter();
+        let changed_files = files.map(|file| (file.path.shown().into_owned(), file)).collect();
+        Self {
+            tool_context: &change.tool_context,
+            repository: change.tool_context.repository().ok(),
+            changed_files,
+        }
     }
 
-    /// The repository; none if the change is only a diff.
+    /// The repository. None if the change is only a diff.
     pub(crate) fn repository(&self) -> Option<&'a Revisions> {
         self.repository
     }
 
-    /// Whether the change has to do with a file.
+    /// Whether the diff contains this path.
     pub(crate) fn is_changed(&self, path: &str) -> bool {
-        self.changed.contains_key(path)
+        self.changed_files.contains_key(path)
     }
 
-    /// The bytes of a file on one side. A renamed file goes by its new path on both. None if it is not there, is no
-    /// file, or cannot be read: it can then only be quoted from the diff.
+    /// The bytes of a file on one side. A renamed file has its new path on both sides. None if the
+    /// file does not exist or cannot be read; quotes are then checked against the diff only.
     pub(crate) fn bytes(&self, side: Side, path: &str) -> Option<Vec<u8>> {
         let repository = self.repository?;
-        let revision = repository.named(Some(match side {
+        let revision = repository.resolve(Some(match side {
             Side::Old => "base",
             Side::New => "head",
         }))?;
-        let file = self.changed.get(path);
-        let old = file.and_then(|file| file.old_path.as_ref());
-        let known = match side {
-            Side::Old => old.or(file.map(|file| &file.path)),
+        let file = self.changed_files.get(path);
+        let old_path = file.and_then(|file| file.old_path.as_ref());
+        let diff_path = match side {
+            Side::Old => old_path.or(file.map(|file| &file.path)),
             Side::New => file.map(|file| &file.path),
         };
         let objects = repository.objects();
-        match known {
-            Some(known) => objects.file(revision, known.as_bytes()).ok(),
-            // A name that is not UTF-8 is shown, and so cited, as git quotes it.
+        match diff_path {
+            Some(diff_path) => objects.file(revision, diff_path.as_bytes()).ok(),
+            // Paths that are not UTF-8 are shown, and therefore cited, in git's quoted form.
             None => objects.file(revision, path).ok().or_else(|| {
-                objects.file(revision, RepoPath::unquoted(path.as_bytes())?.as_bytes()).ok()
+                objects.file(revision, RepoPath::from_quoted(path.as_bytes())?.as_bytes()).ok()
             }),
         }
     }
 
-    /// The functions and types of a file on one side; none if it has no grammar or cannot be parsed.
+    /// Functions and types of a file. None if the language is unknown or the file does not parse.
     pub(crate) fn symbols(&self, side: Side, path: &str) -> Option<Arc<Symbols>> {
-        self.bench.symbols(side, path, || self.text(side, path))
+        self.tool_context.symbols(side, path, || self.text(side, path))
     }
 
-    /// Parses the files of the change, as many as a review cites at most, for those who ask later.
+    /// Parses the first changed files into the cache.
     pub(crate) fn parse_ahead(&self) {
-        for path in self.changed.keys().take(AHEAD_MAX) {
+        for path in self.changed_files.keys().take(PARSE_AHEAD_MAX) {
             for side in [Side::New, Side::Old] {
                 self.symbols(side, path);
             }
         }
     }
 
-    /// The text of a file on one side.
+    /// The text of a file on one side. Invalid UTF-8 is replaced.
     pub(crate) fn text(&self, side: Side, path: &str) -> Option<String> {
         let bytes = self.bytes(side, path)?;
         Some(match String::from_utf8(bytes) {

@@ -1,53 +1,56 @@
-//! Findings: what all runs brought, as one list.
+//! Stage "findings": collects the findings of all runs into one list.
 
 use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use crate::runs::{Checked, Runs};
+use crate::runs::{CheckedFinding, RunResults};
 use crh_review::finding::{Finding, Member};
-use crh_review::report::Dropped;
+use crh_review::report::DroppedFinding;
 
-/// What all runs brought.
+/// Findings of all runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Collected {
-    /// The findings that go on.
+pub struct ReviewFindings {
+    /// Findings for the merge.
     pub members: Vec<Member>,
-    /// Those that met their fate already.
-    pub set_aside: Vec<Dropped>,
-    /// What a second look inside a run said.
-    pub checked: Vec<Checked>,
-    /// Those of the findings that come from the last review, which nobody has to look at again.
-    #[serde(default)]
-    pub carried: Vec<Finding>,
-    /// What the reader should know about them.
+    /// Findings that are dropped already, with their fates.
+    #[serde(rename = "set_aside")]
+    pub dropped: Vec<DroppedFinding>,
+    /// Results of second looks inside runs.
+    pub checked: Vec<CheckedFinding>,
+    /// Findings carried over from the previous review. Validation skips them.
+    #[serde(default, rename = "carried")]
+    pub carried_findings: Vec<Finding>,
+    /// Notes for the reader.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// Collects what all runs brought, in an order that does not depend on theirs. What a run had found before it failed or
-/// was stopped counts like everything else: its evidence is checked all the same.
-pub fn collect(runs: &Runs) -> Collected {
-    let mut collected = Collected::default();
+/// Collects all findings. The order does not depend on the order of the runs. Findings of failed or
+/// cancelled runs count too, since their evidence is checked like any other.
+pub fn collect(runs: &RunResults) -> ReviewFindings {
+    let mut collected = ReviewFindings::default();
     for record in &runs.records {
         collected.members.extend_from_slice(&record.members);
-        collected.set_aside.extend_from_slice(&record.set_aside);
+        collected.dropped.extend_from_slice(&record.dropped);
         collected.checked.extend_from_slice(&record.checked);
     }
     collected.members.sort();
-    collected.set_aside.sort_by(in_order);
+    collected.dropped.sort_by(compare_dropped);
     collected.checked.sort_by(|a, b| {
-        let rest =
-            |checked: &Checked| (checked.judgement.result as u8, checked.judgement.reason.clone());
-        a.finding.cmp(&b.finding).then_with(|| rest(a).cmp(&rest(b)))
+        let judgement_key = |checked: &CheckedFinding| {
+            (checked.judgement.result as u8, checked.judgement.reason.clone())
+        };
+        a.finding.cmp(&b.finding).then_with(|| judgement_key(a).cmp(&judgement_key(b)))
     });
     collected
 }
 
-/// The order of findings that are not shown. Two that are equal in it are equal.
-fn in_order(a: &Dropped, b: &Dropped) -> Ordering {
-    let key = |dropped: &Dropped| (dropped.fate, dropped.reviewer.clone(), dropped.reason.clone());
-    let raw = |dropped: &Dropped| dropped.raw.as_ref().map(ToString::to_string);
+/// A total order of dropped findings, so that reports are deterministic.
+fn compare_dropped(a: &DroppedFinding, b: &DroppedFinding) -> Ordering {
+    let key =
+        |dropped: &DroppedFinding| (dropped.fate, dropped.reviewer.clone(), dropped.reason.clone());
+    let raw = |dropped: &DroppedFinding| dropped.raw.as_ref().map(ToString::to_string);
     key(a)
         .cmp(&key(b))
         .then_with(|| a.member.cmp(&b.member))
@@ -63,7 +66,7 @@ mod tests {
     use crate::plan::Assignment;
     use crate::runs::{RunEnd, RunRecord};
     use crh_review::report::Fate;
-    use crh_review::{Judged, Judgement};
+    use crh_review::{Judgement, JudgementResult};
 
     fn run(name: &str, ended: RunEnd, titles: &[&str]) -> RunRecord {
         let assignment = Assignment {
@@ -85,11 +88,11 @@ mod tests {
         };
         let members: Vec<Member> =
             titles.iter().map(finding).map(|finding| Member::new(name, finding)).collect();
-        let checked = members.iter().map(|member| Checked {
+        let checked = members.iter().map(|member| CheckedFinding {
             finding: member.finding.clone(),
-            judgement: Judgement { result: Judged::Unsure, reason: name.to_owned() },
+            judgement: Judgement { result: JudgementResult::Unsure, reason: name.to_owned() },
         });
-        let set_aside = |raw: u32| Dropped {
+        let dropped_finding = |raw: u32| DroppedFinding {
             fate: Fate::Malformed,
             reason: "no title".to_owned(),
             into: None,
@@ -101,13 +104,13 @@ mod tests {
             ended,
             checked: checked.collect(),
             members,
-            set_aside: vec![set_aside(2), set_aside(1)],
-            ..RunRecord::begun(assignment)
+            dropped: vec![dropped_finding(2), dropped_finding(1)],
+            ..RunRecord::new(assignment)
         }
     }
 
     #[test]
-    fn the_order_of_runs_is_of_no_consequence_and_no_run_loses_its_findings() {
+    fn run_order_does_not_matter_and_no_finding_is_lost() {
         let records = vec![
             run("b", RunEnd::Completed, &["two", "one"]),
             run("a", RunEnd::Failed("the model hung up".to_owned()), &["three"]),
@@ -115,14 +118,14 @@ mod tests {
         ];
         let mut reversed = records.clone();
         reversed.reverse();
-        let collected = collect(&Runs { records, notes: Vec::new() });
-        assert_eq!(collected, collect(&Runs { records: reversed, notes: Vec::new() }));
+        let collected = collect(&RunResults { records, notes: Vec::new() });
+        assert_eq!(collected, collect(&RunResults { records: reversed, notes: Vec::new() }));
         let shown: Vec<_> = collected
             .members
             .iter()
             .map(|member| format!("{} {}", member.reviewer, member.finding.title))
             .collect();
         assert_eq!(shown, ["a three", "b one", "b two", "c four", "c one"]);
-        assert_eq!((collected.set_aside.len(), collected.checked.len()), (6, 5));
+        assert_eq!((collected.dropped.len(), collected.checked.len()), (6, 5));
     }
 }

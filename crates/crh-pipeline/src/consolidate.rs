@@ -1,4 +1,4 @@
-//! Merge: findings become issues, held against the files they quote.
+//! Stage "merge": turns findings into issues and checks their quotes.
 
 mod pairs;
 
@@ -6,88 +6,91 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::code::Code;
-use crate::office::Office;
+use crate::change_under_review::ChangeUnderReview;
+use crate::code_reader::CodeReader;
+use crate::review_context::ReviewContext;
 use crate::runs::RunRecord;
-use crate::subject::Subject;
-use crate::text::count;
+use crate::text::plural;
 use crh_review::finding::{Member, Side};
 use crh_review::report::Strategy;
-use crh_review::{Merged, Remembered, Sources, SymbolSpan};
+use crh_review::{MergeResult, PastDecisions, Sources, SymbolSpan};
 use crh_syntax::SymbolKind;
 
 /// Merges findings. Quotes are looked up in the diff and in the files of base and head.
-pub fn consolidate(members: Vec<Member>, subject: &Subject, remembered: &Remembered) -> Merged {
-    let sources = sources(&members, subject);
-    // Pairs that may be one issue stay apart until somebody decides about them.
+pub fn consolidate(
+    members: Vec<Member>,
+    change: &ChangeUnderReview,
+    remembered: &PastDecisions,
+) -> MergeResult {
+    let sources = sources(&members, change);
+    // Possible duplicates stay separate here.
     crh_review::consolidate(members, &sources, remembered, &BTreeSet::new())
 }
 
-/// Findings that were merged, and what it took to decide about pairs.
+/// Merged findings, with the run that decided about duplicates.
 #[derive(Debug, Clone, Serialize)]
-pub struct Consolidated {
+pub struct Consolidation {
     /// The issues.
     #[serde(flatten)]
-    pub merged: Merged,
-    /// The run that was asked which of them are one, if one was.
+    pub merged: MergeResult,
+    /// The run that was asked about duplicates, if there was one.
     #[serde(skip)]
     pub run: Option<RunRecord>,
-    /// What the reader should know.
+    /// Notes for the reader.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
 
-/// Merges the findings of a review. Where reviewers with different lenses may have said the same in other words, one small call
-/// decides; what it does not decide stays apart.
-pub async fn consolidated(
+/// Merges the findings of a review. In a panel, one small model call decides about possible
+/// duplicates; undecided pairs stay separate.
+pub async fn consolidate_with_model(
     members: Vec<Member>,
-    subject: &Subject,
-    remembered: &Remembered,
-    office: Option<&Office>,
-) -> Consolidated {
-    let merged = consolidate(members.clone(), subject, remembered);
-    let panel = office.filter(|office| office.terms.strategy == Strategy::Panel);
-    let Some(office) = panel.filter(|_| !merged.candidate_pairs.is_empty()) else {
-        return Consolidated { merged, run: None, notes: Vec::new() };
+    change: &ChangeUnderReview,
+    remembered: &PastDecisions,
+    ctx: Option<&ReviewContext>,
+) -> Consolidation {
+    let merged = consolidate(members.clone(), change, remembered);
+    let panel_ctx = ctx.filter(|ctx| ctx.options.strategy == Strategy::Panel);
+    let Some(ctx) = panel_ctx.filter(|_| !merged.candidate_pairs.is_empty()) else {
+        return Consolidation { merged, run: None, notes: Vec::new() };
     };
-    let asked_about = pairs::asked_about(&merged.candidate_pairs);
-    let (answer, run) = pairs::ask(office, asked_about).await;
-    let Some(same) = answer else {
+    let asked_pairs = pairs::pairs_to_ask(&merged.candidate_pairs);
+    let (answer, run) = pairs::ask_about_pairs(ctx, asked_pairs).await;
+    let Some(duplicate_ids) = answer else {
         let why = run.ended.failure().unwrap_or("no answer");
-        let notes = vec![format!("issues that may be one stay apart, since nobody decided: {why}")];
-        return Consolidated { merged, run: Some(run), notes };
+        let notes = vec![format!("possible duplicates were not merged: {why}")];
+        return Consolidation { merged, run: Some(run), notes };
     };
-    let asked: BTreeSet<String> = asked_about.iter().map(|it| it.id.clone()).collect();
-    let mut merged = match same.is_empty() {
+    let asked_ids: BTreeSet<String> = asked_pairs.iter().map(|it| it.id.clone()).collect();
+    let mut merged = match duplicate_ids.is_empty() {
         true => merged,
         false => {
-            let sources = sources(&members, subject);
-            crh_review::consolidate(members, &sources, remembered, &same)
+            let sources = sources(&members, change);
+            crh_review::consolidate(members, &sources, remembered, &duplicate_ids)
         }
     };
-    // What was decided need not be looked at by anyone else.
-    merged.candidate_pairs.retain(|pair| !asked.contains(&pair.id));
-    let left = merged.candidate_pairs.len();
-    let notes = (left > 0).then(|| {
+    // Decided pairs are no longer candidates.
+    merged.candidate_pairs.retain(|pair| !asked_ids.contains(&pair.id));
+    let unchecked_count = merged.candidate_pairs.len();
+    let notes = (unchecked_count > 0).then(|| {
         format!(
-            "{} that may be one were too many to decide about, and stay apart",
-            count(left, "more pair")
+            "{} of possible duplicates were not checked; they are listed separately",
+            plural(unchecked_count, "more pair")
         )
     });
-    Consolidated { merged, run: Some(run), notes: notes.into_iter().collect() }
+    Consolidation { merged, run: Some(run), notes: notes.into_iter().collect() }
 }
 
-/// The diff, the text of every file that a finding cites, and the functions and types of those that the change has to
-/// do with. Other files are read for nothing but their quotes.
-fn sources(members: &[Member], subject: &Subject) -> Sources {
-    let mut sources = Sources::new(subject.diff.as_ref().clone());
-    let code = Code::of(subject);
-    for path in cited(members, &sources) {
+/// The diff, the text of every cited file, and the symbols of changed files.
+fn sources(members: &[Member], change: &ChangeUnderReview) -> Sources {
+    let mut sources = Sources::new(change.diff.as_ref().clone());
+    let code = CodeReader::new(change);
+    for path in cited_paths(members, &sources) {
         for side in [Side::Old, Side::New] {
-            let bytes = code.bytes(side, &path).or_else(|| instructions(subject, side, &path));
+            let bytes = code.bytes(side, &path).or_else(|| instruction_file(change, side, &path));
             let Some(bytes) = bytes else { continue };
             if code.is_changed(&path) {
-                sources = sources.with_symbols(side, &path, spans(&code, side, &path));
+                sources = sources.with_symbols(side, &path, symbol_spans(&code, side, &path));
             }
             sources = sources.with_file(side, &path, bytes);
         }
@@ -95,32 +98,32 @@ fn sources(members: &[Member], subject: &Subject) -> Sources {
     sources
 }
 
-/// A file of the project's instructions by its place in the workspace, where reviewers read it.
-fn instructions(subject: &Subject, side: Side, path: &str) -> Option<Vec<u8>> {
-    let is_there = side == Side::New && path.starts_with("agent/");
-    subject.workspace().ok().filter(|_| is_there)?.bytes(path).ok()
+/// A file of the project's agent instructions, by its workspace path.
+fn instruction_file(change: &ChangeUnderReview, side: Side, path: &str) -> Option<Vec<u8>> {
+    let is_in_workspace = side == Side::New && path.starts_with("agent/");
+    change.workspace().ok().filter(|_| is_in_workspace)?.bytes(path).ok()
 }
 
-/// The files that findings cite, each once, by the path it has after the change.
-fn cited(members: &[Member], sources: &Sources) -> BTreeSet<String> {
-    let mut written = BTreeSet::new();
+/// Cited files by their new path, deduplicated.
+fn cited_paths(members: &[Member], sources: &Sources) -> BTreeSet<String> {
+    let mut paths = BTreeSet::new();
     for Member { finding, .. } in members {
-        let quoted = finding.evidence.iter().filter_map(|piece| piece.file.as_deref());
-        written.extend(quoted.chain([finding.file.as_str()]));
+        let quoted_paths = finding.evidence.iter().filter_map(|piece| piece.file.as_deref());
+        paths.extend(quoted_paths.chain([finding.file.as_str()]));
     }
-    written.into_iter().map(|path| sources.current_path(path)).collect()
+    paths.into_iter().map(|path| sources.current_path(path)).collect()
 }
 
-/// The functions and types of a file; none if it has no grammar or cannot be parsed. A module is no place: everything
-/// in the file may be in it.
-fn spans(code: &Code<'_>, side: Side, path: &str) -> Vec<SymbolSpan> {
+/// Functions and types of a file. Empty if the file does not parse. Modules are skipped: they may
+/// span the whole file.
+fn symbol_spans(code: &CodeReader<'_>, side: Side, path: &str) -> Vec<SymbolSpan> {
     let Some(symbols) = code.symbols(side, path) else { return Vec::new() };
-    let is_place = |kind: SymbolKind| match kind {
+    let is_code_symbol = |kind: SymbolKind| match kind {
         SymbolKind::Function | SymbolKind::Method | SymbolKind::Type => true,
         SymbolKind::Module => false,
     };
-    let places = symbols.all().iter().filter(|symbol| is_place(symbol.kind));
-    places
+    let code_symbols = symbols.all().iter().filter(|symbol| is_code_symbol(symbol.kind));
+    code_symbols
         .map(|symbol| SymbolSpan {
             name: symbol.name.clone(),
             start: symbol.start,

@@ -1,9 +1,9 @@
-//! What the user has dismissed: issues that are never raised again in a repository.
+//! Issues that the user dismissed. crh does not report them again in the repository.
 //!
-//! Kept in the user's own state folder and not in the repository, since a change could silence findings about itself.
+//! Stored in the user's state folder, not in the repository: otherwise a change could suppress
+//! findings about itself.
 
 #[cfg(test)]
-#[path = "dismissals/tests.rs"]
 mod tests;
 
 use std::collections::BTreeMap;
@@ -15,52 +15,52 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::run_folder::write_whole;
+use crate::run_folder::write_atomic;
 use crh_review::identity::content_id;
-use crh_review::{About, Remembered, stable_json};
+use crh_review::{DismissedIssue, PastDecisions, stable_json};
 
-/// The version of the file. It rises when a reader of the old form would misread the new one.
+/// Format version. Increased when older readers would misread the file.
 const VERSION: u32 = 1;
-/// The folder of these files in the state folder.
+/// Subfolder of the state folder.
 const FOLDER: &str = "dismissed";
-/// Ten thousand dismissals; nobody has dismissed more by hand.
+/// Room for ten thousand dismissals.
 const FILE_MAX: u64 = 16 << 20;
 
-/// An issue that somebody said no to at the forge who decides about the repository.
+/// An issue that a maintainer dismissed at the forge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SaidNo {
-    /// What named it then.
+pub struct ForgeDismissal {
+    /// Key of the issue at that time.
     pub dedupe_key: String,
-    /// Who said so, and where.
+    /// Who dismissed it, and where.
     pub reason: String,
-    /// What it was about, if its line has been written anew since and its key is another one now.
-    pub about: Option<About>,
+    /// The issue itself, to recognise it if its line was rewritten and its key changed.
+    pub about: Option<DismissedIssue>,
 }
 
-impl SaidNo {
-    /// Adds it to what is known.
-    pub fn remember(&self, remembered: &mut Remembered) {
-        remembered.dismissed.insert(self.dedupe_key.clone(), self.reason.clone());
-        remembered.rewritten.extend(self.about.clone());
+impl ForgeDismissal {
+    /// Adds this dismissal to the past decisions.
+    pub fn remember(&self, decisions: &mut PastDecisions) {
+        decisions.dismissed.insert(self.dedupe_key.clone(), self.reason.clone());
+        decisions.rewritten.extend(self.about.clone());
     }
 }
 
-/// What was dismissed in one repository, by `dedupe_key`.
+/// Dismissals of one repository, by `dedupe_key`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dismissals {
-    entries: BTreeMap<String, Dismissal>,
+    entries: BTreeMap<String, LocalDismissal>,
 }
 
-/// An issue that was dismissed.
+/// An issue that the user dismissed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dismissal {
-    /// Why, in the user's words; empty if nothing was said.
+pub struct LocalDismissal {
+    /// Reason in the user's words; may be empty.
     pub reason: String,
-    /// What it was called, for people.
+    /// Title of the issue, for people.
     pub title: String,
-    /// Where it was, for people: `src/a.rs:12`.
+    /// Location, for people: `src/a.rs:12`.
     pub place: String,
-    /// The run and the number in it: `20261115T123726Z_0123456789abcdef#3`.
+    /// Run and issue number: `20261115T123726Z_0123456789abcdef#3`.
     pub run: String,
     /// When it was dismissed.
     pub at: String,
@@ -69,43 +69,43 @@ pub struct Dismissal {
 /// Why dismissals cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum DismissalsError {
-    /// The file is not ours, or from another version.
-    #[error("`{}` is not a list of dismissals: {why}", .path.display())]
+    /// The file has another format or version.
+    #[error("`{}` is not a valid list of dismissals: {why}", .path.display())]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with it.
         why: String,
     },
-    /// The disk failed.
+    /// An I/O error.
     #[error("`{}`: {why}", .path.display())]
     Disk {
-        /// Where.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Error from the operating system.
         why: io::Error,
     },
 }
 
-/// The file as it is written.
+/// File format.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Page {
+struct DismissalsFile {
     version: u32,
-    /// The repository, for people: the file's name is its hash.
+    /// Repository, for people. The file name is its hash.
     repo: String,
-    dismissed: BTreeMap<String, Dismissal>,
+    dismissed: BTreeMap<String, LocalDismissal>,
 }
 
-/// Where the dismissals of a repository are. `repo` is what the report calls it: `owner/name`, or the hash of the root
-/// commit.
-pub fn place(state: &Path, repo: &str) -> PathBuf {
+/// Path of a repository's dismissals. `repo` is its name in the report: `owner/name`, or the hash
+/// of the root commit.
+pub fn dismissals_path(state: &Path, repo: &str) -> PathBuf {
     let name = content_id(repo.as_bytes());
     state.join(FOLDER).join(format!("{}.json", &name[..32]))
 }
 
-/// All lists in a state folder, with the names of their repositories, sorted by these.
-pub fn all(state: &Path) -> Result<Vec<(String, Dismissals)>, DismissalsError> {
+/// Loads all lists of a state folder, sorted by repository.
+pub fn load_all(state: &Path) -> Result<Vec<(String, Dismissals)>, DismissalsError> {
     let folder = state.join(FOLDER);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -116,8 +116,8 @@ pub fn all(state: &Path) -> Result<Vec<(String, Dismissals)>, DismissalsError> {
     for entry in entries {
         let path = entry.map_err(|why| DismissalsError::Disk { path: folder.clone(), why })?.path();
         let is_list = path.extension().is_some_and(|end| end == "json");
-        if let Some(page) = if is_list { read(&path)? } else { None } {
-            lists.push((page.repo, Dismissals { entries: page.dismissed }));
+        if let Some(file) = if is_list { read_file(&path)? } else { None } {
+            lists.push((file.repo, Dismissals { entries: file.dismissed }));
         }
     }
     lists.sort_by(|a, b| a.0.cmp(&b.0));
@@ -125,53 +125,57 @@ pub fn all(state: &Path) -> Result<Vec<(String, Dismissals)>, DismissalsError> {
 }
 
 impl Dismissals {
-    /// What was dismissed, by the file it is in; nothing if there is none.
-    pub fn read(path: &Path) -> Result<Self, DismissalsError> {
-        Ok(Self { entries: read(path)?.map(|page| page.dismissed).unwrap_or_default() })
+    /// Loads a list. Empty if the file does not exist.
+    pub fn load(path: &Path) -> Result<Self, DismissalsError> {
+        Ok(Self { entries: read_file(path)?.map(|file| file.dismissed).unwrap_or_default() })
     }
 
-    /// Reads the dismissals of a repository, changes them, and writes them, with no other process in between.
-    pub fn change<T>(
+    /// Reads, changes and writes the dismissals of a repository under a lock.
+    pub fn update<T>(
         state: &Path,
         repo: &str,
         change: impl FnOnce(&mut Self) -> T,
     ) -> Result<T, DismissalsError> {
-        let path = place(state, repo);
-        let disk = |why| DismissalsError::Disk { path: path.clone(), why };
+        let path = dismissals_path(state, repo);
+        let disk_error = |why| DismissalsError::Disk { path: path.clone(), why };
         let folder = path.parent().unwrap_or(state);
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(disk)?;
-        // The file itself is replaced, so the lock is on the folder around it.
-        let lock = File::open(folder).map_err(disk)?;
-        lock.lock().map_err(disk)?;
-        let before = Self::read(&path)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(disk_error)?;
+        // The file is replaced, so lock its folder.
+        let lock = File::open(folder).map_err(disk_error)?;
+        lock.lock().map_err(disk_error)?;
+        let before = Self::load(&path)?;
         let mut after = before.clone();
-        let changed = change(&mut after);
+        let result = change(&mut after);
         if after != before {
-            let page = Page { version: VERSION, repo: repo.to_owned(), dismissed: after.entries };
-            let text = stable_json(&page).map_err(|error| disk(error.into()))?;
-            write_whole(&path, text.as_bytes()).map_err(disk)?;
+            let file = DismissalsFile {
+                version: VERSION,
+                repo: repo.to_owned(),
+                dismissed: after.entries,
+            };
+            let text = stable_json(&file).map_err(|error| disk_error(error.into()))?;
+            write_atomic(&path, text.as_bytes()).map_err(disk_error)?;
         }
-        Ok(changed)
+        Ok(result)
     }
 
-    /// Dismisses an issue; what was said of it before, if it was dismissed already.
-    pub fn add(&mut self, key: &str, dismissal: Dismissal) -> Option<Dismissal> {
+    /// Dismisses an issue. Returns the previous dismissal, if any.
+    pub fn add(&mut self, key: &str, dismissal: LocalDismissal) -> Option<LocalDismissal> {
         self.entries.insert(key.to_owned(), dismissal)
     }
 
-    /// Takes a dismissal back; none if the issue was not dismissed.
-    pub fn remove(&mut self, key: &str) -> Option<Dismissal> {
+    /// Removes a dismissal and returns it.
+    pub fn remove(&mut self, key: &str) -> Option<LocalDismissal> {
         self.entries.remove(key)
     }
 
-    /// The dismissals, by key.
-    pub fn entries(&self) -> &BTreeMap<String, Dismissal> {
+    /// Dismissals by key.
+    pub fn entries(&self) -> &BTreeMap<String, LocalDismissal> {
         &self.entries
     }
 
-    /// The reasons by key, as merging takes them.
-    pub fn into_remembered(self) -> BTreeMap<String, String> {
-        let reason = |dismissal: Dismissal| match dismissal.reason.as_str() {
+    /// Reasons by key, for merging.
+    pub fn into_reasons(self) -> BTreeMap<String, String> {
+        let reason = |dismissal: LocalDismissal| match dismissal.reason.as_str() {
             "" => format!("dismissed as {}", dismissal.run),
             _ => dismissal.reason,
         };
@@ -179,19 +183,24 @@ impl Dismissals {
     }
 }
 
-fn read(path: &Path) -> Result<Option<Page>, DismissalsError> {
-    let damaged = |why: String| DismissalsError::Damaged { path: path.to_owned(), why };
+fn read_file(path: &Path) -> Result<Option<DismissalsFile>, DismissalsError> {
+    let damaged_error = |why: String| DismissalsError::Damaged { path: path.to_owned(), why };
     let mut bytes = Vec::new();
-    let opened = File::open(path);
-    match opened.and_then(|file| file.take(FILE_MAX + 1).read_to_end(&mut bytes)) {
-        Ok(size) if size as u64 > FILE_MAX => return Err(damaged("it is too large".to_owned())),
+    let opened_file = File::open(path);
+    match opened_file.and_then(|file| file.take(FILE_MAX + 1).read_to_end(&mut bytes)) {
+        Ok(size) if size as u64 > FILE_MAX => {
+            return Err(damaged_error("it is too large".to_owned()));
+        }
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(why) => return Err(DismissalsError::Disk { path: path.to_owned(), why }),
     }
-    let page: Page = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-    match page.version {
-        VERSION => Ok(Some(page)),
-        other => Err(damaged(format!("it has version {other}, and this crh reads {VERSION}"))),
+    let file: DismissalsFile =
+        serde_json::from_slice(&bytes).map_err(|error| damaged_error(error.to_string()))?;
+    match file.version {
+        VERSION => Ok(Some(file)),
+        other => {
+            Err(damaged_error(format!("it has version {other}, but this crh reads {VERSION}")))
+        }
     }
 }

@@ -1,128 +1,140 @@
-//! Review: assignments are carried out. Reviewers that need no model begin first and work while models are waited
-//! for; a run that fails is a row.
+//! Stage "review": runs all assignments. Static checks start first and run while models work. A run
+//! that fails becomes a row of the report.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::checks::{CheckTerms, checks, external, is_analyser};
-use crate::code::Code;
-use crate::context::Context;
-use crate::journal::Journal;
-use crate::office::Office;
+use crate::change_under_review::ChangeUnderReview;
+use crate::checks::{CheckOptions, is_analyser, run_analysers, run_checks};
+use crate::code_reader::CodeReader;
+use crate::context::PanelContext;
+use crate::journal::ReviewJournal;
 use crate::plan::{Assignment, Plan, is_static};
-use crate::runs::{RunRecord, Runs};
+use crate::review_context::ReviewContext;
+use crate::runs::{RunRecord, RunResults};
 use crate::strategies::{delegate, panel, single};
-use crate::subject::Subject;
 use crh_review::report::Strategy;
 
-/// How long a review that was stopped waits for what costs nothing: as long as a tool may take.
-const STOPPED_WAIT: Duration = Duration::from_secs(10);
+/// How long a cancelled review waits for static checks. Equals the timeout of a tool call.
+const CANCEL_WAIT: Duration = Duration::from_secs(10);
 
-/// How long analysers are waited for: a little more than the slowest of them may take for both sides of a change.
-const ANALYSERS_WAIT: Duration = Duration::from_secs(420);
+/// Timeout for external linters: slightly more than the slowest one needs for base and head.
+const ANALYSERS_TIMEOUT: Duration = Duration::from_secs(420);
 
-/// Carries out a plan. Without an office only what needs no model is done.
+/// Runs a plan. Without a context only static checks run.
 pub async fn dispatch(
     plan: &Plan,
-    subject: &Arc<Subject>,
-    checks: &Arc<CheckTerms>,
-    office: Option<&Office>,
-    journal: &Journal,
-    context: &Context,
-) -> Runs {
-    // They compute while models are waited for.
-    let (records, more) = tokio::join!(
-        checked(plan, subject, checks, journal, office),
-        Box::pin(asked(plan, office, context))
+    change: &Arc<ChangeUnderReview>,
+    checks: &Arc<CheckOptions>,
+    ctx: Option<&ReviewContext>,
+    journal: &ReviewJournal,
+    context: &PanelContext,
+) -> RunResults {
+    // Static checks compute while the models are waited for.
+    let (records, model_runs) = tokio::join!(
+        run_static_checks(plan, change, checks, journal, ctx),
+        Box::pin(run_model_strategies(plan, ctx, context))
     );
-    let mut runs = Runs { records, notes: Vec::new() };
-    runs.notes.extend(office.and_then(|office| office.found.not_told()));
-    runs.records.extend(more.records);
-    runs.notes.extend(more.notes);
+    let mut runs = RunResults { records, notes: Vec::new() };
+    runs.notes.extend(ctx.and_then(|ctx| ctx.static_findings.late_findings_note()));
+    runs.records.extend(model_runs.records);
+    runs.notes.extend(model_runs.notes);
     runs
 }
 
-/// The runs that need no model. They cost nothing and are mostly done in a moment, so that whoever stops the review has
-/// them in the report; what takes longer is not waited for. Analysers of others cost nobody else anything, however slow they are.
-async fn checked(
+/// Runs the static checks. They are free and mostly finish at once, so that a cancelled review
+/// still reports them. External linters are run separately, so that a slow one does not delay the
+/// others.
+async fn run_static_checks(
     plan: &Plan,
-    subject: &Arc<Subject>,
-    terms: &Arc<CheckTerms>,
-    journal: &Journal,
-    office: Option<&Office>,
+    change: &Arc<ChangeUnderReview>,
+    options: &Arc<CheckOptions>,
+    journal: &ReviewJournal,
+    ctx: Option<&ReviewContext>,
 ) -> Vec<RunRecord> {
-    let needs_none = plan.assignments.iter().filter(|it| is_static(&it.name)).cloned();
-    let (others, own): (Vec<_>, Vec<_>) = needs_none.partition(|it| is_analyser(&it.name));
-    let (looked_at, with) = (subject.clone(), terms.clone());
-    let work = tokio::task::spawn_blocking(move || checks(&looked_at, &with));
+    let static_assignments = plan.assignments.iter().filter(|it| is_static(&it.name)).cloned();
+    let (analyser_assignments, built_in_assignments): (Vec<_>, Vec<_>) =
+        static_assignments.partition(|it| is_analyser(&it.name));
+    let (checked_change, check_options) = (change.clone(), options.clone());
+    let task = tokio::task::spawn_blocking(move || run_checks(&checked_change, &check_options));
     let built_in = async {
-        let mut records = ended(work, own, journal, None).await;
-        // Where only checks were asked for, one that saw nothing was not carried out: no change passes by absence.
+        let mut records = join_or_fail(task, built_in_assignments, journal, None).await;
+        // With `crh check`, a reviewer that could read no file counts as failed: a change must not
+        // pass unread.
         if plan.strategy == Strategy::Static {
             records.iter_mut().for_each(RunRecord::fail_if_nothing_was_seen);
         }
-        if let Some(office) = office {
-            office.found.add(&records);
+        if let Some(ctx) = ctx {
+            ctx.static_findings.add(&records);
         }
-        records.iter().for_each(|record| journal.ended(record));
+        records.iter().for_each(|record| journal.run_ended(record));
         records
     };
-    let (looked_at, with) = (subject.clone(), terms.clone());
-    let work = tokio::task::spawn_blocking(move || external(&looked_at, &with));
-    let (mut records, more) =
-        tokio::join!(built_in, ended(work, others, journal, Some(ANALYSERS_WAIT)));
-    if let Some(office) = office {
-        office.found.settle(&more);
+    let (checked_change, check_options) = (change.clone(), options.clone());
+    let task = tokio::task::spawn_blocking(move || run_analysers(&checked_change, &check_options));
+    let (mut records, analyser_records) = tokio::join!(
+        built_in,
+        join_or_fail(task, analyser_assignments, journal, Some(ANALYSERS_TIMEOUT))
+    );
+    if let Some(ctx) = ctx {
+        ctx.static_findings.finish(&analyser_records);
     }
-    more.iter().for_each(|record| journal.ended(record));
-    records.extend(more);
-    // Findings are held against these files next. Nobody waits for it: what is not parsed by then is parsed there.
-    let subject = subject.clone();
-    drop(tokio::task::spawn_blocking(move || Code::of(&subject).parse_ahead()));
+    analyser_records.iter().for_each(|record| journal.run_ended(record));
+    records.extend(analyser_records);
+    // The merge needs these files next. Parsing continues in the background; files not parsed by
+    // then are parsed on demand.
+    let change = change.clone();
+    drop(tokio::task::spawn_blocking(move || CodeReader::new(&change).parse_ahead()));
     records
 }
 
-/// What came of some runs; a row for each that was planned where they broke down, were stopped, or took longer than `most`.
-async fn ended(
-    mut work: JoinHandle<Vec<RunRecord>>,
-    planned: Vec<Assignment>,
-    journal: &Journal,
-    most: Option<Duration>,
+/// Joins the task and returns its records. If it panics, is cancelled or exceeds `most`, returns a
+/// failed record for each planned assignment.
+async fn join_or_fail(
+    mut task: JoinHandle<Vec<RunRecord>>,
+    assignments: Vec<Assignment>,
+    journal: &ReviewJournal,
+    max_time: Option<Duration>,
 ) -> Vec<RunRecord> {
-    let too_long = async {
-        match most {
+    let timeout = async {
+        match max_time {
             Some(most) => tokio::time::sleep(most).await,
             None => std::future::pending().await,
         }
     };
-    let failed =
-        |why: &str| planned.iter().map(|it| RunRecord::failed(it.clone(), why)).collect::<Vec<_>>();
-    let done = tokio::select! {
-        done = &mut work => Some(done),
-        () = too_long => return failed("it did not end in time"),
-        () = journal.cancel().cancelled() => tokio::time::timeout(STOPPED_WAIT, work).await.ok(),
+    let failed_records = |why: &str| {
+        assignments.iter().map(|it| RunRecord::failed(it.clone(), why)).collect::<Vec<_>>()
     };
-    match done {
+    let join_result = tokio::select! {
+        done = &mut task => Some(done),
+        () = timeout => return failed_records("timed out"),
+        () = journal.cancel().cancelled() => tokio::time::timeout(CANCEL_WAIT, task).await.ok(),
+    };
+    match join_result {
         Some(Ok(records)) => records,
-        Some(Err(_)) => failed("it broke down: a bug in crh"),
-        None => planned.into_iter().map(RunRecord::stopped).collect(),
+        Some(Err(_)) => failed_records("crashed (a bug in crh)"),
+        None => assignments.into_iter().map(RunRecord::cancelled).collect(),
     }
 }
 
-/// The runs that ask a model.
-async fn asked(plan: &Plan, office: Option<&Office>, context: &Context) -> Runs {
+/// Runs the assignments that need a model.
+async fn run_model_strategies(
+    plan: &Plan,
+    ctx: Option<&ReviewContext>,
+    context: &PanelContext,
+) -> RunResults {
     let asks_a_model = |it: &&Assignment| !is_static(&it.name);
     let assignments: Vec<Assignment> =
         plan.assignments.iter().filter(asks_a_model).cloned().collect();
-    let Some((office, first)) = office.zip(assignments.first()) else { return Runs::default() };
+    let Some((ctx, first)) = ctx.zip(assignments.first()) else { return RunResults::default() };
     let mut runs = match plan.strategy {
-        Strategy::Single => single(office, first).await,
-        Strategy::Delegate => delegate(office, first).await,
-        Strategy::Panel => panel(office, &assignments, context).await,
-        Strategy::Static => Runs::default(),
+        Strategy::Single => single(ctx, first).await,
+        Strategy::Delegate => delegate(ctx, first).await,
+        Strategy::Panel => panel(ctx, &assignments, context).await,
+        Strategy::Static => RunResults::default(),
     };
-    runs.notes.splice(0..0, office.prompts.notes().iter().cloned());
+    runs.notes.splice(0..0, ctx.prompts.notes().iter().cloned());
     runs
 }

@@ -1,48 +1,49 @@
-//! What happens during a review, for whoever shows it. Events carry no text of the change but paths and labels.
+//! Events of a review, for progress displays. They contain paths and labels, but no code of the
+//! change.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::text::{cut, one_line};
-use crh_agent::{Limit, Totals};
-use crh_llm::{Arguments, Money, ToolCall};
+use crh_agent::{LimitKind, UsageTotals};
+use crh_llm::{CallArguments, Money, ToolCall};
 
-/// Arguments that tell people what a call is about, the best first.
-const ABOUT: [&str; 5] = ["path", "pattern", "query", "functionName", "expression"];
+/// Arguments that describe a tool call, best first.
+const TOPIC_ARGUMENTS: [&str; 5] = ["path", "pattern", "query", "functionName", "expression"];
 
-/// How much of them is told: it has to fit a line beside the names of run and tool.
-const ABOUT_CHARS: usize = 60;
+/// Maximum length, so that an event fits on a line.
+const TOPIC_CHARS: usize = 60;
 
-/// The stages of a review, in their order.
+/// Stages of a review, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// What the user typed becomes a pinned change.
+    /// Resolve the target to a change.
     Target,
-    /// What of it is reviewed.
+    /// Decide which files to review.
     Scope,
-    /// The folder that agents see.
+    /// Write the workspace for the agents.
     Workspace,
-    /// What a panel knows before it looks.
+    /// Collect context for the panel.
     Context,
-    /// Who looks at what.
+    /// Assign reviewers to files.
     Plan,
-    /// The runs.
+    /// Run the reviewers.
     Review,
-    /// What they found, with its evidence checked.
+    /// Collect findings and check their evidence.
     Findings,
-    /// Findings become issues.
+    /// Merge findings into issues.
     Merge,
-    /// Issues are looked at again.
+    /// Validate issues.
     Validate,
-    /// Everything becomes the report.
+    /// Assemble the report.
     Report,
-    /// The report goes where it was asked for.
+    /// Deliver the report.
     Sinks,
 }
 
 impl Stage {
-    /// Its name, which is that of its file in the run folder.
+    /// Name of the stage, and of its file in the run folder.
     pub fn name(self) -> &'static str {
         match self {
             Self::Target => "target",
@@ -60,109 +61,110 @@ impl Stage {
     }
 }
 
-/// Something that happened.
+/// An event of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
-    /// A stage has begun.
+pub enum ReviewEvent {
+    /// A stage began.
     StageStarted {
-        /// Which.
+        /// Stage.
         stage: Stage,
     },
-    /// A stage is done.
+    /// A stage ended.
     StageEnded {
-        /// Which.
+        /// Stage.
         stage: Stage,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
     },
-    /// The size of the work is known.
+    /// The plan is ready.
     Planned {
-        /// How many files are under review.
+        /// Number of files under review.
         files: usize,
-        /// What the review may cost; nothing if no model is asked.
+        /// Cost limit; zero if no model is used.
         budget: Money,
     },
-    /// The panel was chosen: who looks at the change, and why.
+    /// The reviewers of the panel were chosen.
     TeamChosen {
         /// Names and reasons, in the order of the report.
         team: Vec<(String, String)>,
     },
-    /// A run has begun.
+    /// An agent run began.
     RunStarted {
-        /// The name of its assignment.
+        /// Name of its assignment.
         run: String,
-        /// What it is about.
+        /// Description for people.
         label: String,
-        /// How many files it looks at.
+        /// Number of files it reviews.
         files: usize,
     },
-    /// A run calls a tool.
+    /// A run called a tool.
     ToolCalled {
-        /// The name of its assignment.
+        /// Name of its assignment.
         run: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// What it is called with, for people; cut to one line.
+        /// Main argument, on one line.
         about: String,
     },
-    /// A rule of the strategy was broken, and what the model was told.
+    /// A tool call was refused because it breaks a rule of the strategy.
     Refused {
-        /// The name of the assignment.
+        /// Name of the assignment.
         run: String,
-        /// What it was told.
+        /// Message to the model.
         told: String,
     },
     /// A file was marked as reviewed.
     FileReviewed {
-        /// Its path.
+        /// Path of the file.
         path: String,
     },
-    /// A run has ended.
+    /// An agent run ended.
     RunEnded {
-        /// The name of its assignment.
+        /// Name of its assignment.
         run: String,
-        /// Why it failed; none if it did not.
+        /// Why it failed. `None` if it succeeded.
         failure: Option<String>,
-        /// A limit that it met.
-        limited: Option<Limit>,
-        /// How many findings it brought.
+        /// Limit that it reached.
+        limited: Option<LimitKind>,
+        /// Number of findings.
         findings: usize,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
     },
-    /// What was spent so far, over all runs.
+    /// Cost so far, over all runs.
     Spent {
-        /// The sums.
-        totals: Totals,
+        /// Sums over all runs.
+        totals: UsageTotals,
     },
-    /// Something that the user should know now.
+    /// A warning for the user.
     Warning {
-        /// What.
+        /// Text of the warning.
         text: String,
     },
 }
 
-impl Event {
-    /// A run calls a tool. The words are a model's, so what cannot be seen in them is made visible.
+impl ReviewEvent {
+    /// Builds a tool call event. The arguments come from a model, so invisible characters are made
+    /// visible.
     pub(crate) fn tool_called(run: &str, call: &ToolCall) -> Self {
         let about = match &call.arguments {
-            Arguments::Json(arguments) => about(arguments),
-            Arguments::Malformed(_) => String::new(),
+            CallArguments::Json(arguments) => call_topic(arguments),
+            CallArguments::Malformed(_) => String::new(),
         };
         Self::ToolCalled { run: run.to_owned(), tool: call.name.clone(), about }
     }
 }
 
-/// What a call is about: where it looks or for what, or the names of the scopes that it gives out.
-fn about(arguments: &Value) -> String {
-    let word = ABOUT.iter().find_map(|name| arguments.get(name)?.as_str());
+/// Describes a call: its path or pattern, or the names of the scopes that it delegates.
+fn call_topic(arguments: &Value) -> String {
+    let main_argument = TOPIC_ARGUMENTS.iter().find_map(|name| arguments.get(name)?.as_str());
     let labels = || {
         let scopes = arguments.get("scopes")?.as_array()?;
         let labels: Vec<&str> =
             scopes.iter().filter_map(|scope| scope.get("scope")?.as_str()).collect();
         Some(labels.join(", "))
     };
-    let text = word.map(str::to_owned).or_else(labels).unwrap_or_default();
-    cut(&one_line(&text), ABOUT_CHARS)
+    let text = main_argument.map(str::to_owned).or_else(labels).unwrap_or_default();
+    cut(&one_line(&text), TOPIC_CHARS)
 }

@@ -1,9 +1,9 @@
-//! Since: whether a review may build on the last one of its pull request, and what it takes over from it.
+//! Decides whether a review can be incremental, that is, build on the previous review of the same
+//! pull request.
 //!
-//! Invariant: what does not match, or is not known, makes the review larger, never smaller, and the reader is told why.
+//! Invariant: any mismatch or unknown leads to a full review, with a reason for the reader.
 
 #[cfg(test)]
-#[path = "incremental/tests.rs"]
 mod tests;
 
 use std::collections::BTreeSet;
@@ -11,249 +11,278 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::scope::short;
-use crh_forge::github::post::{Basis, NoState, OpenIssue, State};
-use crh_git::{Bare, Entry, Objects, ReadError};
+use crate::scope::short_commit;
+use crh_forge::github::post::{NoSavedReview, OpenIssue, ReviewBasis, SavedReview};
+use crh_git::{BareRepository, Objects, PathEntry, ReadError};
 use crh_review::diff::{Diff, FileDiff, RepoPath};
-use crh_review::identity::is_commit;
+use crh_review::identity::is_commit_id;
 use crh_review::report::{CoverageState, Report, Strategy};
 
-/// A state with more issues was not written by crh: a comment has no room for them.
+/// A saved review with more issues was not written by crh: they do not fit into a comment.
 const ISSUES_MAX: usize = 200;
 
-/// What is known about the last review of a pull request, before it is known how this one is made.
+/// The previous review of a pull request, if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Last {
-    /// There is none to build on, and why.
+pub enum PreviousReviewLookup {
+    /// No usable review, with the reason.
     Nothing(String),
-    /// There was one.
-    Review(Box<LastReview>),
+    /// A previous review.
+    Review(Box<PreviousReview>),
 }
 
-/// The last review of a pull request, held against the commits of now.
+/// The previous review of a pull request, compared with the current commits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastReview {
-    /// What it said of itself.
-    pub state: State,
-    /// Whether what is under review now goes on from what it has seen.
-    pub history: History,
-    /// The files of the change that are the same as they were then, by the paths they are shown with.
-    pub unchanged: BTreeSet<String>,
+pub struct PreviousReview {
+    /// The state that it stored in its comment.
+    pub state: SavedReview,
+    /// Whether the current head descends from its head.
+    pub history: HeadHistory,
+    /// Files of the change that did not change since, by display path.
+    #[serde(rename = "unchanged")]
+    pub unchanged_files: BTreeSet<String>,
 }
 
-/// What became of the head that was reviewed.
+/// What happened to the reviewed head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum History {
-    /// What is under review goes on from it, or is it.
-    GoesOn,
-    /// It was replaced.
+pub enum HeadHistory {
+    /// The current head descends from it, or is equal.
+    #[serde(rename = "goes_on")]
+    Continued,
+    /// It was replaced by a force push or rebase.
     Rewritten,
 }
 
-/// What this review is made with.
+/// Properties of the current review that must match the previous one.
 #[derive(Debug, Clone, Copy)]
-pub struct Now<'a> {
+pub struct CurrentReview<'a> {
     /// The base commit.
     pub base: &'a str,
-    /// The head, as the report names it.
+    /// The head commit, as in the report.
     pub head: &'a str,
-    /// The configuration, the prompts and the reviewers.
-    pub basis: &'a Basis,
-    /// The names of the models, joined by `+`; empty if none is asked.
+    /// Hashes of configuration and prompts, and the reviewers.
+    pub basis: &'a ReviewBasis,
+    /// Model names joined by `+`. Empty if no model is used.
     pub models: &'a str,
-    /// How the change is divided.
+    /// How the change is divided among reviewers.
     pub strategy: Strategy,
 }
 
-/// A review of what has changed since another one.
+/// What an incremental review takes over from the previous one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Since {
-    /// The head of that review.
+pub struct IncrementalReview {
+    /// Head of the previous review.
     pub head: String,
-    /// Whether that is the head under review.
-    pub moved: Moved,
-    /// The files that were looked at then and are the same now.
-    pub unchanged: BTreeSet<String>,
-    /// What was open then.
+    /// Whether the head has moved since.
+    #[serde(rename = "moved")]
+    pub head_change: HeadChange,
+    /// Files that the previous review covered and that have not changed since.
+    #[serde(rename = "unchanged")]
+    pub unchanged_files: BTreeSet<String>,
+    /// Issues that were open then.
     pub issues: Vec<OpenIssue>,
 }
 
-/// Whether there is anything new.
+/// Whether the head moved since the previous review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Moved {
-    /// The head is another one.
-    On,
-    /// The head is the one that was reviewed.
-    Not,
+pub enum HeadChange {
+    /// The head is a different commit.
+    #[serde(rename = "on")]
+    Moved,
+    /// The head was reviewed already.
+    #[serde(rename = "not")]
+    Same,
 }
 
-/// Why everything is reviewed although only what has changed was asked for.
+/// Why a review is full although an incremental one was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Widened {
-    /// There is nothing to build on.
+pub enum FullReviewReason {
+    /// There is no previous review to build on; the reason.
     #[error("{0}")]
-    Nothing(String),
-    /// The last review has not seen everything.
-    #[error("the last review, of `{head}`, was not complete")]
+    NoPreviousReview(String),
+    /// The previous review did not cover everything.
+    #[error("the previous review, of `{head}`, was incomplete")]
     Incomplete {
-        /// Its head.
+        /// Its head commit.
         head: String,
     },
-    /// The last review kept issues back.
-    #[error("the last review, of `{head}`, did not list all that it found open")]
+    /// The previous review did not list all of its open issues.
+    #[error("the previous review, of `{head}`, did not list all of its open issues")]
     Withheld {
-        /// Its head.
+        /// Its head commit.
         head: String,
     },
-    /// The change starts elsewhere.
-    #[error("the change is compared with `{now}` now, and the last review was not")]
+    /// The base commit changed.
+    #[error("the base is now `{now}`; the previous review used another one")]
     OtherBase {
-        /// The base commit of now.
+        /// The current base commit.
         now: String,
     },
-    /// What was reviewed is not part of the change any more.
-    #[error("the head of the last review, `{head}`, is not part of the change any more")]
+    /// The reviewed head is no longer an ancestor.
+    #[error("the head of the previous review, `{head}`, is no longer part of the change")]
     Rewritten {
-        /// Its head.
+        /// Its head commit.
         head: String,
     },
-    /// It is done in another way.
-    #[error("the strategy is `{now}` now, and was `{before}`")]
+    /// The strategy changed.
+    #[error("the strategy is now `{now}`; it was `{before}`")]
     OtherStrategy {
-        /// That of the last review.
+        /// Strategy of the previous review.
         before: Strategy,
-        /// That of now.
+        /// Strategy of this review.
         now: Strategy,
     },
-    /// Others are asked.
-    #[error("the last review was by another model")]
+    /// The models changed.
+    #[error("the previous review used another model")]
     OtherModels,
-    /// Others look at it.
-    #[error("the last review was by other reviewers")]
+    /// The reviewers changed.
+    #[error("the previous review used other reviewers")]
     OtherReviewers,
-    /// They are told something else.
-    #[error("the prompts are not those of the last review")]
+    /// The prompts changed.
+    #[error("the prompts have changed since the previous review")]
     OtherPrompts,
-    /// It is done by other rules.
+    /// Settings, instructions or the version of crh changed.
     #[error(
-        "the settings, the instructions or the version of crh are not those of the last review"
+        "the settings, the instructions or the version of crh have changed since the previous review"
     )]
     OtherConfiguration,
 }
 
-impl Last {
-    /// Holds what the last review said of itself against the commits: `head` is the commit under review, `diff` the change.
-    pub fn found(state: Result<State, NoState>, bare: &Bare, head: &str, diff: &Diff) -> Self {
+impl PreviousReviewLookup {
+    /// Compares a saved review with the commits. `head` is the commit under review, `diff` the
+    /// change.
+    pub fn compare(
+        state: Result<SavedReview, NoSavedReview>,
+        bare: &BareRepository,
+        head: &str,
+        diff: &Diff,
+    ) -> Self {
         let state = match state {
             Ok(state) => state,
             Err(why) => return Self::Nothing(why.to_string()),
         };
-        // Whoever may write to the repository may have edited it.
-        if !is_commit(&state.head) {
-            return Self::Nothing(NoState::Damaged.to_string());
+        // Anyone with write access may have edited the comment.
+        if !is_commit_id(&state.head) {
+            return Self::Nothing(NoSavedReview::Damaged.to_string());
         }
-        let goes_on = bare.has(&state.head) && bare.is_ancestor(&state.head, head).unwrap_or(false);
-        let (history, unchanged) = match (goes_on, bare.objects()) {
+        let is_continued =
+            bare.has(&state.head) && bare.is_ancestor(&state.head, head).unwrap_or(false);
+        let (history, unchanged_files) = match (is_continued, bare.objects()) {
             (true, Ok(objects)) => {
                 let files = diff.files().iter();
-                let same = files.filter(|file| is_same(&objects, &state.head, head, file));
-                let same = same.map(|file| file.path.shown().into_owned()).collect();
-                (History::GoesOn, same)
+                let unchanged_diffs =
+                    files.filter(|file| file_is_unchanged(&objects, &state.head, head, file));
+                let unchanged_paths =
+                    unchanged_diffs.map(|file| file.path.shown().into_owned()).collect();
+                (HeadHistory::Continued, unchanged_paths)
             }
-            (true, Err(_)) | (false, _) => (History::Rewritten, BTreeSet::new()),
+            (true, Err(_)) | (false, _) => (HeadHistory::Rewritten, BTreeSet::new()),
         };
-        Self::Review(Box::new(LastReview { state, history, unchanged }))
+        Self::Review(Box::new(PreviousReview { state, history, unchanged_files }))
     }
 
-    /// Nothing can be held against anything.
+    /// Used if the commits are not available locally.
     pub fn without_commits() -> Self {
-        Self::Nothing("the commits of the change are not here".to_owned())
+        Self::Nothing("the commits of the change are not available locally".to_owned())
     }
 
-    /// Whether a review may build on it.
-    pub fn since(self, now: &Now<'_>) -> Result<Since, Widened> {
-        let LastReview { state, history, unchanged } = match self {
-            Self::Nothing(why) => return Err(Widened::Nothing(why)),
-            Self::Review(last) => *last,
+    /// Decides whether the current review can be incremental.
+    pub fn incremental(
+        self,
+        current: &CurrentReview<'_>,
+    ) -> Result<IncrementalReview, FullReviewReason> {
+        let PreviousReview { state, history, unchanged_files } = match self {
+            Self::Nothing(why) => return Err(FullReviewReason::NoPreviousReview(why)),
+            Self::Review(previous) => *previous,
         };
-        // A file could say anything here, which is shown and worked on.
-        if !is_commit(&state.head) || state.issues.len() > ISSUES_MAX {
-            return Err(Widened::Nothing(NoState::Damaged.to_string()));
+        // The saved state may be forged.
+        if !is_commit_id(&state.head) || state.issues.len() > ISSUES_MAX {
+            return Err(FullReviewReason::NoPreviousReview(NoSavedReview::Damaged.to_string()));
         }
-        let head = short(&state.head).to_owned();
+        let head = short_commit(&state.head).to_owned();
         if !state.complete {
-            return Err(Widened::Incomplete { head });
+            return Err(FullReviewReason::Incomplete { head });
         }
         if state.withheld > 0 {
-            return Err(Widened::Withheld { head });
+            return Err(FullReviewReason::Withheld { head });
         }
-        if history == History::Rewritten {
-            return Err(Widened::Rewritten { head });
+        if history == HeadHistory::Rewritten {
+            return Err(FullReviewReason::Rewritten { head });
         }
-        if state.base != now.base {
-            return Err(Widened::OtherBase { now: short(now.base).to_owned() });
+        if state.base != current.base {
+            return Err(FullReviewReason::OtherBase { now: short_commit(current.base).to_owned() });
         }
-        if state.strategy != now.strategy {
-            return Err(Widened::OtherStrategy { before: state.strategy, now: now.strategy });
+        if state.strategy != current.strategy {
+            return Err(FullReviewReason::OtherStrategy {
+                before: state.strategy,
+                now: current.strategy,
+            });
         }
-        if state.models != now.models {
-            return Err(Widened::OtherModels);
+        if state.models != current.models {
+            return Err(FullReviewReason::OtherModels);
         }
-        if state.basis.reviewers != now.basis.reviewers {
-            return Err(Widened::OtherReviewers);
+        if state.basis.reviewers != current.basis.reviewers {
+            return Err(FullReviewReason::OtherReviewers);
         }
-        if state.basis.prompt_version != now.basis.prompt_version {
-            return Err(Widened::OtherPrompts);
+        if state.basis.prompt_version != current.basis.prompt_version {
+            return Err(FullReviewReason::OtherPrompts);
         }
-        let is_known = !state.basis.configuration.is_empty();
-        if !is_known || state.basis.configuration != now.basis.configuration {
-            return Err(Widened::OtherConfiguration);
+        let is_configuration_known = !state.basis.configuration.is_empty();
+        if !is_configuration_known || state.basis.configuration != current.basis.configuration {
+            return Err(FullReviewReason::OtherConfiguration);
         }
-        let moved = if state.head == now.head { Moved::Not } else { Moved::On };
-        Ok(Since { head: state.head, moved, unchanged, issues: state.issues })
+        let moved = if state.head == current.head { HeadChange::Same } else { HeadChange::Moved };
+        Ok(IncrementalReview {
+            head: state.head,
+            head_change: moved,
+            unchanged_files,
+            issues: state.issues,
+        })
     }
 }
 
-impl Since {
-    /// The issues that a report has taken over: nobody has looked at their files again.
-    pub fn carried(&self, report: &Report) -> Vec<OpenIssue> {
-        let seen = report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
-        let seen: BTreeSet<&str> = seen.map(|file| file.path.as_str()).collect();
+impl IncrementalReview {
+    /// The issues that a report carries over: their files were not reviewed again.
+    pub fn carried_over_issues(&self, report: &Report) -> Vec<OpenIssue> {
+        let reviewed = report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
+        let reviewed_paths: BTreeSet<&str> = reviewed.map(|file| file.path.as_str()).collect();
         let keys: BTreeSet<&str> = report
             .issues
             .iter()
-            .filter(|issue| !seen.contains(issue.location.file.as_str()))
+            .filter(|issue| !reviewed_paths.contains(issue.location.file.as_str()))
             .map(|issue| issue.dedupe_key.as_str())
             .collect();
         self.issues.iter().filter(|old| keys.contains(old.key.as_str())).cloned().collect()
     }
 
-    /// What is reviewed, in a sentence.
+    /// A sentence on what is reviewed.
     pub fn sentence(&self) -> String {
-        let head = short(&self.head);
-        match self.moved {
-            Moved::On => format!("only what changed since the review of `{head}` is reviewed"),
-            Moved::Not => format!(
-                "nothing has changed since the review of `{head}`, so nothing is reviewed again: its issues stand"
-            ),
+        let head = short_commit(&self.head);
+        match self.head_change {
+            HeadChange::Moved => {
+                format!("reviewing only what changed since the review of `{head}`")
+            }
+            HeadChange::Same => {
+                format!("nothing has changed since the review of `{head}`; its issues still stand")
+            }
         }
     }
 }
 
-/// Whether a file of the change is the same in two commits, and so is what it was before it moved. What cannot be read is not.
-fn is_same(objects: &Objects, before: &str, now: &str, file: &FileDiff) -> bool {
-    let same = |path: &RepoPath| {
-        let at = |commit: &str| -> Result<Option<Entry>, ReadError> {
+/// Whether a file, and its old path if it was renamed, is identical in two commits. Unreadable
+/// files count as different.
+fn file_is_unchanged(objects: &Objects, before: &str, current: &str, file: &FileDiff) -> bool {
+    let path_is_unchanged = |path: &RepoPath| {
+        let entry_at = |commit: &str| -> Result<Option<PathEntry>, ReadError> {
             match objects.entry(commit, path.as_bytes()) {
                 Ok(entry) => Ok(Some(entry)),
                 Err(ReadError::NoEntry(_)) => Ok(None),
                 Err(error) => Err(error),
             }
         };
-        matches!((at(before), at(now)), (Ok(before), Ok(now)) if before == now)
+        matches!((entry_at(before), entry_at(current)), (Ok(before), Ok(now)) if before == now)
     };
-    same(&file.path) && file.old_path.as_ref().is_none_or(same)
+    path_is_unchanged(&file.path) && file.old_path.as_ref().is_none_or(path_is_unchanged)
 }

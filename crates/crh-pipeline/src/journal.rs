@@ -1,7 +1,7 @@
-//! The journal of one review: events, timing, storing and cancelling, for all stages alike.
+//! Events, timing, storage and cancellation for all stages of a review.
 //!
-//! A disk that fails does not end a review: what could not be written is remembered, told once, and a warning in the
-//! end.
+//! A disk error does not end a review. The journal warns about the first one at once and about all
+//! of them in the report.
 
 #[cfg(test)]
 mod tests;
@@ -14,60 +14,60 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::events::{Event, Stage};
-use crate::run_folder::{Completion, NotWritten, RunFolder, StageTime};
+use crate::events::{ReviewEvent, Stage};
+use crate::run_folder::{Completion, FileWriteError, RunFolder, StageTime};
 use crate::runs::{RunRecord, milliseconds};
-use crh_agent::{Cancel, Contents, Transcript};
+use crh_agent::{CancelToken, Transcript, TranscriptDetail};
 use crh_llm::Redactor;
 use crh_review::report::Report;
 
-/// Where a review writes down what happens. Clones write to the same one.
+/// Journal of one review. Clones share it.
 #[derive(Clone)]
-pub struct Journal {
-    inner: Arc<Inner>,
+pub struct ReviewJournal {
+    inner: Arc<JournalState>,
 }
 
-struct Inner {
+struct JournalState {
     folder: Option<RunFolder>,
-    listener: Box<dyn Fn(&Event) + Send + Sync>,
-    cancel: Cancel,
+    listener: Box<dyn Fn(&ReviewEvent) + Send + Sync>,
+    cancel: CancelToken,
     redactor: Redactor,
-    contents: Contents,
-    earlier: Vec<RunRecord>,
-    notes: Mutex<Notes>,
+    contents: TranscriptDetail,
+    completed_runs: Vec<RunRecord>,
+    notes: Mutex<JournalNotes>,
 }
 
-/// What the journal keeps in mind.
 #[derive(Default)]
-struct Notes {
+struct JournalNotes {
     stages: Vec<StageTime>,
     transcripts: BTreeMap<String, Transcript>,
-    /// What could not be written first, and how many more files.
-    lost: Option<(String, usize)>,
+    /// First failure, and the number of further ones.
+    failed_writes: Option<(String, usize)>,
 }
 
-impl Journal {
-    /// Opens the journal. Without a folder nothing is kept. `earlier` are the runs that an earlier attempt completed.
+impl ReviewJournal {
+    /// Opens a journal. Without a folder it stores nothing. `earlier` are the runs that an earlier
+    /// attempt completed.
     pub fn open(
         folder: Option<RunFolder>,
         redactor: Redactor,
-        contents: Contents,
+        contents: TranscriptDetail,
         earlier: Vec<RunRecord>,
-        listener: impl Fn(&Event) + Send + Sync + 'static,
+        listener: impl Fn(&ReviewEvent) + Send + Sync + 'static,
     ) -> Self {
-        let inner = Inner {
-            folder: folder.map(|folder| folder.redacting(redactor.clone())),
+        let inner = JournalState {
+            folder: folder.map(|folder| folder.with_redactor(redactor.clone())),
             listener: Box::new(listener),
-            cancel: Cancel::new(),
+            cancel: CancelToken::new(),
             redactor,
             contents,
-            earlier,
+            completed_runs: earlier,
             notes: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// Does the work of a stage: says when it begins and ends, and stores what it brought.
+    /// Runs a stage: emits its start and end, and stores its output.
     pub fn stage<T: Serialize>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
         let start = self.begin(stage);
         let output = work();
@@ -75,8 +75,8 @@ impl Journal {
         output
     }
 
-    /// The same for a stage that waits.
-    pub async fn waiting_stage<T: Serialize>(
+    /// Runs an async stage.
+    pub async fn async_stage<T: Serialize>(
         &self,
         stage: Stage,
         work: impl Future<Output = T>,
@@ -87,25 +87,25 @@ impl Journal {
         output
     }
 
-    /// Tells whoever listens.
-    pub fn tell(&self, event: Event) {
+    /// Sends an event to the listener.
+    pub fn emit(&self, event: ReviewEvent) {
         (self.inner.listener)(&event);
     }
 
-    /// Stores something under a name in the run folder, such as `stages/terms.json`.
+    /// Stores a value in the run folder, for example as `stages/terms.json`.
     pub fn store(&self, name: &str, value: &impl Serialize) {
-        self.written(self.inner.folder.as_ref().map(|folder| folder.store(name, value)));
+        self.record_result(self.inner.folder.as_ref().map(|folder| folder.store(name, value)));
     }
 
-    /// Stores a run that has ended.
-    pub fn keep(&self, record: &RunRecord) {
-        self.written(self.inner.folder.as_ref().map(|folder| folder.keep(record)));
+    /// Stores a finished run.
+    pub fn store_run(&self, record: &RunRecord) {
+        self.record_result(self.inner.folder.as_ref().map(|folder| folder.store_run(record)));
     }
 
-    /// Stores a run that has ended, and tells of it.
-    pub(crate) fn ended(&self, record: &RunRecord) {
-        self.keep(record);
-        self.tell(Event::RunEnded {
+    /// Stores a finished run and emits its end.
+    pub(crate) fn run_ended(&self, record: &RunRecord) {
+        self.store_run(record);
+        self.emit(ReviewEvent::RunEnded {
             run: record.assignment.name.clone(),
             failure: record.ended.failure().map(str::to_owned),
             limited: record.limited,
@@ -114,53 +114,56 @@ impl Journal {
         });
     }
 
-    /// Stores what came of the review. What cannot be written is among the `problems` afterwards.
+    /// Stores the results of the review. Failures are added to [`Self::write_problems`].
     pub fn finish(&self, report: &Report, records: &[RunRecord], completion: Completion) {
         let Some(folder) = &self.inner.folder else { return };
-        for not_written in folder.finish(report, records, &self.stages(), completion) {
-            self.lose(&not_written);
+        for error in folder.finish(report, records, &self.stages(), completion) {
+            self.record_failure(&error);
         }
     }
 
-    /// The runs that an earlier attempt at this review completed: nobody pays for them again.
-    pub fn earlier(&self) -> &[RunRecord] {
-        &self.inner.earlier
+    /// Runs that an earlier attempt completed. They are not repeated.
+    pub fn completed_runs(&self) -> &[RunRecord] {
+        &self.inner.completed_runs
     }
 
-    /// How long the stages took that have ended.
+    /// Durations of the stages that have ended.
     pub fn stages(&self) -> Vec<StageTime> {
         self.notes().stages.clone()
     }
 
-    /// Where a run writes down what happens in it. The same name gives the same file.
+    /// Opens the transcript of a run. The same name gives the same file.
     pub fn transcript(&self, name: &str) -> Transcript {
-        let Some(folder) = &self.inner.folder else { return Transcript::none() };
+        let Some(folder) = &self.inner.folder else { return Transcript::disabled() };
         let mut notes = self.notes();
         if let Some(transcript) = notes.transcripts.get(name) {
             return transcript.clone();
         }
-        let opened = folder.transcript(name).and_then(|path| {
-            Transcript::to(&path, self.inner.redactor.clone(), self.inner.contents)
+        let transcript = folder.transcript(name).and_then(|path| {
+            Transcript::append_to(&path, self.inner.redactor.clone(), self.inner.contents)
         });
-        match opened {
+        match transcript {
             Ok(transcript) => {
                 notes.transcripts.insert(name.to_owned(), transcript.clone());
                 transcript
             }
             Err(why) => {
                 drop(notes);
-                self.lose(&NotWritten { name: format!("transcripts/{name}.jsonl"), why });
-                Transcript::none()
+                self.record_failure(&FileWriteError {
+                    name: format!("transcripts/{name}.jsonl"),
+                    why,
+                });
+                Transcript::disabled()
             }
         }
     }
 
-    /// What could not be written so far, for the warnings of the report.
-    pub fn problems(&self) -> Vec<String> {
+    /// Failed writes so far, for the warnings of the report.
+    pub fn write_problems(&self) -> Vec<String> {
         let notes = self.notes();
-        let files = notes.lost.as_ref().map(|(first, more)| match more {
+        let files = notes.failed_writes.as_ref().map(|(first, more)| match more {
             0 => first.clone(),
-            1 => format!("{first}; and one more file"),
+            1 => format!("{first}; and 1 more file"),
             more => format!("{first}; and {more} more files"),
         });
         let transcripts = notes.transcripts.iter().filter_map(|(name, transcript)| {
@@ -170,23 +173,23 @@ impl Journal {
         files.into_iter().chain(transcripts).collect()
     }
 
-    /// Stops everything.
-    pub fn cancel(&self) -> &Cancel {
+    /// Token that cancels the review.
+    pub fn cancel(&self) -> &CancelToken {
         &self.inner.cancel
     }
 
-    /// What masks the keys that are known.
+    /// Masks known API keys.
     pub fn redactor(&self) -> &Redactor {
         &self.inner.redactor
     }
 
-    /// The run folder, if there is one.
+    /// Path of the run folder, if there is one.
     pub fn folder(&self) -> Option<PathBuf> {
         self.inner.folder.as_ref().map(|folder| folder.path().to_owned())
     }
 
     fn begin(&self, stage: Stage) -> Instant {
-        self.tell(Event::StageStarted { stage });
+        self.emit(ReviewEvent::StageStarted { stage });
         Instant::now()
     }
 
@@ -194,41 +197,41 @@ impl Journal {
         let took_ms = milliseconds(start.elapsed());
         self.notes().stages.push(StageTime { stage, took_ms });
         let folder = self.inner.folder.as_ref();
-        self.written(folder.map(|folder| folder.stage(stage.name(), output)));
-        self.tell(Event::StageEnded { stage, took_ms });
+        self.record_result(folder.map(|folder| folder.store_stage(stage.name(), output)));
+        self.emit(ReviewEvent::StageEnded { stage, took_ms });
     }
 
-    fn written(&self, written: Option<Result<(), NotWritten>>) {
-        if let Some(Err(not_written)) = written {
-            self.lose(&not_written);
+    fn record_result(&self, result: Option<Result<(), FileWriteError>>) {
+        if let Some(Err(error)) = result {
+            self.record_failure(&error);
         }
     }
 
-    /// Remembers that something could not be written, and says it the first time: a full disk would say it often.
-    fn lose(&self, not_written: &NotWritten) {
-        let text = not_written.to_string();
-        let is_first = match &mut self.notes().lost {
+    /// Records a failed write. Warns only once, since a full disk fails often.
+    fn record_failure(&self, error: &FileWriteError) {
+        let text = error.to_string();
+        let is_first = match &mut self.notes().failed_writes {
             Some((_, more)) => {
                 *more += 1;
                 false
             }
-            lost @ None => {
-                *lost = Some((text.clone(), 0));
+            failed_writes @ None => {
+                *failed_writes = Some((text.clone(), 0));
                 true
             }
         };
         if is_first {
-            self.tell(Event::Warning { text });
+            self.emit(ReviewEvent::Warning { text });
         }
     }
 
-    fn notes(&self) -> MutexGuard<'_, Notes> {
-        // Nothing in them is half done between two statements.
+    fn notes(&self) -> MutexGuard<'_, JournalNotes> {
+        // The state is consistent between any two statements.
         self.inner.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Journal {
+impl fmt::Debug for ReviewJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Journal").field("folder", &self.inner.folder).finish_non_exhaustive()
     }

@@ -1,7 +1,7 @@
 //! The judge of an evaluation: a model decides which reports describe which expected issues.
 //!
-//! It is shown places and words, and nothing of who said them. What it answers is held against the numbers that there are, so
-//! that the worst it can do is to be wrong.
+//! It sees places and texts, but not who reported them. Its answer is checked against the valid
+//! numbers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,161 +13,174 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::office::RETRY;
 use crate::prompts::{fence, judge};
+use crate::review_context::RETRY;
 use crate::text::{cut, one_line};
 use crate::tools::session;
 use crate::tools::session::SessionTool;
 use crh_agent::{
-    Budget, Cancel, Driven, Ledger, Limits, Means, NoTools, Outcome, Purpose, Run, Submit,
-    TOOL_TIME, Task, Transcript, Watch, drive,
+    AgentOutcome, AgentRun, AgentTask, Budget, CallPurpose, CancelToken, FinishedRun, Ledger,
+    NoTools, ProgressListener, RunContext, RunLimits, SubmitTool, TOOL_TIMEOUT, Transcript, drive,
 };
 use crh_llm::{Conversation, Model, Money};
 use crh_review::eval::{Expected, Reported, Span};
 use crh_review::finding::Side;
 
-/// Times that it is asked one question: for an answer and for two repairs, with one to spare so that none of these is cut short.
+/// One answer and two repairs, plus one spare turn.
 const TURNS: u32 = 4;
-/// The most tokens of one turn: a dozen pairs have a few hundred, the rest is for models that think first.
+/// Maximum tokens per turn: a few hundred for the answer, the rest for models that reason first.
 const OUTPUT_TOKENS: u32 = 8_000;
-/// A vendor that has not answered in this time, attempts included, will not.
+/// Timeout per question, retries included.
 const WALL: Duration = Duration::from_secs(300);
-/// How much is shown of one text. A report has at most four sentences; what is longer was not written to be read.
+/// Maximum characters of one text. Reports have at most four sentences.
 const TEXT_CHARS: usize = 4_000;
-/// How much is shown of a title: three times what a finding may have, since other tools have other rules.
+/// Maximum characters of a title: three times that of a finding, since other tools write longer
+/// ones.
 const TITLE_CHARS: usize = 300;
 
-/// The expected issues of a case and what one run reported: what is compared.
+/// Expected issues of a case and the reports of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// Numbers it among all questions, for the vendor's logs.
+pub struct JudgeQuestion {
+    /// Number of the question, for the vendor's logs.
     number: usize,
     expected: Vec<String>,
     reports: Vec<String>,
 }
 
-/// Reports of a question that describe expected issues, as (expected, reported), both counted from 0, sorted.
-pub type Pairs = Vec<(usize, usize)>;
+/// Pairs of (expected issue, report), both counted from 0, sorted.
+pub type DefectMatches = Vec<(usize, usize)>;
 
-/// What came of a question.
+/// Answer to a question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
-    /// The answer, or why there is none.
-    pub pairs: Result<Pairs, String>,
-    /// What it cost, also without an answer.
+pub struct JudgeVerdict {
+    /// The matches, or why there is no answer.
+    pub pairs: Result<DefectMatches, String>,
+    /// Cost of the question, also without an answer.
     pub cost: Money,
 }
 
-/// A model that judges.
+/// A judge model.
 #[derive(Debug, Clone)]
-pub struct Judge {
-    /// Who is asked.
+pub struct EvalJudge {
+    /// The model to ask.
     pub model: Model,
-    /// What all questions together may cost.
+    /// Maximum cost of all questions.
     pub money: Money,
-    /// How many questions are asked at the same time.
-    pub side_by_side: usize,
-    /// Where waits between attempts take their randomness from.
-    pub seed: u64,
+    /// Maximum number of questions in parallel.
+    pub max_parallel: usize,
+    /// Seed for retry jitter.
+    pub retry_seed: u64,
 }
 
 /// Reports which reports describe which known defects, and ends the work: call it once, with every such pair. No pair is a good
 /// answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ReportPairs {
+#[schemars(rename = "ReportPairs")]
+struct ReportMatches {
     /// Every pair of a report and a known defect that it describes. Empty is a good answer.
-    pairs: Vec<Pair>,
+    pairs: Vec<DefectMatch>,
 }
 
 /// A report that describes a known defect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Pair {
+#[schemars(rename = "Pair")]
+struct DefectMatch {
     /// The number of the known defect.
     defect: u32,
     /// The number of the report.
     report: u32,
 }
 
-impl SessionTool for ReportPairs {
+impl SessionTool for ReportMatches {
     const NAME: &'static str = "report_pairs";
 }
 
-impl Question {
-    /// A question about a run of a case; none if there is nothing to decide.
+impl JudgeQuestion {
+    /// A question about a run of a case. None if either list is empty.
     pub fn new(number: usize, expected: &[Expected], reported: &[Reported]) -> Option<Self> {
-        let defects = expected.iter().map(|issue| defect(issue, places(&issue.spans)));
-        Self::of(number, defects.collect(), reported)
+        let defects = expected.iter().map(|issue| defect_text(issue, place_texts(&issue.spans)));
+        Self::from_texts(number, defects.collect(), reported)
     }
 
-    /// A question about a run of a twin: whether it reports what is expected of the case, though it is not there. The judge is not told that
-    /// this is a twin, only where the same code is in it.
-    pub fn about_twin(number: usize, expected: &[Expected], reported: &[Reported]) -> Option<Self> {
+    /// A question about a run of a twin, which lacks the defect: does it report the issue anyway?
+    /// The judge gets the corresponding places, but is not told that this is a twin.
+    pub fn for_twin(number: usize, expected: &[Expected], reported: &[Reported]) -> Option<Self> {
         let defects = expected.iter().map(|issue| {
             let places = match issue.on_twin.as_slice() {
-                // Which lines it would be is not known then, but the files are.
+                // The lines in the twin are unknown, but the files are not.
                 [] => issue.spans.iter().map(|span| one_line(span.file())).collect(),
-                spans => places(spans),
+                spans => place_texts(spans),
             };
-            defect(issue, places)
+            defect_text(issue, places)
         });
-        Self::of(number, defects.collect(), reported)
+        Self::from_texts(number, defects.collect(), reported)
     }
 
-    fn of(number: usize, expected: Vec<String>, reported: &[Reported]) -> Option<Self> {
+    fn from_texts(number: usize, expected: Vec<String>, reported: &[Reported]) -> Option<Self> {
         let is_open = !expected.is_empty() && !reported.is_empty();
-        is_open.then(|| Self { number, expected, reports: reported.iter().map(report).collect() })
+        is_open.then(|| Self {
+            number,
+            expected,
+            reports: reported.iter().map(report_text).collect(),
+        })
     }
 
-    /// All that the judge reads of it. The same contents have the same text, whatever the number.
+    /// The text that the judge reads. It does not depend on the number.
     pub fn text(&self) -> String {
         format!("{}\n\n{}", self.defects(), self.listed_reports())
     }
 
-    /// How many expected issues and how many reports it has.
+    /// Number of expected issues and of reports.
     pub fn size(&self) -> (usize, usize) {
         (self.expected.len(), self.reports.len())
     }
 
     fn defects(&self) -> String {
-        numbered("Defect", "defect", &self.expected)
+        numbered_fences("Defect", "defect", &self.expected)
     }
 
     fn listed_reports(&self) -> String {
-        numbered("Report", "report", &self.reports)
+        numbered_fences("Report", "report", &self.reports)
     }
 
     pub(crate) fn conversation(&self) -> Conversation {
         judge::conversation(self.defects(), self.listed_reports())
     }
 
-    fn submit(&self) -> Submit<Pairs> {
+    fn submit(&self) -> SubmitTool<DefectMatches> {
         let (defects, reports) = self.size();
-        Submit::new(session::spec::<ReportPairs>(), move |value| pairs(value, defects, reports))
+        SubmitTool::new(session::tool_spec::<ReportMatches>(), move |value| {
+            parse_matches(value, defects, reports)
+        })
     }
 }
 
-/// Names what judges are told, by a hash.
+/// Hash of the judge's prompt and tool.
 pub fn version() -> String {
-    judge::version(&session::spec::<ReportPairs>())
+    judge::version(&session::tool_spec::<ReportMatches>())
 }
 
-impl Judge {
-    /// Asks all questions. `answered` is told what came of each, by its place among them, as they end.
-    pub async fn ask(&self, questions: Vec<Question>, mut answered: impl FnMut(usize, Verdict)) {
-        let means = Arc::new(self.means(questions.len()));
-        let room = Arc::new(Semaphore::new(self.side_by_side.max(1)));
+impl EvalJudge {
+    /// Asks all questions. Calls `answered` with the index and the verdict as each one ends.
+    pub async fn ask(
+        &self,
+        questions: Vec<JudgeQuestion>,
+        mut answered: impl FnMut(usize, JudgeVerdict),
+    ) {
+        let run_context = Arc::new(self.run_context(questions.len()));
+        let room = Arc::new(Semaphore::new(self.max_parallel.max(1)));
         let mut open: BTreeSet<usize> = (0..questions.len()).collect();
         let mut tasks = JoinSet::new();
         for (place, question) in questions.into_iter().enumerate() {
-            let (means, room, money) = (means.clone(), room.clone(), self.money);
+            let (means, room, money) = (run_context.clone(), room.clone(), self.money);
             tasks.spawn(async move {
                 let _permit = room.acquire().await;
-                (place, verdict(&question, &means, money).await)
+                (place, judge_question(&question, &means, money).await)
             });
         }
-        // A dropped future aborts them all.
+        // Dropping this future aborts all tasks.
         while let Some(joined) = tasks.join_next().await {
             if let Ok((place, verdict)) = joined {
                 open.remove(&place);
@@ -175,76 +188,80 @@ impl Judge {
             }
         }
         for place in open {
-            let why = "the judge broke down: this is a bug".to_owned();
-            answered(place, Verdict { pairs: Err(why), cost: Money::ZERO });
+            let why = "the judge crashed (a bug in crh)".to_owned();
+            answered(place, JudgeVerdict { pairs: Err(why), cost: Money::ZERO });
         }
     }
 
-    fn means(&self, questions: usize) -> Means<NoTools> {
+    fn run_context(&self, questions: usize) -> RunContext<NoTools> {
         let questions = u32::try_from(questions).unwrap_or(u32::MAX);
         let budget = Budget {
             llm_calls: questions.saturating_mul(TURNS),
             tool_calls: 0,
             input_tokens: u64::MAX,
-            // Each question has its own; how many there are is up to the suite.
+            // Each question has its own timeout.
             wall: Duration::MAX,
             money: self.money,
         };
-        Means {
+        RunContext {
             model: self.model.clone(),
             ledger: Ledger::open(budget),
             toolbox: Arc::new(NoTools),
-            tool_time: TOOL_TIME,
-            transcript: Transcript::none(),
+            tool_timeout: TOOL_TIMEOUT,
+            transcript: Transcript::disabled(),
             retry: RETRY,
-            seed: self.seed,
-            cancel: Cancel::new(),
-            watch: Watch::nobody(),
+            seed: self.retry_seed,
+            cancel: CancelToken::new(),
+            watch: ProgressListener::silent(),
         }
     }
 }
 
-async fn verdict(question: &Question, means: &Means<NoTools>, money: Money) -> Verdict {
-    let task = Task {
+async fn judge_question(
+    question: &JudgeQuestion,
+    run_context: &RunContext<NoTools>,
+    money: Money,
+) -> JudgeVerdict {
+    let task = AgentTask {
         caller: format!("judge-{}", question.number),
         conversation: question.conversation(),
         tools: Vec::new(),
         submit: question.submit(),
-        // All of the money is for this: nothing is held back from it.
-        purpose: Purpose::Validation,
+        // Validation may use the whole budget.
+        purpose: CallPurpose::Validation,
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
         effort: None,
     };
-    let limits = Limits { turns: TURNS, tool_calls: 0, tokens: u64::MAX, money, wall: WALL };
-    let Driven { ended, totals, .. } =
-        drive(Run::new(task, limits, means.model.facts()), means).await;
+    let limits = RunLimits { turns: TURNS, tool_calls: 0, tokens: u64::MAX, money, wall: WALL };
+    let FinishedRun { end: ended, totals, .. } =
+        drive(AgentRun::new(task, limits, run_context.model.facts()), run_context).await;
     let failure = ended.outcome.failure().unwrap_or_default();
     let pairs = match ended.outcome {
-        Outcome::Answered(pairs) => Ok(pairs),
-        Outcome::NoAnswer
-        | Outcome::BadAnswer(_)
-        | Outcome::Stuck
-        | Outcome::OutOfBudget(_)
-        | Outcome::ContextFull
-        | Outcome::Model(_)
-        | Outcome::Aborted(_)
-        | Outcome::Cancelled => Err(failure),
+        AgentOutcome::Answered(pairs) => Ok(pairs),
+        AgentOutcome::NoAnswer
+        | AgentOutcome::BadAnswer(_)
+        | AgentOutcome::Stuck
+        | AgentOutcome::OutOfBudget(_)
+        | AgentOutcome::ContextFull
+        | AgentOutcome::Model(_)
+        | AgentOutcome::Aborted(_)
+        | AgentOutcome::Cancelled => Err(failure),
     };
-    Verdict { pairs, cost: totals.money }
+    JudgeVerdict { pairs, cost: totals.money }
 }
 
-/// The pairs of an answer, or what is wrong with it.
-fn pairs(value: Value, defects: usize, reports: usize) -> Result<Pairs, String> {
-    let answer: ReportPairs = session::read(value)?;
+/// The matches of an answer, or an error for the model.
+fn parse_matches(value: Value, defects: usize, reports: usize) -> Result<DefectMatches, String> {
+    let answer: ReportMatches = session::parse_arguments(value)?;
     let mut pairs = BTreeSet::new();
-    for Pair { defect, report } in answer.pairs {
+    for DefectMatch { defect, report } in answer.pairs {
         pairs.insert((index("defect", defect, defects)?, index("report", report, reports)?));
     }
     Ok(pairs.into_iter().collect())
 }
 
-/// The place of a number that counts from 1.
+/// Converts a number counted from 1 into an index.
 fn index(what: &str, number: u32, count: usize) -> Result<usize, String> {
     let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
     index.filter(|index| *index < count).ok_or_else(|| match count {
@@ -253,29 +270,29 @@ fn index(what: &str, number: u32, count: usize) -> Result<usize, String> {
     })
 }
 
-/// Texts in fences, each behind its number: what stands in one cannot pass for another.
-fn numbered(word: &str, kind: &str, texts: &[String]) -> String {
+/// Numbered texts, each in its own fence, so that no text can imitate another.
+fn numbered_fences(word: &str, kind: &str, texts: &[String]) -> String {
     let each = texts.iter().enumerate();
     let each = each.map(|(at, text)| format!("{word} {}:\n{}", at + 1, fence(kind, text)));
     each.collect::<Vec<_>>().join("\n\n")
 }
 
-/// An expected issue: where, and what is wrong.
-fn defect(expected: &Expected, places: Vec<String>) -> String {
-    format!("place: {}\n{}", places.join("; "), shown(&expected.description))
+/// An expected issue: place and description.
+fn defect_text(expected: &Expected, places: Vec<String>) -> String {
+    format!("place: {}\n{}", places.join("; "), visible_text(&expected.description))
 }
 
-/// A report: where, and what it says. Not who says it, how sure, and how grave it is called.
-fn report(reported: &Reported) -> String {
+/// A report: place and text, without its author, confidence or severity.
+fn report_text(reported: &Reported) -> String {
     let title = cut(&one_line(&reported.title), TITLE_CHARS);
-    format!("place: {}\n{title}\n{}", place(&reported.span), shown(&reported.text))
+    format!("place: {}\n{title}\n{}", place_text(&reported.span), visible_text(&reported.text))
 }
 
-fn places(spans: &[Span]) -> Vec<String> {
-    spans.iter().map(place).collect()
+fn place_texts(spans: &[Span]) -> Vec<String> {
+    spans.iter().map(place_text).collect()
 }
 
-fn place(span: &Span) -> String {
+fn place_text(span: &Span) -> String {
     let file = one_line(span.file());
     let side = match span.side() {
         Side::Old => " before the change",
@@ -287,8 +304,8 @@ fn place(span: &Span) -> String {
     }
 }
 
-fn shown(text: &str) -> String {
-    cut(crh_review::visible(text).trim(), TEXT_CHARS)
+fn visible_text(text: &str) -> String {
+    cut(crh_review::escape_invisible(text).trim(), TEXT_CHARS)
 }
 
 #[cfg(test)]

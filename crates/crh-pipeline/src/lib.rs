@@ -1,58 +1,45 @@
-//! One review from end to end: what the user typed becomes a pinned change, a scope, and a workspace that is
-//! the same bytes every time; agents look at it through tools.
+//! The review pipeline: resolves the target, prepares a reproducible workspace, runs reviewers and
+//! builds the report.
 
 pub mod agent_files;
-#[path = "target_args.rs"]
-pub mod asked;
 pub mod assemble;
-#[path = "carry_over.rs"]
-mod carried;
+mod carry_over;
+pub mod change_secrets;
+pub mod change_under_review;
 pub mod checks;
-#[path = "code_reader.rs"]
-mod code;
+mod code_reader;
 pub mod collect;
 pub mod consolidate;
 pub mod context;
-#[path = "change_secrets.rs"]
-pub mod credentials;
-#[path = "dismissals.rs"]
-pub mod dismissed;
+pub mod dismissals;
 pub mod dispatch;
 pub mod events;
 pub mod facts;
 pub mod fixer;
-#[path = "static_findings.rs"]
-pub mod found_by_code;
+pub mod incremental;
 pub mod journal;
 pub mod judge;
-#[path = "review_context.rs"]
-pub mod office;
-#[path = "repo_config.rs"]
-mod own_files;
+mod model_question;
 pub mod pack;
 pub mod pipeline;
 pub mod plan;
 pub mod prepare;
 pub mod prompts;
-#[path = "model_question.rs"]
-mod question;
+mod repo_config;
 pub mod requirements;
+pub mod resolve;
+pub mod review_context;
+pub mod review_options;
 pub mod reviewers;
 pub mod revisions;
 pub mod run_folder;
 pub mod runs;
 pub mod scope;
-#[path = "incremental.rs"]
-pub mod since;
 pub mod sinks;
+pub mod static_findings;
 pub mod strategies;
-#[path = "change_under_review.rs"]
-pub mod subject;
-#[path = "resolve.rs"]
-pub mod target;
+pub mod target_args;
 pub mod team;
-#[path = "review_options.rs"]
-pub mod terms;
 mod text;
 pub mod tools;
 pub mod validate;

@@ -1,5 +1,5 @@
-//! One question to a model in the words that a whole panel shares: what the scout, whoever decides about pairs and whoever judges a
-//! plan have in common.
+//! One small question to a model that shares the prompt prefix of the panel. Used by the scout, by
+//! the merge of duplicate findings and by the check of requirements.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,112 +9,116 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::events::Event;
-use crate::office::{Office, turned_away};
+use crate::events::ReviewEvent;
 use crate::plan::Assignment;
+use crate::review_context::{ReviewContext, rate_limit_wait};
 use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session::SessionTool;
-use crate::tools::{ReadingTools, session};
-use crh_agent::{Limits, Outcome, Purpose, Run, Submit, Task, drive};
+use crate::tools::{ReadOnlyTools, session};
+use crh_agent::{AgentOutcome, AgentRun, AgentTask, CallPurpose, RunLimits, SubmitTool, drive};
 use crh_llm::Model;
 
-/// What a wait counts at least.
-const LEAST_WAIT: Duration = Duration::from_secs(1);
+/// Minimum wait that is charged against `max_wait`.
+const MIN_WAIT: Duration = Duration::from_secs(1);
 
-/// A question, and how far its answer may go.
-pub(crate) struct Question<'a> {
-    /// What its run goes by.
+/// A question to a model, with its limits.
+pub(crate) struct ModelQuestion<'a> {
+    /// Identifies the run.
     pub(crate) assignment: Assignment,
-    /// Who is asked.
     pub(crate) model: &'a Model,
-    /// What is asked, behind what all are told.
-    pub(crate) own: String,
-    pub(crate) purpose: Purpose,
-    /// How often the model is asked, repairs included.
+    /// The question. It follows the shared prompt prefix.
+    pub(crate) prompt: String,
+    pub(crate) purpose: CallPurpose,
+    /// Maximum number of turns, repairs included.
     pub(crate) turns: u32,
-    /// How often it may look something up.
+    /// Maximum number of tool calls.
     pub(crate) tool_calls: u32,
-    /// The most tokens of one turn.
+    /// Maximum number of tokens per turn.
     pub(crate) output_tokens: u32,
-    /// What the run is there for, as it follows "is not".
+    /// Completes the sentence "this tool is not …" that the model gets for a tool outside its role.
     pub(crate) about: &'static str,
-    /// How long a vendor without room is waited for, over all attempts.
-    pub(crate) patience: Duration,
-    /// Where it has to take a place while it asks, and none while it waits; none if it is alone.
-    pub(crate) places: Option<&'a Semaphore>,
+    /// Total time to wait for rate limits, over all attempts.
+    pub(crate) max_wait: Duration,
+    /// Limits parallel runs. A permit is held while the model is asked, not while the run waits.
+    /// None if the question runs alone.
+    pub(crate) permits: Option<&'a Semaphore>,
 }
 
-/// Asks with the tool `T`, whose arguments `read` turns into the answer or into a sentence for the model; none if there was no
-/// answer. One that was given in an earlier attempt is not paid for again. A vendor that has no room is waited for.
-pub(crate) async fn asked<T, A>(
-    office: &Office,
-    question: Question<'_>,
-    read: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
+/// Asks with the tool `T`. `read` turns its arguments into the answer, or into an error for the
+/// model.
+///
+/// Returns None as answer if the model gave none. Reuses the answer of an earlier attempt. Waits
+/// out rate limits up to `max_wait`.
+pub(crate) async fn ask<T, A>(
+    ctx: &ReviewContext,
+    question: ModelQuestion<'_>,
+    parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
 ) -> (Option<A>, RunRecord)
 where
     T: SessionTool,
     A: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
 {
-    let Question { assignment, model, .. } = &question;
-    let is_same = |run: &&RunRecord| run.assignment == *assignment;
-    if let Some(done) = office.journal.earlier().iter().find(is_same)
-        && done.ended == RunEnd::Completed
+    let ModelQuestion { assignment, model, .. } = &question;
+    let has_same_assignment = |run: &&RunRecord| run.assignment == *assignment;
+    if let Some(completed_run) = ctx.journal.completed_runs().iter().find(has_same_assignment)
+        && completed_run.ended == RunEnd::Completed
     {
-        return (serde_json::from_value(done.answer.clone()).ok(), done.clone());
+        return (serde_json::from_value(completed_run.answer.clone()).ok(), completed_run.clone());
     }
     let name = assignment.name.clone();
     let files = assignment.parts.len();
-    office.journal.tell(Event::RunStarted { run: name.clone(), label: String::new(), files });
-    let read = Arc::new(read);
-    let mut record = RunRecord::begun(assignment.clone());
-    let mut patience = question.patience;
-    let driven = loop {
-        let place = match question.places {
-            // Nobody closes them, so that there is always one in the end.
-            Some(places) => places.acquire().await.ok(),
+    ctx.journal.emit(ReviewEvent::RunStarted { run: name.clone(), label: String::new(), files });
+    let parse = Arc::new(parse);
+    let mut record = RunRecord::new(assignment.clone());
+    let mut remaining_wait = question.max_wait;
+    let finished = loop {
+        let permit = match question.permits {
+            // The semaphore is never closed, so this always returns a permit.
+            Some(permits) => permits.acquire().await.ok(),
             None => None,
         };
-        let read = read.clone();
-        let run = Run::new(
-            task::<T, A>(office, &question, move |value| read(value)),
-            limits(office, &question),
+        let parse = parse.clone();
+        let run = AgentRun::new(
+            build_task::<T, A>(ctx, &question, move |value| parse(value)),
+            limits(ctx, &question),
             model.facts(),
         );
-        let tools = ReadingTools::new(office, &name, question.about, T::NAME);
-        let driven = Box::pin(drive(run, &office.means(&name, model, tools))).await;
-        record.book(&driven, model.name());
-        record.took_ms = record.took_ms.saturating_add(milliseconds(driven.took));
-        drop(place);
-        match turned_away(&driven.ended.outcome, office.time_left()) {
-            Some(wait) if wait <= patience && !office.journal.cancel().is_cancelled() => {
-                // At least a moment: a vendor that says "at once" each time is not asked for ever.
-                patience = patience.saturating_sub(wait.max(LEAST_WAIT));
-                office.wait(&name, wait).await;
+        let tools = ReadOnlyTools::new(ctx, &name, question.about, T::NAME);
+        let attempt = Box::pin(drive(run, &ctx.run_context(&name, model, tools))).await;
+        record.add_usage(&attempt, model.name());
+        record.took_ms = record.took_ms.saturating_add(milliseconds(attempt.took));
+        drop(permit);
+        match rate_limit_wait(&attempt.end.outcome, ctx.time_left()) {
+            Some(wait) if wait <= remaining_wait && !ctx.journal.cancel().is_cancelled() => {
+                // Charge at least a second: a vendor that always answers `Retry-After: 0` must not
+                // be asked forever.
+                remaining_wait = remaining_wait.saturating_sub(wait.max(MIN_WAIT));
+                ctx.wait_for_capacity(&name, wait).await;
             }
-            Some(_) | None => break driven,
+            Some(_) | None => break attempt,
         }
     };
-    record.ended = RunEnd::of(&driven.ended.outcome);
-    let answer = if let Outcome::Answered(answer) = driven.ended.outcome {
+    record.ended = RunEnd::from_outcome(&finished.end.outcome);
+    let answer = if let AgentOutcome::Answered(answer) = finished.end.outcome {
         record.answer = json!(answer);
         Some(answer)
     } else {
         None
     };
-    office.ended(&record);
+    ctx.finish_run(&record);
     (answer, record)
 }
 
-fn task<T: SessionTool, A>(
-    office: &Office,
-    question: &Question<'_>,
-    read: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
-) -> Task<A> {
-    Task {
+fn build_task<T: SessionTool, A>(
+    ctx: &ReviewContext,
+    question: &ModelQuestion<'_>,
+    parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
+) -> AgentTask<A> {
+    AgentTask {
         caller: question.assignment.name.clone(),
-        conversation: office.prompts.conversation(&question.own),
-        tools: office.prompts.tools(),
-        submit: Submit::new(session::spec::<T>(), read),
+        conversation: ctx.prompts.conversation(&question.prompt),
+        tools: ctx.prompts.tools(),
+        submit: SubmitTool::new(session::tool_spec::<T>(), parse),
         purpose: question.purpose,
         max_output_tokens: question.output_tokens,
         temperature: None,
@@ -122,13 +126,14 @@ fn task<T: SessionTool, A>(
     }
 }
 
-fn limits(office: &Office, question: &Question<'_>) -> Limits {
-    Limits {
+fn limits(ctx: &ReviewContext, question: &ModelQuestion<'_>) -> RunLimits {
+    RunLimits {
         turns: question.turns,
         tool_calls: question.tool_calls,
-        // The ledger holds the tokens of all calls; a second count would end a run that it lets go on.
+        // The ledger counts the tokens of all calls. A second limit here would end runs that it
+        // allows.
         tokens: u64::MAX,
-        money: office.terms.allowance.money,
-        wall: office.terms.allowance.wall,
+        money: ctx.options.budget.money,
+        wall: ctx.options.budget.wall,
     }
 }

@@ -1,163 +1,171 @@
-//! One review, from a pinned change to its report: the list of stages and nothing else. What the user typed becomes a
-//! `Subject` before, and the report goes to its sinks after.
+//! Runs one review from a resolved change to its report: the list of stages and nothing else. The
+//! caller resolves the change before and writes the report to its sinks after.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::assemble::{Assembly, assemble, mask, mask_keys};
-use crate::carried::carry;
-use crate::checks::CheckTerms;
+use crate::assemble::{ReportInputs, assemble, mask, mask_keys};
+use crate::carry_over::carry_over;
+use crate::change_secrets::ChangeSecrets;
+use crate::change_under_review::ChangeUnderReview;
+use crate::checks::CheckOptions;
 use crate::collect::collect;
-use crate::consolidate::{Consolidated, consolidated};
-use crate::context::{Context, Person, context};
-use crate::credentials::Credentials;
+use crate::consolidate::{Consolidation, consolidate_with_model};
+use crate::context::{IntentPrompt, PanelContext, build_context};
 use crate::dispatch::dispatch;
-use crate::events::{Event, Stage};
-use crate::found_by_code::FoundByCode;
-use crate::journal::Journal;
-use crate::office::Office;
+use crate::events::{ReviewEvent, Stage};
+use crate::journal::ReviewJournal;
 use crate::plan::plan;
 use crate::prompts::Prompts;
+use crate::review_context::ReviewContext;
+use crate::review_options::{ModelSet, ReviewOptions};
 use crate::runs::{RunRecord, milliseconds};
-use crate::subject::Subject;
-use crate::terms::{Crew, Terms};
+use crate::static_findings::StaticFindings;
 use crate::validate::validate;
 use crh_agent::Ledger;
 use crh_llm::Money;
 use crh_review::finding::{Member, Severity};
 use crh_review::report::Report;
-use crh_review::{Remembered, conclude};
+use crh_review::{PastDecisions, apply_judgements};
 
-/// A review that is about to begin.
+/// Everything that a review needs.
 #[derive(Debug)]
-pub struct Review {
-    /// What is under review.
-    pub subject: Arc<Subject>,
-    /// On what terms.
-    pub terms: Arc<Terms>,
-    /// What static reviewers work with.
-    pub checks: Arc<CheckTerms>,
-    /// Who is asked; nobody if the strategy asks no model.
-    pub crew: Option<Crew>,
-    /// Who pays. It is opened before, so that whoever shows the progress can look into it.
+pub struct ReviewInputs {
+    /// The change under review.
+    pub change: Arc<ChangeUnderReview>,
+    /// Options of this review.
+    pub options: Arc<ReviewOptions>,
+    /// Options of the static checks.
+    pub checks: Arc<CheckOptions>,
+    /// Models, by role. None if the strategy uses no model.
+    pub models: Option<ModelSet>,
+    /// Shared budget ledger. The caller opens it, so that the progress display can read it.
     pub ledger: Ledger,
-    /// What was decided about issues before.
-    pub remembered: Remembered,
-    /// The mildest severity that the report shows.
+    /// Earlier decisions about issues.
+    pub remembered: PastDecisions,
+    /// Issues below this severity are hidden.
     pub min_severity: Severity,
-    /// Whoever can be asked what the change is for, if somebody is there.
-    pub person: Option<Person>,
-    /// Where everything is written down.
-    pub journal: Journal,
-    /// Names this run.
+    /// Asks the user what the change is for. None without a terminal.
+    pub intent_prompt: Option<IntentPrompt>,
+    /// Writes records and events.
+    pub journal: ReviewJournal,
+    /// Id of this run.
     pub run_id: String,
-    /// Where waits between attempts take their randomness from.
-    pub seed: u64,
-    /// When the user asked for it.
-    pub since: Instant,
+    /// Seed for retry jitter, so that recorded reviews replay exactly.
+    pub retry_seed: u64,
+    /// When the command started.
+    pub started: Instant,
 }
 
-/// A review that came to its end.
+/// Result of a review.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reviewed {
-    /// What is said about the change.
+pub struct ReviewOutput {
+    /// The report.
     pub report: Report,
-    /// The runs it comes from, validation included.
+    /// Records of all runs, validation included.
     pub records: Vec<RunRecord>,
 }
 
-/// Reviews.
-pub async fn review(review: Review) -> Reviewed {
-    let Review { subject, terms, journal, .. } = &review;
-    let mut office = review.crew.clone().map(|crew| office(&review, crew));
-    let budget = office.as_ref().map_or(Money::ZERO, |_| terms.allowance.money);
-    journal.tell(Event::Planned { files: subject.files().count(), budget });
+/// Runs a review.
+#[expect(clippy::too_many_lines, reason = "the list of stages")]
+pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
+    let ReviewInputs { change, options, journal, .. } = &inputs;
+    let mut ctx = inputs.models.clone().map(|models| review_context(&inputs, models));
+    let budget = ctx.as_ref().map_or(Money::ZERO, |_| options.budget.money);
+    journal.emit(ReviewEvent::Planned { files: change.files().count(), budget });
     let context = journal
-        .waiting_stage(
+        .async_stage(
             Stage::Context,
-            context(subject, terms, review.checks.work, office.as_ref(), review.person.as_ref()),
+            build_context(
+                change,
+                options,
+                inputs.checks.change_origin,
+                ctx.as_ref(),
+                inputs.intent_prompt.as_ref(),
+            ),
         )
         .await;
-    if let Some(office) = office.as_mut() {
-        office.ledger.put_off(context.waited);
+    if let Some(ctx) = ctx.as_mut() {
+        ctx.ledger.delay_start(context.user_wait);
     }
     let plan =
-        journal.stage(Stage::Plan, || plan(subject, terms.strategy, &review.checks, &context));
-    announce(journal, &context);
+        journal.stage(Stage::Plan, || plan(change, options.strategy, &inputs.checks, &context));
+    announce_team(journal, &context);
     let runs = journal
-        .waiting_stage(
+        .async_stage(
             Stage::Review,
-            dispatch(&plan, subject, &review.checks, office.as_ref(), journal, &context),
+            dispatch(&plan, change, &inputs.checks, ctx.as_ref(), journal, &context),
         )
         .await;
     let collected =
-        journal.stage(Stage::Findings, || carry(collect(&runs), subject, &runs, plan.strategy));
-    let promised = context.promised(&runs, &terms.panel.waived);
-    let missing = promised.iter().flat_map(|(_, missing)| missing.clone());
-    let members: Vec<Member> = collected.members.iter().cloned().chain(missing).collect();
+        journal.stage(Stage::Findings, || carry_over(collect(&runs), change, &runs, plan.strategy));
+    let requirements = context.judged_requirements(&runs, &options.panel.waived);
+    let missing_requirements = requirements.iter().flat_map(|(_, missing)| missing.clone());
+    let members: Vec<Member> =
+        collected.members.iter().cloned().chain(missing_requirements).collect();
     let consolidated = journal
-        .waiting_stage(
+        .async_stage(
             Stage::Merge,
-            consolidated(members, subject, &review.remembered, office.as_ref()),
+            consolidate_with_model(members, change, &inputs.remembered, ctx.as_ref()),
         )
         .await;
-    let Consolidated { merged, run: paired, notes: undecided } = consolidated;
-    let validated = journal
-        .waiting_stage(Stage::Validate, validate(&merged, &collected, subject, office.as_ref()))
+    let Consolidation { merged, run: pairs_run, notes: pairs_notes } = consolidated;
+    let validation = journal
+        .async_stage(Stage::Validate, validate(&merged, &collected, change, ctx.as_ref()))
         .await;
     let report = journal.stage(Stage::Report, || {
-        let report = assemble(Assembly {
-            subject,
-            terms,
+        let report = assemble(ReportInputs {
+            change,
+            options,
             context: &context,
             plan: &plan,
             runs: &runs,
-            promised: promised.map(|(plan, _)| plan),
-            paired: paired.as_ref(),
-            undecided,
+            requirements: requirements.map(|(plan, _)| plan),
+            pairs_run: pairs_run.as_ref(),
+            pairs_notes,
             collected: &collected,
-            merged: conclude(merged, &validated.judgements),
-            validated: &validated,
-            models: review.crew.as_ref().map(Crew::names).unwrap_or_default(),
-            prompt_version: Prompts::version(&terms.overrides),
-            run_id: review.run_id.clone(),
-            artifact: artifact(journal),
-            spent: review.ledger.spent(),
-            took_ms: milliseconds(review.since.elapsed()),
+            merged: apply_judgements(merged, &validation.judgements),
+            validation: &validation,
+            models: inputs.models.as_ref().map(ModelSet::names).unwrap_or_default(),
+            prompt_version: Prompts::version(&options.overrides),
+            run_id: inputs.run_id.clone(),
+            artifact: artifact_path(journal),
+            spent: inputs.ledger.spent(),
+            took_ms: milliseconds(inputs.started.elapsed()),
             interrupted: journal.cancel().is_cancelled(),
-            not_written: journal.problems(),
-            min_severity: Some(review.min_severity),
+            write_errors: journal.write_problems(),
+            min_severity: Some(inputs.min_severity),
         });
-        mask_keys(mask(report, &Credentials::of(&subject.diff)), journal.redactor())
+        mask_keys(mask(report, &ChangeSecrets::from_diff(&change.diff)), journal.redactor())
     });
-    let before = context.scout.into_iter();
-    let records = before.chain(runs.records).chain(paired).chain(validated.runs).collect();
-    Reviewed { report, records }
+    let scout_run = context.scout.into_iter();
+    let records = scout_run.chain(runs.records).chain(pairs_run).chain(validation.runs).collect();
+    ReviewOutput { report, records }
 }
 
-/// Says who looks at the change, before anybody does.
-fn announce(journal: &Journal, context: &Context) {
+/// Emits the chosen team before the runs start.
+fn announce_team(journal: &ReviewJournal, context: &PanelContext) {
     let chosen = &context.team.chosen;
     let team: Vec<(String, String)> =
         chosen.iter().map(|it| (it.reviewer.name.clone(), it.why.clone())).collect();
     if !team.is_empty() {
-        journal.tell(Event::TeamChosen { team });
+        journal.emit(ReviewEvent::TeamChosen { team });
     }
 }
 
-fn office(review: &Review, crew: Crew) -> Office {
-    Office {
-        prompts: Arc::new(Prompts::new(&review.subject, &review.terms, crew.context())),
-        subject: review.subject.clone(),
-        terms: review.terms.clone(),
-        crew,
-        ledger: review.ledger.clone(),
-        found: FoundByCode::new(),
-        journal: review.journal.clone(),
-        seed: review.seed,
+fn review_context(inputs: &ReviewInputs, models: ModelSet) -> ReviewContext {
+    ReviewContext {
+        prompts: Arc::new(Prompts::new(&inputs.change, &inputs.options, models.min_context())),
+        change: inputs.change.clone(),
+        options: inputs.options.clone(),
+        models,
+        ledger: inputs.ledger.clone(),
+        static_findings: StaticFindings::new(),
+        journal: inputs.journal.clone(),
+        retry_seed: inputs.retry_seed,
     }
 }
 
-fn artifact(journal: &Journal) -> String {
+fn artifact_path(journal: &ReviewJournal) -> String {
     journal.folder().map(|folder| folder.display().to_string()).unwrap_or_default()
 }

@@ -1,45 +1,47 @@
-//! From a pinned change to everything that goes into its workspace.
+//! Collects everything that goes into the workspace of a change.
 
-#[path = "prepare/line_match.rs"]
-mod same_line;
-#[path = "prepare/discussion.rs"]
-mod talk;
+mod discussion;
+mod line_match;
 
 #[cfg(test)]
 mod tests;
 
-use self::talk::Talk;
-use crate::agent_files::agent_files;
-use crate::target::{Change, Earlier, Proposed, round_of};
-use crate::workspace::{Check, Ci, Commit, Contents, LinkedIssue, Metadata, Round, Vote};
-use crh_forge::{Proposal, ProposalKind};
+use self::discussion::Discussion;
+use crate::agent_files::read_agent_files;
+use crate::resolve::{EarlierRound, PinnedChange, ProposedChange, round_with_head};
+use crate::workspace::{
+    ChangeMetadata, CiCheck, CiStatus, CommitEntry, LinkedIssueEntry, VoteEntry, WorkspaceContents,
+    WorkspaceRound,
+};
+use crh_forge::{ChangeProposal, ProposalKind};
 use crh_git::{Objects, ReadError};
 use crh_review::diff::{Diff, RepoPath};
 
-/// The id of the only round of a change.
-const FIRST: &str = "1";
+/// Id of the only round of a local change.
+const FIRST_ROUND: &str = "1";
 
-/// The id of a round that a forge which gives out numbers has not numbered yet.
-const NEW: &str = "new";
+/// Id of a round that Launchpad has not numbered yet.
+const NEW_ROUND: &str = "new";
 
-/// What goes into the workspace of a change, and what the user should know about it.
-pub fn contents(
-    mut change: Change,
+/// Workspace contents of a change, and warnings for the user.
+pub fn workspace_contents(
+    mut change: PinnedChange,
     objects: Option<&Objects>,
-) -> Result<(Contents, Vec<String>), ReadError> {
+) -> Result<(WorkspaceContents, Vec<String>), ReadError> {
     let proposed = change.proposed.take();
     let paths: Vec<&RepoPath> = change.diff.files().iter().map(|file| &file.path).collect();
-    // Locally the author and the reader are one, so the instructions are those of the change itself. What is proposed may
-    // come from anybody: there they are those of the branch that it is proposed to, and the diff shows what it makes of them.
+    // A local change is reviewed by its own author, so its own instructions apply. A proposed
+    // change may come from anyone: the instructions of the target branch apply, and the diff shows
+    // how the change edits them.
     let instructing = match &proposed {
         Some(proposed) => Some(&proposed.tip),
         None => change.head.as_ref(),
     };
     let agent = match (objects, instructing) {
-        (Some(objects), Some(revision)) => agent_files(objects, revision, &paths)?,
+        (Some(objects), Some(revision)) => read_agent_files(objects, revision, &paths)?,
         (None, _) | (_, None) => Default::default(),
     };
-    let commits = change.commits.iter().map(|commit| Commit {
+    let commits = change.commits.iter().map(|commit| CommitEntry {
         id: commit.id.clone(),
         author: commit.author.clone(),
         date: commit.authored.clone(),
@@ -48,22 +50,23 @@ pub fn contents(
     });
     let commits = commits.collect();
     let metadata = metadata(&change, proposed.as_deref());
-    let (ci, linked_issues) = proposed.as_deref().map(around).unwrap_or_default();
+    let (ci, linked_issues) = proposed.as_deref().map(checks_and_issues).unwrap_or_default();
     let rounds = match proposed {
-        Some(proposed) => rounds(change, *proposed),
-        None => vec![Round {
+        Some(proposed) => build_rounds(change, *proposed),
+        None => vec![WorkspaceRound {
             created_at: change.created_at,
-            ..round(FIRST.to_owned(), change.base, change.head, change.diff)
+            ..new_round(FIRST_ROUND.to_owned(), change.base, change.head, change.diff)
         }],
     };
     let agent_notes = agent.notes;
-    let contents = Contents { metadata, ci, commits, linked_issues, agent: agent.files, rounds };
+    let contents =
+        WorkspaceContents { metadata, ci, commits, linked_issues, agent: agent.files, rounds };
     Ok((contents, agent_notes))
 }
 
-fn metadata(change: &Change, proposed: Option<&Proposed>) -> Metadata {
+fn metadata(change: &PinnedChange, proposed: Option<&ProposedChange>) -> ChangeMetadata {
     let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    let local = Metadata {
+    let local = ChangeMetadata {
         title: change.title.clone(),
         body: change.body.clone(),
         author: known(&change.author),
@@ -71,14 +74,14 @@ fn metadata(change: &Change, proposed: Option<&Proposed>) -> Metadata {
         target_git_path: known(&change.target),
         base_rev: change.base.clone(),
         head_rev: change.head.clone(),
-        ..Metadata::default()
+        ..ChangeMetadata::default()
     };
     match proposed {
         None => local,
-        Some(Proposed { proposal, .. }) => Metadata {
+        Some(ProposedChange { proposal, .. }) => ChangeMetadata {
             url: proposal.url.clone(),
-            source_repository: named_apart(proposal, || proposal.source.repo.clone()),
-            target_repository: named_apart(proposal, || Some(proposal.repo.clone())),
+            source_repository: repository_name(proposal, || proposal.source.repo.clone()),
+            target_repository: repository_name(proposal, || Some(proposal.repo.clone())),
             draft: proposal.draft,
             state: known(&proposal.state),
             labels: proposal.labels.clone(),
@@ -88,116 +91,129 @@ fn metadata(change: &Change, proposed: Option<&Proposed>) -> Metadata {
     }
 }
 
-/// A repository of a proposal whose address does not say both.
-fn named_apart(proposal: &Proposal, repository: impl FnOnce() -> Option<String>) -> Option<String> {
+/// Repository name for the metadata. A GitHub URL already contains it.
+fn repository_name(
+    proposal: &ChangeProposal,
+    repository: impl FnOnce() -> Option<String>,
+) -> Option<String> {
     match proposal.kind {
         ProposalKind::PullRequest => None,
         ProposalKind::MergeProposal => repository(),
     }
 }
 
-fn vote(vote: &crh_forge::Vote) -> Vote {
-    Vote { by: vote.by.clone(), vote: vote.word.clone() }
+fn vote(vote: &crh_forge::ReviewVote) -> VoteEntry {
+    VoteEntry { by: vote.by.clone(), vote: vote.word.clone() }
 }
 
-/// What its checks say, and the issues that it deals with.
-fn around(proposed: &Proposed) -> (Ci, Vec<LinkedIssue>) {
-    let checks = proposed.proposal.checks.iter().map(|check| Check {
+/// CI status and linked issues.
+fn checks_and_issues(proposed: &ProposedChange) -> (CiStatus, Vec<LinkedIssueEntry>) {
+    let checks = proposed.proposal.checks.iter().map(|check| CiCheck {
         name: check.name.clone(),
         state: check.state.clone(),
         url: check.url.clone(),
         summary: check.summary.clone(),
     });
-    let issues = proposed.proposal.linked_issues.iter().map(|issue| LinkedIssue {
+    let issues = proposed.proposal.linked_issues.iter().map(|issue| LinkedIssueEntry {
         id: issue.id.clone(),
         title: issue.title.clone(),
         body: issue.body.clone(),
         url: issue.url.clone(),
     });
-    (Ci { checks: checks.collect() }, issues.collect())
+    (CiStatus { checks: checks.collect() }, issues.collect())
 }
 
-/// What was proposed one after another. The last is the one under review.
-fn rounds(change: Change, proposed: Proposed) -> Vec<Round> {
+/// All rounds, oldest first. The last is under review.
+fn build_rounds(change: PinnedChange, proposed: ProposedChange) -> Vec<WorkspaceRound> {
     let is_head = proposed.is_head(change.head.as_deref());
-    let Proposed { proposal, earlier, .. } = proposed;
-    let known = round_of(&proposal, change.head.as_deref());
-    let talk = match said_in(&proposal) {
-        SaidIn::Whole => Talk::of(&proposal.comments, &proposal.threads),
-        SaidIn::Rounds => {
-            known.map(|round| Talk::in_round_on(round, &change.diff)).unwrap_or_default()
-        }
+    let ProposedChange { proposal, earlier, .. } = proposed;
+    let known = round_with_head(&proposal, change.head.as_deref());
+    let discussion = match comment_scope(&proposal) {
+        CommentScope::PerProposal => Discussion::from_forge(&proposal.comments, &proposal.threads),
+        CommentScope::PerRound => known
+            .map(|round| Discussion::from_round_on_diff(round, &change.diff))
+            .unwrap_or_default(),
     };
-    let id = known.map_or_else(|| new_id(&proposal, &earlier), |round| round.id.clone());
+    let id = known.map_or_else(|| next_round_id(&proposal, &earlier), |round| round.id.clone());
     let seen = known.and_then(|round| round.created_at.clone());
-    // Nothing is newer than what is under review, whatever the clocks of a forge and of its authors say. What is not
-    // committed has no date, and comes last without one.
+    // The round under review is the newest, even if clocks of the forge and the authors disagree.
+    // Uncommitted work has no date and sorts last.
     let created_at = change.created_at.map(|committed| {
         let before = earlier.iter().filter_map(|round| round.created_at.clone());
         before.fold(seen.unwrap_or(committed), Ord::max)
     });
     let proposed_diff = earlier.iter().find(|round| round.head == proposal.source.commit);
     let inline = match (is_head, proposed_diff) {
-        (true, _) => talk.inline(&change.diff, |_| true),
-        // The lines that people spoke of are those of what is proposed. They are the same lines in a file that was left alone.
-        (false, Some(round)) => talk.inline(&change.diff, same_as(&round.diff, &change.diff)),
+        (true, _) => discussion.inline_comments(&change.diff, |_| true),
+        // Comments refer to lines of the proposed diff. In a file with the same patch they are the
+        // same lines.
+        (false, Some(round)) => discussion
+            .inline_comments(&change.diff, changed_the_same_way(&round.diff, &change.diff)),
         (false, None) => Default::default(),
     };
-    let latest = Round {
+    let latest = WorkspaceRound {
         created_at,
-        general: talk.general.clone(),
-        threads: talk.threads.clone(),
+        general: discussion.general.clone(),
+        threads: discussion.threads.clone(),
         inline,
-        ..round(id, change.base, change.head, change.diff)
+        ..new_round(id, change.base, change.head, change.diff)
     };
-    let earlier = earlier.into_iter().map(|before| earlier_round(before, &proposal, &talk));
-    let mut rounds: Vec<Round> = earlier.collect();
+    let earlier = earlier.into_iter().map(|before| earlier_round(before, &proposal, &discussion));
+    let mut rounds: Vec<WorkspaceRound> = earlier.collect();
     rounds.push(latest);
     rounds
 }
 
-/// A round before the one under review, with what was said in it.
-fn earlier_round(before: Earlier, proposal: &Proposal, talk: &Talk) -> Round {
-    let Earlier { id, created_at, base, head, diff } = before;
-    match said_in(proposal) {
-        SaidIn::Rounds => {
+/// An earlier round with its comments.
+fn earlier_round(
+    before: EarlierRound,
+    proposal: &ChangeProposal,
+    discussion: &Discussion,
+) -> WorkspaceRound {
+    let EarlierRound { id, created_at, base, head, diff } = before;
+    match comment_scope(proposal) {
+        CommentScope::PerRound => {
             let own = proposal.rounds.iter().find(|round| round.id == id);
-            let own = own.map(Talk::in_round).unwrap_or_default();
-            let inline = own.inline(&diff, |_| true);
-            let Talk { general, threads, .. } = own;
-            let round = round(id, base, Some(head), diff);
-            Round { created_at, general, threads, inline, ..round }
+            let own = own.map(Discussion::from_round).unwrap_or_default();
+            let inline = own.inline_comments(&diff, |_| true);
+            let Discussion { general, threads, .. } = own;
+            let round = new_round(id, base, Some(head), diff);
+            WorkspaceRound { created_at, general, threads, inline, ..round }
         }
-        SaidIn::Whole => {
+        CommentScope::PerProposal => {
             let inline = match head == proposal.source.commit {
-                true => talk.inline(&diff, |_| true),
+                true => discussion.inline_comments(&diff, |_| true),
                 false => Default::default(),
             };
-            Round { created_at, inline, ..round(id, base, Some(head), diff) }
+            WorkspaceRound { created_at, inline, ..new_round(id, base, Some(head), diff) }
         }
     }
 }
 
-/// Where a forge keeps what people said.
+/// Where a forge stores comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SaidIn {
-    /// With the proposal; it belongs to what is proposed now.
-    Whole,
-    /// With each round.
-    Rounds,
+enum CommentScope {
+    /// With the proposal. They belong to the current round.
+    PerProposal,
+    PerRound,
 }
 
-fn said_in(proposal: &Proposal) -> SaidIn {
+fn comment_scope(proposal: &ChangeProposal) -> CommentScope {
     match proposal.kind {
-        ProposalKind::PullRequest => SaidIn::Whole,
-        // There is no round yet that it could be kept with.
-        ProposalKind::MergeProposal if proposal.rounds.is_empty() => SaidIn::Whole,
-        ProposalKind::MergeProposal => SaidIn::Rounds,
+        ProposalKind::PullRequest => CommentScope::PerProposal,
+        // Launchpad has not created a round yet.
+        ProposalKind::MergeProposal if proposal.rounds.is_empty() => CommentScope::PerProposal,
+        ProposalKind::MergeProposal => CommentScope::PerRound,
     }
 }
 
-fn round(id: String, base_rev: Option<String>, head_rev: Option<String>, diff: Diff) -> Round {
-    Round {
+fn new_round(
+    id: String,
+    base_rev: Option<String>,
+    head_rev: Option<String>,
+    diff: Diff,
+) -> WorkspaceRound {
+    WorkspaceRound {
         id,
         created_at: None,
         base_rev,
@@ -209,20 +225,21 @@ fn round(id: String, base_rev: Option<String>, head_rev: Option<String>, diff: D
     }
 }
 
-/// The id of a round that no forge knows: the next number where rounds are counted, and no number where a forge gives them out.
-fn new_id(proposal: &Proposal, earlier: &[Earlier]) -> String {
+/// Id of a round that the forge does not know: the next number, or a word if the forge assigns the
+/// numbers.
+fn next_round_id(proposal: &ChangeProposal, earlier: &[EarlierRound]) -> String {
     match proposal.kind {
         ProposalKind::PullRequest => {
             let numbers = earlier.iter().filter_map(|round| round.id.parse::<u64>().ok());
             let next = |last: u64| last.saturating_add(1).to_string();
-            numbers.max().map_or_else(|| FIRST.to_owned(), next)
+            numbers.max().map_or_else(|| FIRST_ROUND.to_owned(), next)
         }
-        ProposalKind::MergeProposal => NEW.to_owned(),
+        ProposalKind::MergeProposal => NEW_ROUND.to_owned(),
     }
 }
 
-/// Whether a file of a diff is changed in the same way in another one.
-fn same_as<'a>(other: &'a Diff, diff: &'a Diff) -> impl Fn(&RepoPath) -> bool + 'a {
+/// Tests whether both diffs have the same patch for a file.
+fn changed_the_same_way<'a>(other: &'a Diff, diff: &'a Diff) -> impl Fn(&RepoPath) -> bool + 'a {
     let patches = |diff: &'a Diff| -> std::collections::HashMap<&'a RepoPath, &'a [u8]> {
         diff.files().iter().map(|file| (&file.path, diff.patch(file))).collect()
     };

@@ -1,35 +1,35 @@
-//! Files in which a repository says how it wants to be reviewed, read from git objects at one end of a change.
+//! Reads the repository's own review configuration (`.crh/rules`, `.crh/reviewers`) from git
+//! objects at one end of a change.
 
 use crate::revisions::Revisions;
 use crh_git::ReadError;
 use crh_review::diff::RepoPath;
 
-/// A folder of such files.
-pub(crate) struct Folder {
-    /// Where it is.
+/// A folder of configuration files.
+pub(crate) struct RepoConfigFolder {
+    /// Path from the repository root.
     pub(crate) path: &'static str,
-    /// What one of its files holds, as a word.
-    pub(crate) what: &'static str,
-    /// How the names of its files end.
-    pub(crate) endings: &'static [&'static str],
-    /// More files than these are left out.
+    /// Singular noun for one file, for messages.
+    pub(crate) item: &'static str,
+    /// File name suffixes.
+    pub(crate) extensions: &'static [&'static str],
+    /// Files beyond this number are left out.
     pub(crate) files_max: usize,
-    /// A larger file is not read.
+    /// Larger files are not read.
     pub(crate) file_max: u64,
 }
 
-impl Folder {
-    /// Its files as they are at `base` or `head`, and a sentence about each that was not read. A repository without the folder
-    /// has none.
+impl RepoConfigFolder {
+    /// Reads the files at `base` or `head`. Returns a note for each file that was not read.
     pub(crate) fn read(
         &self,
         revisions: &Revisions,
         end: &str,
     ) -> (Vec<(String, Vec<u8>)>, Vec<String>) {
-        let revision = revisions.named(Some(end)).unwrap_or_default();
+        let revision = revisions.resolve(Some(end)).unwrap_or_default();
         let mut notes = Vec::new();
         let files = self.files(revisions, revision, &mut notes).unwrap_or_else(|why| {
-            notes.push(format!("the {}s in `{}` were not read: {why}", self.what, self.path));
+            notes.push(format!("cannot read the {}s in `{}`: {why}", self.item, self.path));
             Vec::new()
         });
         (files, notes)
@@ -41,7 +41,7 @@ impl Folder {
         revision: &str,
         notes: &mut Vec<String>,
     ) -> Result<Vec<(String, Vec<u8>)>, ReadError> {
-        let Self { path: folder, what, endings, files_max, file_max } = self;
+        let Self { path: folder, item: what, extensions: endings, files_max, file_max } = self;
         let objects = revisions.objects();
         let entries = match objects.folder(revision, folder) {
             Ok(entries) => entries,
@@ -54,7 +54,7 @@ impl Folder {
         if found.len() > *files_max {
             let more = found.len() - files_max;
             notes.push(format!(
-                "{more} more files in `{folder}` are left out: at most {files_max} are read"
+                "{more} more files in `{folder}` are left out: crh reads at most {files_max}"
             ));
             found.truncate(*files_max);
         }
@@ -63,7 +63,9 @@ impl Folder {
             let shown = RepoPath::new(path.clone()).shown().into_owned();
             let size = objects.stat(revision, &path)?.1;
             if size > *file_max {
-                notes.push(format!("a {what} file, `{shown}`: it has {size} bytes"));
+                notes.push(format!(
+                    "{what} file `{shown}` was not read: it has {size} bytes, more than {file_max}"
+                ));
             } else {
                 files.push((shown, objects.file(revision, &path)?));
             }

@@ -1,136 +1,134 @@
-//! From what the user asked for to a change with two pinned ends. The base is refreshed, a dirty checkout is
-//! snapshotted, and no checkout is ever switched.
+//! Resolves a target to a change with a fixed base and head. crh refreshes the base, snapshots a
+//! dirty checkout and never switches branches.
 
-#[path = "resolve/checkout_match.rs"]
-mod checked_out;
-#[path = "resolve/proposal.rs"]
-mod proposed;
+mod checkout_match;
+mod proposal;
 
-pub use checked_out::{CheckedOut, checked_out};
-pub(crate) use proposed::round_of;
-pub use proposed::{Earlier, Origins, Proposed, UnderReview, proposed};
+pub use checkout_match::{CheckoutMatch, match_checkout};
+pub(crate) use proposal::round_with_head;
+pub use proposal::{EarlierRound, ProposalRemotes, ProposedChange, ReviewedHead, resolve_proposal};
 
-use crate::asked::{Dots, Range, Target};
+use crate::target_args::{CommitRange, Dots, Target};
 use crh_git::{
-    BaseError, Commit, EMPTY_TREE, GitError, History, LogError, MissingError, Network, ReadError,
-    Repository, Snapshot, Store, StoreError, Wanted,
+    BaseError, BaseRequest, ChangeHistory, CommitDetails, EMPTY_TREE, GitError, LogError,
+    MissingError, NetworkMode, ReadError, Repository, SnapshotScope, Store, StoreError,
 };
 use crh_review::diff::{Diff, RepoPath};
-use crh_review::identity::is_commit;
+use crh_review::identity::is_commit_id;
 
 /// How many commits the description of a change lists; all of them are in `commits.json`.
 const LISTED_MAX: usize = 50;
 
-/// A change: two ends that nothing moves any more, and what is known about it.
+/// A change with fixed base and head commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// What it is compared with: a commit, or the empty tree. None if only a diff is known.
+pub struct PinnedChange {
+    /// Commit or empty tree to compare with. `None` if only a diff is known.
     pub base: Option<String>,
-    /// What it leads to: a commit. None if only a diff is known.
+    /// Commit under review. `None` if only a diff is known.
     pub head: Option<String>,
-    /// The branch under review, or the commit.
+    /// Ref of the branch under review, or the commit.
     pub source: String,
-    /// The branch it is compared with, or the commit.
+    /// Ref of the branch to compare with, or the commit.
     pub target: String,
-    /// What it is called.
+    /// Title of the pull request, subject of the only commit, or name of the branch.
     pub title: String,
-    /// What it says about itself.
+    /// Description of the pull request, body of the only commit, or list of the commits.
     pub body: String,
-    /// Who wrote its last commit.
+    /// Author of the pull request, or of the last commit.
     pub author: String,
-    /// When its last commit was made; none if not all of it is committed.
+    /// Date of the last commit. `None` if the head is a snapshot of uncommitted work.
     pub created_at: Option<String>,
-    /// Its commits, oldest first.
-    pub commits: Vec<Commit>,
-    /// The diff, as git prints it.
+    /// Commits, oldest first.
+    pub commits: Vec<CommitDetails>,
+    /// Diff as git prints it.
     pub diff: Diff,
-    /// Files that lie in the checkout and are not part of it, since git does not know them.
+    /// Untracked files of the checkout that are not part of the change.
     pub untracked: Vec<String>,
-    /// What the user should know about it.
+    /// Warnings for the user.
     pub notes: Vec<String>,
-    /// What a forge knows about it; none for a change that is proposed nowhere.
-    pub proposed: Option<Box<Proposed>>,
+    /// Data from the forge. `None` if the change is not a pull request or merge proposal.
+    pub proposed: Option<Box<ProposedChange>>,
 }
 
-/// What becomes of files that git does not know.
+/// How to treat untracked files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Untracked {
-    /// They are named.
-    Named,
-    /// They are part of the change.
+pub enum UntrackedPolicy {
+    /// Leave them out of the change, but list them.
+    Listed,
+    /// Include them in the change.
     Included,
 }
 
-/// How a target is looked up.
+/// Options for resolving a target.
 #[derive(Debug, Clone, Copy)]
-pub struct Lookup<'a> {
-    /// The branch that changes are compared with, if a setting says so.
+pub struct ResolveOptions<'a> {
+    /// Base branch from the settings, if set.
     pub base_branch: Option<&'a str>,
-    /// Whether remotes may be asked.
-    pub network: Network,
-    /// What becomes of files that git does not know.
-    pub untracked: Untracked,
+    /// Whether crh may contact remotes.
+    pub network: NetworkMode,
+    /// How to treat untracked files.
+    pub untracked: UntrackedPolicy,
 }
 
-/// Why there is nothing to review.
+/// Why a target could not be resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// A name that stands for nothing.
-    #[error("there is no branch or commit `{0}`")]
+    /// No branch or commit has this name.
+    #[error("no branch or commit named `{0}`")]
     NoSuchName(String),
-    /// No commit yet.
-    #[error("the branch has no commit yet")]
+    /// The branch has no commit yet.
+    #[error("the current branch has no commits yet")]
     Unborn,
-    /// No files to look at.
-    #[error("this repository has no checkout")]
+    /// The repository is bare.
+    #[error("this repository is bare: it has no checkout to review")]
     Bare,
-    /// The index cannot be written as a tree.
-    #[error("there are conflicts that are not resolved: {}", .0.join(", "))]
+    /// The index has unresolved conflicts, so git cannot write it as a tree.
+    #[error("unresolved conflicts in {}; resolve and stage them first", .0.join(", "))]
     Unmerged(Vec<String>),
-    /// Nothing differs.
-    #[error("there is nothing to review: {0}")]
+    /// The base and the head are the same.
+    #[error("nothing to review: {0}")]
     Nothing(String),
-    /// Not a diff.
-    #[error("the diff has no file in it")]
+    /// The input is not a diff.
+    #[error("the diff contains no files")]
     NotADiff,
-    /// Nobody has asked a forge for it.
-    #[error("`{0}` was not read from its forge")]
+    /// The pull request was not read from its forge first.
+    #[error("`{0}` was not fetched from its forge")]
     NotRead(String),
-    /// A forge did not give its commits.
+    /// Fetching the commits from the forge failed.
     #[error("fetching from `{url}`")]
     Forge {
-        /// Where from.
+        /// Address of the repository.
         url: String,
-        /// Why.
+        /// Error from git.
         source: GitError,
     },
-    /// The base is not clear.
+    /// The base cannot be determined.
     #[error(transparent)]
     Base(#[from] BaseError),
-    /// Objects are missing.
+    /// Git objects are missing.
     #[error(transparent)]
     Missing(#[from] MissingError),
-    /// The store cannot be used.
+    /// The object store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The history cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// An object cannot be read.
+    /// A git object cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Git failed.
+    /// A git command failed.
     #[error(transparent)]
     Git(#[from] GitError),
 }
 
-/// A change from a diff alone.
-pub fn from_diff(bytes: Vec<u8>) -> Result<Change, TargetError> {
+/// Builds a change from a diff alone.
+pub fn from_diff(bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
     let diff = Diff::read(bytes);
     if diff.files().is_empty() {
         return Err(TargetError::NotADiff);
     }
-    Ok(Change {
+    Ok(PinnedChange {
         base: None,
         head: None,
         source: String::new(),
@@ -147,87 +145,101 @@ pub fn from_diff(bytes: Vec<u8>) -> Result<Change, TargetError> {
     })
 }
 
-/// Pins what a target stands for.
-pub fn change(store: &Store, target: &Target, lookup: &Lookup<'_>) -> Result<Change, TargetError> {
-    let ends = match target {
-        Target::CurrentBranch => current_branch(store, lookup)?,
-        Target::Against(base) => against(store, base, lookup)?,
-        Target::Uncommitted => uncommitted(store, Snapshot::WithUntracked, lookup)?,
-        Target::Staged => uncommitted(store, Snapshot::Staged, lookup)?,
-        Target::Commit(name) => commit(store, name, lookup)?,
-        Target::Range(written) => range(store, written, lookup)?,
-        Target::Named(name) => named(store, name, lookup)?,
+/// Resolves a target to fixed base and head commits.
+pub fn resolve_target(
+    store: &Store,
+    target: &Target,
+    options: &ResolveOptions<'_>,
+) -> Result<PinnedChange, TargetError> {
+    let range = match target {
+        Target::CurrentBranch => current_branch(store, options)?,
+        Target::Against(base) => branch_against(store, base, options)?,
+        Target::Uncommitted => uncommitted(store, SnapshotScope::WithUntracked, options)?,
+        Target::Staged => uncommitted(store, SnapshotScope::Staged, options)?,
+        Target::Commit(name) => single_commit(store, name, options)?,
+        Target::Range(written) => range(store, written, options)?,
+        Target::Named(name) => named_branch(store, name, options)?,
         Target::PullRequest(word) => return Err(TargetError::NotRead(word.clone())),
         Target::Diff(bytes) => return from_diff(bytes.clone()),
     };
     if store.is_partial() {
-        complete(store, &ends, None, lookup)?;
+        fetch_missing_objects(store, &range, None, options)?;
     }
-    described(store, ends, target, lookup)
+    build_change(store, range, target, options)
 }
 
-/// Fetches what a partial clone left out.
-fn complete(
+/// Fetches the objects that a partial clone lacks.
+fn fetch_missing_objects(
     store: &Store,
-    ends: &Ends,
+    range: &ResolvedRange,
     tip: Option<&str>,
-    lookup: &Lookup<'_>,
+    options: &ResolveOptions<'_>,
 ) -> Result<(), TargetError> {
-    let history = History::of(store.bare(), &ends.base, &ends.head)?;
-    let mut needed = vec![ends.base.as_str(), &ends.head];
+    let history = ChangeHistory::load(store.bare(), &range.base, &range.head)?;
+    let mut needed = vec![range.base.as_str(), &range.head];
     needed.extend(tip);
-    // Offline it is enough if both ends are here: a clone without blobs hardly ever has those of its history.
-    if lookup.network == Network::Online {
+    // Offline, the objects of both ends are enough: a clone without blobs hardly ever has those of
+    // its history.
+    if options.network == NetworkMode::Online {
         needed.extend(history.commits());
     }
-    Ok(store.complete(&needed, lookup.network)?)
+    Ok(store.fetch_missing(&needed, options.network)?)
 }
 
-/// Two ends, and what they are called.
-struct Ends {
+/// Base and head with their names.
+struct ResolvedRange {
     base: String,
     head: String,
-    /// Whether the head is a snapshot of what is not committed.
+    /// Whether the head is a snapshot of uncommitted work.
     dirty: bool,
     source: String,
     target: String,
     notes: Vec<String>,
 }
 
-/// The current branch, with what is not committed, against its base.
-fn current_branch(store: &Store, lookup: &Lookup<'_>) -> Result<Ends, TargetError> {
+/// The current branch with uncommitted work, compared with its base.
+fn current_branch(
+    store: &Store,
+    options: &ResolveOptions<'_>,
+) -> Result<ResolvedRange, TargetError> {
     let repository = store.repository();
     let tip = repository.head()?.ok_or(TargetError::Unborn)?;
     let branch = repository.branch();
-    let base = crh_git::base(store, &tip, &wanted(lookup, branch.as_deref()))?;
-    let head = with_checkout(store, &tip, lookup)?;
-    Ok(Ends {
+    let base = crh_git::find_base(store, &tip, &base_query(options, branch.as_deref()))?;
+    let head = snapshot_checkout(store, &tip, options)?;
+    Ok(ResolvedRange {
         dirty: head != tip,
         base: base.commit,
         head,
         source: branch.map_or(tip, |name| format!("refs/heads/{name}")),
         target: format!("refs/heads/{}", base.branch),
-        notes: criss_cross(base.others),
+        notes: criss_cross_note(base.other_merge_bases),
     })
 }
 
-/// The current branch, with what is not committed, against what the user names.
-fn against(store: &Store, name: &str, lookup: &Lookup<'_>) -> Result<Ends, TargetError> {
+/// The current branch with uncommitted work, compared with a ref that the user names.
+fn branch_against(
+    store: &Store,
+    name: &str,
+    options: &ResolveOptions<'_>,
+) -> Result<ResolvedRange, TargetError> {
     let repository = store.repository();
     let tip = repository.head()?.ok_or(TargetError::Unborn)?;
-    let (named, mut notes) = current(store, name, lookup)?;
-    deepen(store, &named.id, &tip, lookup)?;
-    if !store.parting_is_known(&named.id, &tip)? {
-        return Err(MissingError::Parting(name.to_owned(), "HEAD".to_owned()).into());
+    let (named, mut notes) = resolve_base(store, name, options)?;
+    deepen(store, &named.id, &tip, options)?;
+    if !store.merge_base_is_known(&named.id, &tip)? {
+        return Err(MissingError::MergeBase(name.to_owned(), "HEAD".to_owned()).into());
     }
     let mut partings = store.bare().merge_bases(&named.id, &tip)?.into_iter();
     let parting = partings.next();
-    notes.extend(criss_cross(partings.len()));
+    notes.extend(criss_cross_note(partings.len()));
     if parting.is_none() {
-        notes.push(format!("`{name}` and `HEAD` have no commit in common; all of it is compared"));
+        notes.push(format!(
+            "`{name}` and `HEAD` have no common ancestor; crh compares the whole trees"
+        ));
     }
-    let head = with_checkout(store, &tip, lookup)?;
-    Ok(Ends {
+    let head = snapshot_checkout(store, &tip, options)?;
+    Ok(ResolvedRange {
         dirty: head != tip,
         base: parting.unwrap_or(named.id),
         head,
@@ -237,189 +249,227 @@ fn against(store: &Store, name: &str, lookup: &Lookup<'_>) -> Result<Ends, Targe
     })
 }
 
-/// What is not committed, or only what is staged.
-fn uncommitted(store: &Store, what: Snapshot, lookup: &Lookup<'_>) -> Result<Ends, TargetError> {
+/// Uncommitted or staged changes only.
+fn uncommitted(
+    store: &Store,
+    what: SnapshotScope,
+    options: &ResolveOptions<'_>,
+) -> Result<ResolvedRange, TargetError> {
     let repository = store.repository();
     if repository.work_tree.is_none() {
         return Err(TargetError::Bare);
     }
     let tip = repository.head()?;
     if let Some(tip) = &tip {
-        deepen(store, tip, tip, lookup)?;
+        deepen(store, tip, tip, options)?;
     }
-    let head = snapshot(store, what, tip.as_deref())?;
+    let head = take_snapshot(store, what, tip.as_deref())?;
     let branch = repository.branch();
     let source = branch.map(|name| format!("refs/heads/{name}"));
     let base = tip.unwrap_or_else(|| EMPTY_TREE.to_owned());
     if head == base {
-        let what = if what == Snapshot::Staged { "nothing is staged" } else { "all is committed" };
+        let what = if what == SnapshotScope::Staged {
+            "nothing is staged"
+        } else {
+            "there are no uncommitted changes"
+        };
         return Err(TargetError::Nothing(what.to_owned()));
     }
     let source = source.unwrap_or_else(|| base.clone());
-    Ok(Ends { dirty: true, head, target: source.clone(), source, base, notes: Vec::new() })
+    Ok(ResolvedRange { dirty: true, head, target: source.clone(), source, base, notes: Vec::new() })
 }
 
-/// One commit against its first parent.
-fn commit(store: &Store, name: &str, lookup: &Lookup<'_>) -> Result<Ends, TargetError> {
-    let Named { id: head, name: source } = commit_named(store, name, lookup)?;
-    deepen(store, &head, &head, lookup)?;
+/// One commit compared with its first parent.
+fn single_commit(
+    store: &Store,
+    name: &str,
+    options: &ResolveOptions<'_>,
+) -> Result<ResolvedRange, TargetError> {
+    let NamedCommit { id: head, name: source } = find_commit(store, name, options)?;
+    deepen(store, &head, &head, options)?;
     let base = store.bare().parent(&head)?;
     if base != EMPTY_TREE && !store.bare().has(&base) {
         return Err(TargetError::Missing(MissingError::Commit(base)));
     }
     if base != EMPTY_TREE {
-        // The history goes back from the base, which is one commit further.
-        deepen(store, &base, &head, lookup)?;
+        // The base is one commit further back than the head.
+        deepen(store, &base, &head, options)?;
     }
     let target = base.clone();
-    Ok(Ends { dirty: false, source, target, base, head, notes: Vec::new() })
+    Ok(ResolvedRange { dirty: false, source, target, base, head, notes: Vec::new() })
 }
 
-/// From one commit to another.
-fn range(store: &Store, range: &Range, lookup: &Lookup<'_>) -> Result<Ends, TargetError> {
-    let Named { id: from, name: target } = commit_named(store, &range.from, lookup)?;
-    let Named { id: head, name: source } = commit_named(store, &range.to, lookup)?;
-    deepen(store, &from, &head, lookup)?;
+fn range(
+    store: &Store,
+    range: &CommitRange,
+    options: &ResolveOptions<'_>,
+) -> Result<ResolvedRange, TargetError> {
+    let NamedCommit { id: from, name: target } = find_commit(store, &range.from, options)?;
+    let NamedCommit { id: head, name: source } = find_commit(store, &range.to, options)?;
+    deepen(store, &from, &head, options)?;
     let mut notes = Vec::new();
-    let is_known = store.parting_is_known(&from, &head)?;
+    let is_known = store.merge_base_is_known(&from, &head)?;
     let base = match range.dots {
         Dots::Three if !is_known => {
-            return Err(MissingError::Parting(range.from.clone(), range.to.clone()).into());
+            return Err(MissingError::MergeBase(range.from.clone(), range.to.clone()).into());
         }
         Dots::Three => {
             let mut partings = store.bare().merge_bases(&from, &head)?.into_iter();
             let parting = partings.next();
-            notes.extend(criss_cross(partings.len()));
+            notes.extend(criss_cross_note(partings.len()));
             let unrelated =
                 || BaseError::Unrelated { base: range.from.clone(), head: range.to.clone() };
             parting.ok_or_else(unrelated)?
         }
         Dots::Two => {
             if is_known && !store.bare().is_ancestor(&from, &head)? {
-                let Range { from, to, .. } = range;
+                let CommitRange { from, to, .. } = range;
                 notes.push(format!(
-                    "`{from}` has commits that `{to}` has not, and the diff takes them back; `{from}...{to}` leaves them alone"
+                    "`{to}` lacks commits of `{from}`, so they appear as removals; use `{from}...{to}` to leave them out"
                 ));
             }
             from
         }
     };
-    Ok(Ends { dirty: false, source, target, base, head, notes })
+    Ok(ResolvedRange { dirty: false, source, target, base, head, notes })
 }
 
-/// What to note if there are commits besides the base from which the change parts just as well.
-fn criss_cross(others: usize) -> Vec<String> {
+/// Warns if the two histories have more than one merge base.
+fn criss_cross_note(others: usize) -> Vec<String> {
     match others {
         0 => Vec::new(),
         _ => vec![format!(
-            "the histories were merged criss-cross and part at {} commits; one of them is compared with, so the diff may show what the base has already",
+            "the branches have {} merge bases (criss-cross merges); crh compares with one of them, so the diff may contain changes that the base already has",
             others + 1
         )],
     }
 }
 
-/// A branch or commit against its base; the checkout does not matter.
-fn named(store: &Store, name: &str, lookup: &Lookup<'_>) -> Result<Ends, TargetError> {
-    let Named { id: head, name: source } = commit_named(store, name, lookup)?;
-    let base = crh_git::base(store, &head, &wanted(lookup, source.strip_prefix("refs/heads/")))?;
+/// A branch or commit compared with its base. Ignores the checkout.
+fn named_branch(
+    store: &Store,
+    name: &str,
+    options: &ResolveOptions<'_>,
+) -> Result<ResolvedRange, TargetError> {
+    let NamedCommit { id: head, name: source } = find_commit(store, name, options)?;
+    let base =
+        crh_git::find_base(store, &head, &base_query(options, source.strip_prefix("refs/heads/")))?;
     let target = format!("refs/heads/{}", base.branch);
-    Ok(Ends {
+    Ok(ResolvedRange {
         dirty: false,
         source,
         target,
         base: base.commit,
         head,
-        notes: criss_cross(base.others),
+        notes: criss_cross_note(base.other_merge_bases),
     })
 }
 
-fn wanted<'a>(lookup: &Lookup<'a>, under_review: Option<&'a str>) -> Wanted<'a> {
-    Wanted { branch: lookup.base_branch, repository: None, under_review, network: lookup.network }
+fn base_query<'a>(options: &ResolveOptions<'a>, under_review: Option<&'a str>) -> BaseRequest<'a> {
+    BaseRequest {
+        branch: options.base_branch,
+        repository: None,
+        under_review,
+        network: options.network,
+    }
 }
 
-/// The commit of a checkout with what is not committed; the commit itself in a bare repository.
-fn with_checkout(store: &Store, tip: &str, lookup: &Lookup<'_>) -> Result<String, TargetError> {
+/// Snapshots the checkout. In a bare repository, returns the commit itself.
+fn snapshot_checkout(
+    store: &Store,
+    tip: &str,
+    options: &ResolveOptions<'_>,
+) -> Result<String, TargetError> {
     if store.repository().work_tree.is_none() {
         return Ok(tip.to_owned());
     }
-    let what = match lookup.untracked {
-        Untracked::Named => Snapshot::Tracked,
-        Untracked::Included => Snapshot::WithUntracked,
+    let what = match options.untracked {
+        UntrackedPolicy::Listed => SnapshotScope::Tracked,
+        UntrackedPolicy::Included => SnapshotScope::WithUntracked,
     };
-    snapshot(store, what, Some(tip))
+    take_snapshot(store, what, Some(tip))
 }
 
-fn snapshot(store: &Store, what: Snapshot, parent: Option<&str>) -> Result<String, TargetError> {
-    // Only the index has no way to say "in conflict" as a tree; files do, with markers for the reviewer to see.
+fn take_snapshot(
+    store: &Store,
+    what: SnapshotScope,
+    parent: Option<&str>,
+) -> Result<String, TargetError> {
+    // Only a tree of the index cannot express conflicts. Files can: they have conflict markers.
     let unmerged = store.repository().unmerged()?;
-    if what == Snapshot::Staged && !unmerged.is_empty() {
-        return Err(TargetError::Unmerged(shown(unmerged)));
+    if what == SnapshotScope::Staged && !unmerged.is_empty() {
+        return Err(TargetError::Unmerged(display_paths(unmerged)));
     }
     Ok(store.snapshot(what, parent)?)
 }
 
-/// A commit that was named, and what it is called in every clone: its branch, wherever that is, or else itself.
-struct Named {
+/// A commit and its name that is valid in every clone: its branch, or else its hash.
+struct NamedCommit {
     id: String,
     name: String,
 }
 
-/// A commit by a name that is known here or, unless offline, to a remote.
-fn commit_named(store: &Store, name: &str, lookup: &Lookup<'_>) -> Result<Named, TargetError> {
+/// Finds a commit by a name known locally or, unless offline, to a remote.
+fn find_commit(
+    store: &Store,
+    name: &str,
+    options: &ResolveOptions<'_>,
+) -> Result<NamedCommit, TargetError> {
     let repository = store.repository();
-    // A branch comes before a tag of the same name.
+    // A branch takes precedence over a tag of the same name.
     if let Some(id) = repository.commit(&format!("refs/heads/{name}")) {
-        return Ok(Named { name: format!("refs/heads/{name}"), id });
+        return Ok(NamedCommit { name: format!("refs/heads/{name}"), id });
     }
     if let Some(id) = repository.commit(name) {
-        return Ok(Named { name: ref_name(repository, name, &id), id });
+        return Ok(NamedCommit { name: ref_name(repository, name, &id), id });
     }
     let mut failed = None;
     for remote in repository.remotes()? {
         let prefix = format!("{}/", remote.name);
         let branch = name.strip_prefix(&prefix).unwrap_or(name);
         if let Some(id) = repository.commit(&format!("refs/remotes/{prefix}{name}")) {
-            return Ok(Named { id, name: format!("refs/heads/{name}") });
+            return Ok(NamedCommit { id, name: format!("refs/heads/{name}") });
         }
-        if lookup.network == Network::Offline {
+        if options.network == NetworkMode::Offline {
             continue;
         }
-        if is_commit(name)
+        if is_commit_id(name)
             && store.fetch_commit(&remote.name, name).is_ok()
             && store.bare().has(name)
         {
-            return Ok(Named { id: name.to_owned(), name: name.to_owned() });
+            return Ok(NamedCommit { id: name.to_owned(), name: name.to_owned() });
         }
-        match crh_git::refreshed(store, &remote.name, branch) {
-            Ok(Some(id)) => return Ok(Named { id, name: format!("refs/heads/{branch}") }),
+        match crh_git::refresh_branch(store, &remote.name, branch) {
+            Ok(Some(id)) => return Ok(NamedCommit { id, name: format!("refs/heads/{branch}") }),
             Ok(None) => {}
             Err(error) => failed = failed.or(Some(error)),
         }
     }
-    // Last, since what was fetched for an earlier review may be old by now.
+    // Last resort: objects fetched for an earlier review may be outdated.
     match (store.commit(name), failed) {
-        (Some(id), _) => Ok(Named { name: id.clone(), id }),
+        (Some(id), _) => Ok(NamedCommit { name: id.clone(), id }),
         (None, Some(error)) => Err(error.into()),
         (None, None) => Err(TargetError::NoSuchName(name.to_owned())),
     }
 }
 
-/// A base that the user names, refreshed if it is a branch of a remote.
-fn current(
+/// Resolves a base that the user names. A remote branch is refreshed first.
+fn resolve_base(
     store: &Store,
     name: &str,
-    lookup: &Lookup<'_>,
-) -> Result<(Named, Vec<String>), TargetError> {
+    options: &ResolveOptions<'_>,
+) -> Result<(NamedCommit, Vec<String>), TargetError> {
     let repository = store.repository();
     let full = repository.full_name(name).unwrap_or_default();
-    if let (Some((remote, branch)), Network::Online) = (tracked(repository, &full)?, lookup.network)
+    if let (Some((remote, branch)), NetworkMode::Online) =
+        (split_tracking_ref(repository, &full)?, options.network)
     {
-        // A branch that the remote has no more is not the base of anything.
-        let id = crh_git::refreshed(store, &remote, &branch)?;
+        // A branch that the remote has deleted cannot be the base.
+        let id = crh_git::refresh_branch(store, &remote, &branch)?;
         let id = id.ok_or_else(|| TargetError::NoSuchName(name.to_owned()))?;
-        return Ok((Named { id, name: format!("refs/heads/{branch}") }, Vec::new()));
+        return Ok((NamedCommit { id, name: format!("refs/heads/{branch}") }, Vec::new()));
     }
-    let named = commit_named(store, name, lookup)?;
+    let named = find_commit(store, name, options)?;
     let upstream = full.strip_prefix("refs/heads/").and_then(|name| repository.upstream(name));
     let ahead = upstream.as_deref().and_then(|name| Some((name, repository.commit(name)?)));
     let mut notes = Vec::new();
@@ -428,22 +478,30 @@ fn current(
         && store.bare().is_ancestor(&named.id, &tip)?
     {
         let upstream = upstream.trim_start_matches("refs/remotes/");
-        notes.push(format!("`{name}` is behind `{upstream}`; `--base {upstream}` is up to date"));
+        notes.push(format!("`{name}` is behind `{upstream}`; pass `--base {upstream}` to compare with the newer commit"));
     }
     Ok((named, notes))
 }
 
-/// The remote and the branch of `refs/remotes/origin/main`.
-fn tracked(repository: &Repository, full_name: &str) -> Result<Option<(String, String)>, GitError> {
+/// Splits `refs/remotes/origin/main` into remote and branch.
+fn split_tracking_ref(
+    repository: &Repository,
+    full_name: &str,
+) -> Result<Option<(String, String)>, GitError> {
     let Some(name) = full_name.strip_prefix("refs/remotes/") else { return Ok(None) };
     let branch = |remote: &str| name.strip_prefix(remote)?.strip_prefix('/').map(str::to_owned);
     let remotes = repository.remotes()?.into_iter();
     Ok(remotes.map(|remote| remote.name).find_map(|name| Some((name.clone(), branch(&name)?))))
 }
 
-/// Makes a shallow clone deep enough for two commits.
-fn deepen(store: &Store, base: &str, head: &str, lookup: &Lookup<'_>) -> Result<(), TargetError> {
-    if lookup.network == Network::Online
+/// Deepens a shallow clone so that it contains the history between two commits.
+fn deepen(
+    store: &Store,
+    base: &str,
+    head: &str,
+    options: &ResolveOptions<'_>,
+) -> Result<(), TargetError> {
+    if options.network == NetworkMode::Online
         && store.bare().is_shallow()
         && let Some(remote) = store.repository().remotes()?.first()
     {
@@ -453,89 +511,88 @@ fn deepen(store: &Store, base: &str, head: &str, lookup: &Lookup<'_>) -> Result<
     Ok(())
 }
 
-/// What a commit is called in every clone: its branch, wherever that is, or else the commit itself.
+/// A name of a commit that is valid in every clone: its branch, or else its hash.
 fn ref_name(repository: &Repository, name: &str, commit: &str) -> String {
-    // Nothing with one of these is the name of a ref, and finding out costs git a walk.
+    // No ref name contains one of these; skip the lookup.
     if name.contains(['~', '^', ':', '{']) {
         return commit.to_owned();
     }
     let full = repository.full_name(name).unwrap_or_default();
-    let branch = match tracked(repository, &full) {
+    let branch = match split_tracking_ref(repository, &full) {
         Ok(Some((_, branch))) => Some(format!("refs/heads/{branch}")),
         Ok(None) | Err(_) => Some(full).filter(|name| name.starts_with("refs/heads/")),
     };
     branch.unwrap_or_else(|| commit.to_owned())
 }
 
-/// Adds what is known about a change whose ends are pinned.
-fn described(
+/// Reads the diff and the commits of a range.
+fn build_change(
     store: &Store,
-    ends: Ends,
+    range: ResolvedRange,
     target: &Target,
-    lookup: &Lookup<'_>,
-) -> Result<Change, TargetError> {
-    // The diff takes longest, and nothing else waits for it.
+    options: &ResolveOptions<'_>,
+) -> Result<PinnedChange, TargetError> {
+    // The diff takes longest, so it runs in its own thread.
     let (diff, known) = std::thread::scope(|scope| {
-        let diff = scope.spawn(|| store.bare().diff(&ends.base, &ends.head).map(Diff::read));
-        let known = known(store, &ends, target, lookup);
+        let diff = scope.spawn(|| store.bare().diff(&range.base, &range.head).map(Diff::read));
+        let known = read_git_details(store, &range, target, options);
         (diff.join(), known)
     });
-    let Known { untracked, head, commits } = known?;
+    let GitDetails { untracked, head, commits } = known?;
     let diff = diff.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     if diff.files().is_empty() {
-        return Err(TargetError::Nothing(nothing(&ends, &untracked)));
+        return Err(TargetError::Nothing(no_difference_message(&range, &untracked)));
     }
-    let (title, body) = words(&ends, &commits);
-    Ok(Change {
+    let (title, body) = title_and_body(&range, &commits);
+    Ok(PinnedChange {
         author: head.as_ref().map_or_else(String::new, |commit| commit.author.clone()),
         created_at: head.map(|commit| commit.committed),
-        base: Some(ends.base),
-        head: Some(ends.head),
-        source: ends.source,
-        target: ends.target,
+        base: Some(range.base),
+        head: Some(range.head),
+        source: range.source,
+        target: range.target,
         title,
         body,
         commits,
         diff,
         untracked,
-        notes: ends.notes,
+        notes: range.notes,
         proposed: None,
     })
 }
 
-/// What git knows about a change beside its diff.
-struct Known {
+struct GitDetails {
     untracked: Vec<String>,
-    /// The last commit; none if the head is a snapshot.
-    head: Option<Commit>,
-    commits: Vec<Commit>,
+    /// Last commit. `None` if the head is a snapshot.
+    head: Option<CommitDetails>,
+    commits: Vec<CommitDetails>,
 }
 
-fn known(
+fn read_git_details(
     store: &Store,
-    ends: &Ends,
+    range: &ResolvedRange,
     target: &Target,
-    lookup: &Lookup<'_>,
-) -> Result<Known, TargetError> {
-    let untracked = left_out(store.repository(), target, lookup)?;
-    let mut ids = History::of(store.bare(), &ends.base, &ends.head)?.of_change;
-    let head = if ends.dirty {
-        ids.retain(|id| *id != ends.head);
+    options: &ResolveOptions<'_>,
+) -> Result<GitDetails, TargetError> {
+    let untracked = untracked_in_checkout(store.repository(), target, options)?;
+    let mut ids = ChangeHistory::load(store.bare(), &range.base, &range.head)?.change_commits;
+    let head = if range.dirty {
+        ids.retain(|id| *id != range.head);
         None
     } else {
-        store.bare().commits(std::slice::from_ref(&ends.head))?.pop()
+        store.bare().commits(std::slice::from_ref(&range.head))?.pop()
     };
-    Ok(Known { untracked, head, commits: store.bare().commits(&ids)? })
+    Ok(GitDetails { untracked, head, commits: store.bare().commits(&ids)? })
 }
 
-/// Files that lie in the checkout under review and are not part of the review.
-fn left_out(
+/// Untracked files of the checkout that are not reviewed.
+fn untracked_in_checkout(
     repository: &Repository,
     target: &Target,
-    lookup: &Lookup<'_>,
+    options: &ResolveOptions<'_>,
 ) -> Result<Vec<String>, GitError> {
     let looks_at_checkout = match target {
-        Target::CurrentBranch | Target::Against(_) => lookup.untracked == Untracked::Named,
+        Target::CurrentBranch | Target::Against(_) => options.untracked == UntrackedPolicy::Listed,
         Target::Staged => true,
         Target::Uncommitted
         | Target::Commit(_)
@@ -544,28 +601,27 @@ fn left_out(
         | Target::PullRequest(_)
         | Target::Diff(_) => false,
     };
-    if looks_at_checkout { Ok(shown(repository.untracked()?)) } else { Ok(Vec::new()) }
+    if looks_at_checkout { Ok(display_paths(repository.untracked()?)) } else { Ok(Vec::new()) }
 }
 
-/// Says that nothing differs, and what was not looked at.
-fn nothing(ends: &Ends, untracked: &[String]) -> String {
+fn no_difference_message(range: &ResolvedRange, untracked: &[String]) -> String {
     let short = |name: &str| name.trim_start_matches("refs/heads/").to_owned();
-    let same = if ends.base == EMPTY_TREE {
-        "there is no file yet".to_owned()
+    let same = if range.base == EMPTY_TREE {
+        "there are no files yet".to_owned()
     } else {
-        format!("`{}` is the same as `{}`", short(&ends.source), short(&ends.target))
+        format!("`{}` and `{}` do not differ", short(&range.source), short(&range.target))
     };
     match untracked {
         [] => same,
-        [only] => format!("{same}, and `{only}` is not known to git"),
+        [only] => format!("{same}, and `{only}` is untracked"),
         [first, rest @ ..] => {
-            format!("{same}, and `{first}` and {} more files are not known to git", rest.len())
+            format!("{same}, and `{first}` and {} more files are untracked", rest.len())
         }
     }
 }
 
-/// What a change is called and says: the words of its only commit, or its branch and a list of its commits.
-fn words(ends: &Ends, commits: &[Commit]) -> (String, String) {
+/// Title and description: those of the only commit, or the branch name and a list of its commits.
+fn title_and_body(range: &ResolvedRange, commits: &[CommitDetails]) -> (String, String) {
     let mut lines: Vec<String> =
         commits.iter().take(LISTED_MAX).map(|commit| format!("- {}", commit.subject)).collect();
     if commits.len() > LISTED_MAX {
@@ -574,16 +630,16 @@ fn words(ends: &Ends, commits: &[Commit]) -> (String, String) {
     let list = lines.join("\n");
     let short = |name: &str| name.trim_start_matches("refs/heads/").to_owned();
     match commits {
-        [] if ends.dirty => (crh_git::SNAPSHOT_SUBJECT.to_owned(), list),
-        [] => (format!("From {} to {}", short(&ends.target), short(&ends.source)), list),
-        [only] if !ends.dirty => (only.subject.clone(), only.body.clone()),
-        [.., last] => match ends.source.strip_prefix("refs/heads/") {
+        [] if range.dirty => (crh_git::SNAPSHOT_SUBJECT.to_owned(), list),
+        [] => (format!("From {} to {}", short(&range.target), short(&range.source)), list),
+        [only] if !range.dirty => (only.subject.clone(), only.body.clone()),
+        [.., last] => match range.source.strip_prefix("refs/heads/") {
             Some(branch) => (branch.to_owned(), list),
             None => (last.subject.clone(), list),
         },
     }
 }
 
-fn shown(paths: Vec<Vec<u8>>) -> Vec<String> {
+fn display_paths(paths: Vec<Vec<u8>>) -> Vec<String> {
     paths.into_iter().map(|path| RepoPath::new(path).shown().into_owned()).collect()
 }

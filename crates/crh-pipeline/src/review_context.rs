@@ -1,110 +1,113 @@
-//! What every run of a review is carried out with: one ledger, one crew of models, one place to write things down.
+//! State shared by all agent runs of one review.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::events::Event;
-use crate::found_by_code::FoundByCode;
-use crate::journal::Journal;
+use crate::change_under_review::ChangeUnderReview;
+use crate::events::ReviewEvent;
+use crate::journal::ReviewJournal;
 use crate::prompts::Prompts;
+use crate::review_options::{ModelSet, ReviewOptions};
 use crate::runs::RunRecord;
-use crate::subject::Subject;
-use crate::terms::{Crew, Terms};
-use crh_agent::{Ledger, Means, Outcome, TOOL_TIME, Toolbox, Watch};
+use crate::static_findings::StaticFindings;
+use crh_agent::{AgentOutcome, Ledger, ProgressListener, RunContext, TOOL_TIMEOUT, Toolbox};
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{Model, ModelError};
 
-/// A review can wait longer than a person at the keyboard: a vendor that turns us away for a minute is no failure.
+/// Retry policy for model calls. It waits up to a minute: a short rate limit must not fail a
+/// review.
 pub(crate) const RETRY: RetryPolicy = RetryPolicy {
     attempts: 5,
     first_wait: Duration::from_secs(1),
     longest_wait: Duration::from_secs(60),
 };
 
-/// How long a run waits that was turned away to the last of its attempts, unless the vendor says how long: twice what it waited
-/// before that one.
-const TURNED_AWAY: Duration = Duration::from_secs(16);
+/// Delay after the last retry of a rate-limited run if the vendor sends no `Retry-After`: twice the
+/// delay before the last attempt of [`RETRY`].
+const RATE_LIMIT_DELAY: Duration = Duration::from_secs(16);
 
-/// One part in so many of the time of a review is for what comes after the runs.
-const SHARE_AFTER: u32 = 5;
+/// One fifth of the wall-clock budget is reserved for the stages after the runs.
+const AFTER_RUNS_SHARE: u32 = 5;
 
-/// What runs are carried out with. Clones share everything.
+/// Shared by every agent run of a review. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Office {
-    /// What is under review.
-    pub subject: Arc<Subject>,
-    /// On what terms.
-    pub terms: Arc<Terms>,
-    /// Who is asked.
-    pub crew: Crew,
-    /// Who pays.
+pub struct ReviewContext {
+    /// The change under review.
+    pub change: Arc<ChangeUnderReview>,
+    /// Options of this review.
+    pub options: Arc<ReviewOptions>,
+    /// Models, by role.
+    pub models: ModelSet,
+    /// Shared budget ledger.
     pub ledger: Ledger,
-    /// What they are told.
+    /// Rendered prompts.
     pub prompts: Arc<Prompts>,
-    /// What programs have found, so that nobody repeats it.
-    pub found: FoundByCode,
-    /// Where everything is written down, and who can stop it.
-    pub journal: Journal,
-    /// Where waits between attempts take their randomness from.
-    pub seed: u64,
+    /// Findings of static checks. Prompts include them so that models do not repeat them.
+    pub static_findings: StaticFindings,
+    /// Writes records and events, and holds the cancel token.
+    pub journal: ReviewJournal,
+    /// Seed for retry jitter, so that recorded reviews replay exactly.
+    pub retry_seed: u64,
 }
 
-impl Office {
-    /// The time that the review has left.
+impl ReviewContext {
+    /// Time until the deadline of the review.
     pub(crate) fn time_left(&self) -> Duration {
-        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
-        self.ledger.deadline().map_or(Duration::MAX, left)
+        let time_until = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        self.ledger.deadline().map_or(Duration::MAX, time_until)
     }
 
-    /// The time that runs have left: what comes after them, the merge and the validation, has its share of all of it, however
-    /// late they begin.
+    /// Time left for runs. Merging and validation keep their share, however late the runs start.
     pub(crate) fn working_time(&self) -> Duration {
-        self.time_left().saturating_sub(self.terms.allowance.wall / SHARE_AFTER)
+        self.time_left().saturating_sub(self.options.budget.wall / AFTER_RUNS_SHARE)
     }
 
-    /// Waits for a vendor that has no room for a run, unless the user stops the review. Whoever watches is told.
-    pub(crate) async fn wait(&self, run: &str, wait: Duration) {
-        let text = format!("{run} waits {} s: the model has no room for it", wait.as_secs().max(1));
-        self.journal.tell(Event::Warning { text });
+    /// Waits out a rate limit, unless the user cancels the review. Emits a warning.
+    pub(crate) async fn wait_for_capacity(&self, run: &str, wait: Duration) {
+        let text = format!("{run} is rate limited: retrying in {} s", wait.as_secs().max(1));
+        self.journal.emit(ReviewEvent::Warning { text });
         tokio::select! {
             () = sleep(wait) => {}
             () = self.journal.cancel().cancelled() => {}
         }
     }
 
-    /// Stores a run that has ended, and tells of it and of what was spent so far.
-    pub(crate) fn ended(&self, record: &RunRecord) {
-        self.journal.ended(record);
-        self.journal.tell(Event::Spent { totals: self.ledger.spent() });
+    /// Stores a finished run and emits events for it and for the usage so far.
+    pub(crate) fn finish_run(&self, record: &RunRecord) {
+        self.journal.run_ended(record);
+        self.journal.emit(ReviewEvent::Spent { totals: self.ledger.spent() });
     }
 
-    /// The means of one run, which is known by the name of its assignment.
-    pub fn means<T: Toolbox>(&self, name: &str, model: &Model, toolbox: T) -> Means<T> {
-        Means {
+    /// Builds the context of one run. `name` is the name of its assignment.
+    pub fn run_context<T: Toolbox>(&self, name: &str, model: &Model, toolbox: T) -> RunContext<T> {
+        RunContext {
             model: model.clone(),
             ledger: self.ledger.clone(),
             toolbox: Arc::new(toolbox),
-            tool_time: TOOL_TIME,
+            tool_timeout: TOOL_TIMEOUT,
             transcript: self.journal.transcript(name),
             retry: RETRY,
-            seed: self.seed,
+            seed: self.retry_seed,
             cancel: self.journal.cancel().clone(),
-            watch: Watch::nobody(),
+            watch: ProgressListener::silent(),
         }
     }
 }
 
-/// How long a run waits that the vendor had no room for, which says nothing about the question. None if it was something
-/// else, or if there is no time for it.
-pub(crate) fn turned_away<T>(outcome: &Outcome<T>, left: Duration) -> Option<Duration> {
+/// The time to wait before a rate-limited or overloaded run is retried. None for other outcomes, or
+/// if the wait does not fit into `left`.
+pub(crate) fn rate_limit_wait<T>(
+    outcome: &AgentOutcome<T>,
+    time_left: Duration,
+) -> Option<Duration> {
     let wait = match outcome {
-        Outcome::Model(
+        AgentOutcome::Model(
             ModelError::RateLimited { retry_after, .. }
             | ModelError::Overloaded { retry_after, .. },
-        ) => retry_after.unwrap_or(TURNED_AWAY),
-        Outcome::Model(
+        ) => retry_after.unwrap_or(RATE_LIMIT_DELAY),
+        AgentOutcome::Model(
             ModelError::Broken { .. }
             | ModelError::BadKey { .. }
             | ModelError::NoCredit { .. }
@@ -115,49 +118,57 @@ pub(crate) fn turned_away<T>(outcome: &Outcome<T>, left: Duration) -> Option<Dur
             | ModelError::Transport { .. }
             | ModelError::NotRecorded { .. },
         )
-        | Outcome::Answered(_)
-        | Outcome::NoAnswer
-        | Outcome::BadAnswer(_)
-        | Outcome::Stuck
-        | Outcome::OutOfBudget(_)
-        | Outcome::ContextFull
-        | Outcome::Cancelled
-        | Outcome::Aborted(_) => return None,
+        | AgentOutcome::Answered(_)
+        | AgentOutcome::NoAnswer
+        | AgentOutcome::BadAnswer(_)
+        | AgentOutcome::Stuck
+        | AgentOutcome::OutOfBudget(_)
+        | AgentOutcome::ContextFull
+        | AgentOutcome::Cancelled
+        | AgentOutcome::Aborted(_) => return None,
     };
-    (wait < left).then_some(wait)
+    (wait < time_left).then_some(wait)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crh_agent::Limit;
+    use crh_agent::LimitKind;
 
-    fn check(outcome: Outcome<()>, left: u64, expected: Option<u64>) {
+    fn check(outcome: AgentOutcome<()>, left: u64, expected: Option<u64>) {
         let left = Duration::from_secs(left);
-        assert_eq!(turned_away(&outcome, left), expected.map(Duration::from_secs), "{outcome:?}");
+        assert_eq!(
+            rate_limit_wait(&outcome, left),
+            expected.map(Duration::from_secs),
+            "{outcome:?}"
+        );
     }
 
-    fn rate_limited(seconds: Option<u64>) -> Outcome<()> {
+    fn rate_limited(seconds: Option<u64>) -> AgentOutcome<()> {
         let (retry_after, message) = (seconds.map(Duration::from_secs), "slow down".to_owned());
-        Outcome::Model(ModelError::RateLimited { retry_after, message })
+        AgentOutcome::Model(ModelError::RateLimited { retry_after, message })
     }
 
     #[test]
-    fn whoever_is_turned_away_waits_as_long_as_the_vendor_says_if_there_is_time_for_it() {
+    fn rate_limited_run_waits_for_retry_after() {
         check(rate_limited(None), 900, Some(16));
         check(rate_limited(Some(0)), 900, Some(0));
         check(rate_limited(Some(300)), 900, Some(300));
         check(rate_limited(Some(3_600)), 900, None);
         check(rate_limited(None), 0, None);
         let message = "busy".to_owned();
-        check(Outcome::Model(ModelError::Overloaded { retry_after: None, message }), 900, Some(16));
+        check(
+            AgentOutcome::Model(ModelError::Overloaded { retry_after: None, message }),
+            900,
+            Some(16),
+        );
     }
 
     #[test]
-    fn what_another_attempt_does_not_mend_is_not_waited_for() {
-        check(Outcome::NoAnswer, 900, None);
-        check(Outcome::OutOfBudget(Limit::Turns), 900, None);
-        check(Outcome::Model(ModelError::BadKey { message: "no".to_owned() }), 900, None);
-        check(Outcome::Model(ModelError::Broken { message: "a bug".to_owned() }), 900, None);
+    fn other_failures_are_not_retried() {
+        check(AgentOutcome::NoAnswer, 900, None);
+        check(AgentOutcome::OutOfBudget(LimitKind::Turns), 900, None);
+        check(AgentOutcome::Model(ModelError::BadKey { message: "no".to_owned() }), 900, None);
+        check(AgentOutcome::Model(ModelError::Broken { message: "a bug".to_owned() }), 900, None);
     }
 }

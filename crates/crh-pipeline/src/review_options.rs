@@ -1,70 +1,74 @@
-//! On what terms a change is reviewed: how, how far, in which language. Nothing here is read from the change.
+//! Options of a review: strategy, budget, language, panel. None of them comes from the change under
+//! review.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::reviewers::{Reviewer, Tier};
-use crate::team::{Depth, Wanted};
+use crate::reviewers::{ModelTier, Reviewer};
+use crate::team::{Depth, PanelSelection};
 use crh_agent::Budget;
 use crh_llm::{Model, Money};
-use crh_review::report::{Mode, Strategy};
-use crh_review::verdict::Asked;
+use crh_review::report::{ReviewMode, Strategy};
+use crh_review::verdict::CommandKind;
 
-/// On what terms a change is reviewed. Stored with the run, so that resuming goes on in the same way.
+/// Options of a review. Stored with the run, so that a resumed review uses the same ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Terms {
+pub struct ReviewOptions {
     /// How the change is divided among reviewers.
     pub strategy: Strategy,
-    /// Whether a review was asked for, or only checks.
-    pub asked: Asked,
-    /// Who may change the tree.
-    pub mode: Mode,
-    /// How far it may go.
-    pub allowance: Allowance,
-    /// The language that reviewers write in, as its speakers or English call it; English if empty.
+    /// Whether this is a review or only static checks.
+    #[serde(rename = "asked")]
+    pub command: CommandKind,
+    /// Whether crh may edit the working tree.
+    pub mode: ReviewMode,
+    /// Limits on calls, tokens, time and money.
+    #[serde(rename = "allowance")]
+    pub budget: ReviewBudget,
+    /// The language that reviewers write in, by its own or its English name. Empty means English.
     pub language: String,
-    /// The most runs at the same time.
-    pub side_by_side: usize,
-    /// Prompts of the user's own, over the built-in ones.
+    /// Maximum number of runs in parallel.
+    #[serde(rename = "side_by_side")]
+    pub max_parallel: usize,
+    /// User prompts that replace built-in ones.
     pub overrides: PromptOverrides,
-    /// Who is on a panel, and what the change is held against.
+    /// Options of the `panel` strategy.
     #[serde(default)]
-    pub panel: PanelTerms,
+    pub panel: PanelOptions,
 }
 
-/// Who is on a panel, and what the change is held against.
+/// Options of the `panel` strategy: which reviewers run, and which requirements apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PanelTerms {
-    /// How many reviewers.
+pub struct PanelOptions {
+    /// How many reviewers to choose.
     pub depth: Depth,
-    /// These reviewers and no others.
+    /// Names from `--reviewers`: only these run.
     pub only: Option<Vec<String>>,
-    /// Those that are switched off.
+    /// Names of disabled reviewers.
     pub off: Vec<String>,
-    /// How strong the models of some reviewers are, over what their files say.
-    pub tiers: BTreeMap<String, Tier>,
-    /// The plan that was named, read.
-    pub plan: Option<GivenPlan>,
-    /// The requirements of a plan that need not be met.
+    /// Model tiers by reviewer name. They override the tier in the reviewer's file.
+    pub tiers: BTreeMap<String, ModelTier>,
+    /// The requirements document from `--plan`.
+    pub plan: Option<RequirementsFile>,
+    /// Ids of requirements that need not be met.
     pub waived: Vec<String>,
 }
 
-/// A plan that the user named.
+/// A requirements document that the user named.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GivenPlan {
-    /// Where it lies, from the root of the repository if it is in it.
+pub struct RequirementsFile {
+    /// Its path, relative to the repository root if it lies inside.
     pub path: String,
-    /// What stands in it.
+    /// Its contents.
     pub text: String,
 }
 
-impl PanelTerms {
-    /// Who is wanted.
-    pub fn wanted(&self) -> Wanted {
-        Wanted {
+impl PanelOptions {
+    /// The selection criteria for the team.
+    pub fn selection(&self) -> PanelSelection {
+        PanelSelection {
             depth: self.depth,
             only: self.only.clone(),
             off: self.off.clone(),
@@ -72,69 +76,71 @@ impl PanelTerms {
         }
     }
 
-    /// How strong the model of a reviewer is.
-    pub fn tier(&self, reviewer: &Reviewer) -> Tier {
-        let named = self.tiers.iter().find(|(name, _)| reviewer.is_called(name));
-        named.map_or(reviewer.tier, |(_, tier)| *tier)
+    /// The model tier of a reviewer.
+    pub fn tier(&self, reviewer: &Reviewer) -> ModelTier {
+        let tier_override = self.tiers.iter().find(|(name, _)| reviewer.has_name(name));
+        tier_override.map_or(reviewer.tier, |(_, tier)| *tier)
     }
 }
 
-/// Prompts of the user's own. Their text is part of `prompt_version`.
+/// User prompts. Their text is part of `prompt_version`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PromptOverrides {
-    /// Instead of the rules that every agent is given.
+    /// Replaces the rules that every agent gets.
     pub system: Option<String>,
-    /// Instead of what a reviewer is told about how to review.
+    /// Replaces the instructions on how to review.
     pub reviewer: Option<String>,
 }
 
-/// How far a review may go: a profile's numbers, or some of them set alone.
+/// Limits of a review: the numbers of a profile, some of them possibly overridden.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Allowance {
-    /// The profile with whatever was set over it, such as `standard` or `quick+llm_calls=3`: part of the review's id.
+pub struct ReviewBudget {
+    /// The profile and its overrides, such as `standard` or `quick+llm_calls=3`. Part of the review
+    /// id.
     pub name: String,
-    /// Calls of models.
+    /// Maximum number of model calls.
     pub llm_calls: u32,
-    /// Calls of tools.
+    /// Maximum number of tool calls.
     pub tool_calls: u32,
-    /// Tokens that models read.
+    /// Maximum number of input tokens.
     pub input_tokens: u64,
-    /// How many findings are checked by a second run.
+    /// How many issues validation checks at most.
     pub verify: usize,
-    /// How many issues the report shows.
+    /// How many issues the report shows at most.
     pub issues: usize,
-    /// From the start to the report.
+    /// Wall-clock time from the start to the report.
     pub wall: Duration,
-    /// What all calls cost together.
+    /// Maximum cost of all calls.
     pub money: Money,
 }
 
-/// The three profiles.
+/// The budget profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// The agent specification's numbers.
+    /// The numbers of the agent specification.
     Quick,
     /// For everyday changes.
     Standard,
-    /// For what must not go wrong.
+    /// For critical changes.
     Deep,
 }
 
-/// Which model does what.
+/// The models of a review, by role.
 #[derive(Debug, Clone)]
-pub struct Crew {
-    /// Reviews.
+pub struct ModelSet {
+    /// Reviews the change.
     pub reviewer: Model,
-    /// Does what needs little thought.
+    /// Answers small questions.
     pub cheap: Model,
-    /// Looks again at what the reviewer was unsure of.
+    /// The stronger model: `strong` reviewers, validation of a panel, second look at doubtful
+    /// findings.
     pub escalation: Model,
 }
 
 impl Profile {
-    /// Its name, as it is typed.
+    /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -143,14 +149,14 @@ impl Profile {
         }
     }
 
-    /// Its numbers.
-    pub fn allowance(self) -> Allowance {
+    /// The limits of this profile.
+    pub fn budget(self) -> ReviewBudget {
         let (llm_calls, tool_calls, input_tokens, verify, issues, seconds, cents) = match self {
             Self::Quick => (2, 3, 120_000, 5, 15, 60, 50),
             Self::Standard => (200, 2_000, 4_000_000, 20, 15, 900, 200),
             Self::Deep => (800, 8_000, 20_000_000, 60, 30, 3_600, 1_000),
         };
-        Allowance {
+        ReviewBudget {
             name: self.name().to_owned(),
             llm_calls,
             tool_calls,
@@ -163,9 +169,9 @@ impl Profile {
     }
 }
 
-impl Allowance {
-    /// What the ledger keeps to.
-    pub fn budget(&self) -> Budget {
+impl ReviewBudget {
+    /// The part of the budget that the ledger enforces.
+    pub fn ledger_budget(&self) -> Budget {
         Budget {
             llm_calls: self.llm_calls,
             tool_calls: self.tool_calls,
@@ -176,27 +182,28 @@ impl Allowance {
     }
 }
 
-impl Crew {
-    /// The smallest context of those who read the change, in tokens.
-    pub fn context(&self) -> u64 {
+impl ModelSet {
+    /// The smaller context window of the two models that read the change, in tokens.
+    pub fn min_context(&self) -> u64 {
         self.reviewer.facts().context.min(self.escalation.facts().context)
     }
 
-    /// Who reviews with so much judgement.
-    pub(crate) fn of_tier(&self, tier: Tier) -> &Model {
+    /// The model for a tier.
+    pub(crate) fn for_tier(&self, tier: ModelTier) -> &Model {
         match tier {
-            Tier::Strong => &self.escalation,
-            Tier::Mid => &self.reviewer,
+            ModelTier::Strong => &self.escalation,
+            ModelTier::Mid => &self.reviewer,
         }
     }
 
-    /// Who is asked something small about the whole change: the cheap model, if it has room for what all are told.
-    pub(crate) fn small(&self) -> &Model {
-        let has_room = self.cheap.facts().context >= self.context();
-        if has_room { &self.cheap } else { &self.reviewer }
+    /// The model for small questions about the whole change: the cheap one if the shared prompt
+    /// fits into its context, else the reviewer.
+    pub(crate) fn small_or_reviewer(&self) -> &Model {
+        let prompt_fits = self.cheap.facts().context >= self.min_context();
+        if prompt_fits { &self.cheap } else { &self.reviewer }
     }
 
-    /// The names of the models, sorted and without repetition, joined by `+`: part of the review's id.
+    /// The model names, sorted, deduplicated and joined by `+`. Part of the review id.
     pub fn names(&self) -> String {
         let mut names = [&self.reviewer, &self.cheap, &self.escalation].map(Model::name);
         names.sort_unstable();

@@ -1,21 +1,21 @@
-//! The two pinned ends of a change, as the tools read them.
+//! The base and head commits of a change, for tools to read from.
 
-use crh_git::{Bare, EMPTY_TREE, History, LogError, Objects, ReadError};
+use crh_git::{BareRepository, ChangeHistory, EMPTY_TREE, LogError, Objects, ReadError};
 
-/// The base and the head of a change in a repository.
+/// Base and head of a change in a repository.
 #[derive(Debug)]
 pub struct Revisions {
-    bare: Bare,
+    bare: BareRepository,
     objects: Objects,
     base: String,
     head: String,
 }
 
 impl Revisions {
-    /// The ends of a change whose objects are all in one place.
-    pub fn new(bare: Bare, base: &str, head: &str) -> Result<Self, ReadError> {
+    /// Opens both commits. Fails if one is missing.
+    pub fn new(bare: BareRepository, base: &str, head: &str) -> Result<Self, ReadError> {
         let objects = bare.objects()?;
-        // What is not there is found out now, not in the middle of a review.
+        // Fail now rather than in the middle of a review.
         for end in [base, head].into_iter().filter(|end| *end != EMPTY_TREE) {
             if !objects.has(end) {
                 return Err(ReadError::NoCommit(end.to_owned()));
@@ -24,9 +24,8 @@ impl Revisions {
         Ok(Self { bare, objects, base: base.to_owned(), head: head.to_owned() })
     }
 
-    /// The commit that a name stands for: `base`, `head`, or the beginning of the one or the other's hash.
-    /// None for anything else: nothing else is pinned.
-    pub fn named(&self, name: Option<&str>) -> Option<&str> {
+    /// Resolves `base`, `head`, or a prefix of one of their hashes. `None` for anything else.
+    pub fn resolve(&self, name: Option<&str>) -> Option<&str> {
         let by_hash = |name: &str| {
             let ends = [&self.head, &self.base].into_iter().map(String::as_str);
             ends.into_iter().find(|end| name.len() >= 7 && end.starts_with(name))
@@ -38,18 +37,18 @@ impl Revisions {
         }
     }
 
-    /// The objects of both.
+    /// Objects of both commits.
     pub fn objects(&self) -> &Objects {
         &self.objects
     }
 
-    /// The repository they are in.
-    pub fn bare(&self) -> &Bare {
+    /// Repository of the objects.
+    pub fn bare(&self) -> &BareRepository {
         &self.bare
     }
 
-    /// The commits around the change.
-    pub fn history(&self) -> Result<History, LogError> {
-        History::of(&self.bare, &self.base, &self.head)
+    /// Commits of the change and some before it.
+    pub fn history(&self) -> Result<ChangeHistory, LogError> {
+        ChangeHistory::load(&self.bare, &self.base, &self.head)
     }
 }

@@ -1,4 +1,4 @@
-//! What came of assignments. A run that failed is a row like the others, never the end of a review.
+//! Records of runs. A failed run is a row like the others; it never ends the review.
 
 use std::time::Duration;
 
@@ -6,46 +6,48 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::plan::Assignment;
-use crh_agent::{Driven, Limit, Outcome, Totals};
+use crh_agent::{AgentOutcome, FinishedRun, LimitKind, UsageTotals};
 use crh_review::Judgement;
 use crh_review::finding::{Finding, Member};
-use crh_review::report::{CoverageState, Dropped, FileCoverage};
+use crh_review::report::{CoverageState, DroppedFinding, FileCoverage};
 
-/// One assignment carried out. Stored when it ends, so that nobody pays for it twice.
+/// The result of one assignment. Stored when the run ends, so that a resumed review does not pay
+/// for it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// What it was to do.
+    /// The assignment of the run.
     pub assignment: Assignment,
     /// How it ended.
     pub ended: RunEnd,
-    /// A limit that it met on the way: its work may be incomplete.
-    pub limited: Option<Limit>,
-    /// The findings that have the right shape.
+    /// A limit that the run hit. Its work may be incomplete.
+    pub limited: Option<LimitKind>,
+    /// Well-formed findings.
     pub members: Vec<Member>,
-    /// Those that do not, nits, and what was dropped since, each with its fate.
-    pub set_aside: Vec<Dropped>,
-    /// What a second look inside this run said of findings that are in `members`.
-    pub checked: Vec<Checked>,
+    /// Malformed findings, nits and findings dropped later, each with its fate.
+    #[serde(rename = "set_aside")]
+    pub dropped: Vec<DroppedFinding>,
+    /// Results of a second look inside this run at findings in `members`.
+    pub checked: Vec<CheckedFinding>,
     /// Risks that remain.
     pub residual_risks: Vec<String>,
     /// Behaviour that no test covers.
     pub testing_gaps: Vec<String>,
-    /// What the run said about itself.
+    /// The summary that the model wrote.
     pub summary: String,
-    /// What it returned that is no finding: notes, the scout's word, what it judged.
+    /// An answer that is not a finding: notes, the scout's report, judgements.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub answer: Value,
-    /// What it reviewed of each file it was given.
+    /// Coverage of each file of the assignment.
     pub coverage: Vec<FileCoverage>,
-    /// What a reader should know: rules that were broken and enforced, files that were left out.
+    /// Notes for the reader: refused calls, files left out.
     pub notes: Vec<String>,
-    /// The models that were asked, in the order in which they first were.
+    /// Models that were asked, in order of first use.
     pub models: Vec<String>,
-    /// What it used, runs inside it not included.
-    pub totals: Totals,
-    /// How long it took, in milliseconds.
+    /// Usage of this run, without nested runs.
+    pub totals: UsageTotals,
+    /// Duration in milliseconds.
     pub took_ms: u64,
-    /// How long models were at work in it, in milliseconds.
+    /// Time spent waiting for models, in milliseconds.
     pub model_ms: u64,
 }
 
@@ -53,49 +55,49 @@ pub struct RunRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnd {
-    /// It returned.
+    /// The run returned an answer.
     Completed,
-    /// It did not, and why.
+    /// The run failed; the reason.
     Failed(String),
-    /// The user stopped the review first.
+    /// The user cancelled the review first.
     Cancelled,
 }
 
-/// A finding that was looked at again.
+/// A finding that was checked again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checked {
-    /// The finding, as it stands in `members`.
+pub struct CheckedFinding {
+    /// The finding, equal to the one in `members`.
     pub finding: Finding,
-    /// What was said of it.
+    /// Result of the check.
     pub judgement: Judgement,
 }
 
-/// Everything that the runs of a review brought.
+/// Results of all runs of a review.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Runs {
-    /// The runs, in the order of their assignments.
+pub struct RunResults {
+    /// Records in the order of their assignments.
     pub records: Vec<RunRecord>,
-    /// What the reader should know about how they went.
+    /// Notes for the reader about the runs.
     pub notes: Vec<String>,
 }
 
 impl RunEnd {
-    /// How a run ended that came to this.
-    pub(crate) fn of<A>(outcome: &Outcome<A>) -> Self {
+    /// Converts the outcome of an agent run.
+    pub(crate) fn from_outcome<A>(outcome: &AgentOutcome<A>) -> Self {
         match outcome {
-            Outcome::Answered(_) => Self::Completed,
-            Outcome::Cancelled => Self::Cancelled,
-            failed @ (Outcome::NoAnswer
-            | Outcome::BadAnswer(_)
-            | Outcome::Stuck
-            | Outcome::OutOfBudget(_)
-            | Outcome::ContextFull
-            | Outcome::Model(_)
-            | Outcome::Aborted(_)) => Self::Failed(failed.failure().unwrap_or_default()),
+            AgentOutcome::Answered(_) => Self::Completed,
+            AgentOutcome::Cancelled => Self::Cancelled,
+            failed @ (AgentOutcome::NoAnswer
+            | AgentOutcome::BadAnswer(_)
+            | AgentOutcome::Stuck
+            | AgentOutcome::OutOfBudget(_)
+            | AgentOutcome::ContextFull
+            | AgentOutcome::Model(_)
+            | AgentOutcome::Aborted(_)) => Self::Failed(failed.failure().unwrap_or_default()),
         }
     }
 
-    /// Why it did not return; none if it did.
+    /// Why the run did not complete. None if it did.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Completed => None,
@@ -106,14 +108,14 @@ impl RunEnd {
 }
 
 impl RunRecord {
-    /// A run that has brought nothing yet.
-    pub fn begun(assignment: Assignment) -> Self {
+    /// An empty record of a completed run.
+    pub fn new(assignment: Assignment) -> Self {
         Self {
             assignment,
             ended: RunEnd::Completed,
             limited: None,
             members: Vec::new(),
-            set_aside: Vec::new(),
+            dropped: Vec::new(),
             checked: Vec::new(),
             residual_risks: Vec::new(),
             testing_gaps: Vec::new(),
@@ -122,13 +124,13 @@ impl RunRecord {
             coverage: Vec::new(),
             notes: Vec::new(),
             models: Vec::new(),
-            totals: Totals::default(),
+            totals: UsageTotals::default(),
             took_ms: 0,
             model_ms: 0,
         }
     }
 
-    /// A run that failed: nothing of what it was given counts as reviewed.
+    /// A failed run. None of its files counts as reviewed.
     pub fn failed(assignment: Assignment, why: impl Into<String>) -> Self {
         let why = why.into();
         let coverage = assignment.parts.iter().map(|part| FileCoverage {
@@ -137,23 +139,23 @@ impl RunRecord {
             reason: format!("{} failed", assignment.name),
         });
         let coverage = coverage.collect();
-        Self { coverage, ended: RunEnd::Failed(why), ..Self::begun(assignment) }
+        Self { coverage, ended: RunEnd::Failed(why), ..Self::new(assignment) }
     }
 
-    /// A run that was given files and could look at none of them has failed, whatever it returned.
+    /// Marks the run as failed if it had files and could read none of them.
     pub(crate) fn fail_if_nothing_was_seen(&mut self) {
-        let was_not_seen = |file: &FileCoverage| file.state == CoverageState::NotReviewed;
-        let Some(first) = self.coverage.first().filter(|_| self.coverage.iter().all(was_not_seen))
+        let is_unread = |file: &FileCoverage| file.state == CoverageState::NotReviewed;
+        let Some(first) = self.coverage.first().filter(|_| self.coverage.iter().all(is_unread))
         else {
             return;
         };
         if self.ended == RunEnd::Completed {
-            self.ended = RunEnd::Failed(format!("not carried out: {}", first.reason));
+            self.ended = RunEnd::Failed(format!("could not read any file: {}", first.reason));
         }
     }
 
-    /// A run that the user stopped before it brought anything.
-    pub(crate) fn stopped(assignment: Assignment) -> Self {
+    /// A run that the user cancelled before it returned anything.
+    pub(crate) fn cancelled(assignment: Assignment) -> Self {
         let mut record = Self::failed(assignment, "");
         record.ended = RunEnd::Cancelled;
         for file in &mut record.coverage {
@@ -162,17 +164,17 @@ impl RunRecord {
         record
     }
 
-    /// Books what asking a model took, on top of what was booked before.
-    pub(crate) fn book<A>(&mut self, driven: &Driven<A>, model: &str) {
-        self.totals = self.totals.plus(&driven.totals);
-        self.model_ms = self.model_ms.saturating_add(milliseconds(driven.model_time));
-        if driven.totals.llm_calls > 0 && !self.models.iter().any(|asked| asked == model) {
+    /// Adds the usage of one agent run.
+    pub(crate) fn add_usage<A>(&mut self, finished: &FinishedRun<A>, model: &str) {
+        self.totals = self.totals.plus(&finished.totals);
+        self.model_ms = self.model_ms.saturating_add(milliseconds(finished.model_time));
+        if finished.totals.llm_calls > 0 && !self.models.iter().any(|name| name == model) {
             self.models.push(model.to_owned());
         }
     }
 }
 
-/// A time as records and events have it.
+/// Converts a duration for records and events.
 pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

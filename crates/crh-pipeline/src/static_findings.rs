@@ -1,4 +1,5 @@
-//! What programs have found in a review, for the reviewers that ask models: nobody repeats it.
+//! Findings of static checks, for the prompts of model reviewers, so that models do not repeat
+//! them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,136 +7,142 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::checks::is_brought_along;
-use crate::plan::Part;
+use crate::checks::is_suppressed_by_change;
+use crate::plan::DiffPart;
 use crate::runs::RunRecord;
 use crate::text::one_line;
 use crh_review::finding::Member;
 use crh_review::report::Fate;
 
-/// Whoever would have to read more is not helped by it.
-const ROWS_MAX: usize = 40;
-/// Programs are mostly done in a moment, and before the first model has answered. If not, models are asked without.
-const WAIT: Duration = Duration::from_secs(30);
+/// Maximum number of findings in one prompt.
+const FINDINGS_MAX: usize = 40;
+/// How long a prompt waits for static checks. They usually finish before the first model answers;
+/// after this time models are asked without them.
+const ANALYSERS_WAIT: Duration = Duration::from_secs(30);
 
-/// What programs have found. Clones share it.
+/// Findings of static checks. Clones share the state.
 #[derive(Debug, Clone)]
-pub struct FoundByCode {
-    known: Arc<watch::Sender<Known>>,
+pub struct StaticFindings {
+    state: Arc<watch::Sender<StaticFindingsState>>,
 }
 
-/// What is known so far.
 #[derive(Debug, Default)]
-struct Known {
-    rows: Vec<Row>,
-    /// Whether nothing more will come.
-    is_all: bool,
-    /// Whether somebody was told before all was known.
-    was_early: bool,
-    /// How many rows came after that.
-    late: usize,
+struct StaticFindingsState {
+    findings: Vec<PromptFinding>,
+    /// Whether all static checks have finished.
+    is_complete: bool,
+    /// Whether a prompt was built before that.
+    was_read_early: bool,
+    /// Number of findings added after such a prompt.
+    late_count: usize,
 }
 
-/// One finding, as a model is told of it.
+/// One finding, as prompts show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Row {
+struct PromptFinding {
     path: String,
     line: u32,
     text: String,
 }
 
-impl Default for FoundByCode {
+impl Default for StaticFindings {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl FoundByCode {
-    /// Nothing yet: whoever asks waits.
+impl StaticFindings {
+    /// No findings yet. Readers wait for [`Self::finish`].
     pub fn new() -> Self {
-        Self { known: Arc::new(watch::Sender::new(Known::default())) }
+        Self { state: Arc::new(watch::Sender::new(StaticFindingsState::default())) }
     }
 
-    /// Nothing, and nothing will come.
-    pub fn nothing() -> Self {
-        let nothing = Self::new();
-        nothing.settle(&[]);
-        nothing
+    /// No findings, and none will come.
+    pub fn empty() -> Self {
+        let empty = Self::new();
+        empty.finish(&[]);
+        empty
     }
 
-    /// What has been found by now; more will come.
+    /// Adds findings. More may follow.
     pub fn add(&self, records: &[RunRecord]) {
-        self.known.send_modify(|known| known.add(rows(records)));
+        self.state.send_modify(|state| state.add(prompt_findings(records)));
     }
 
-    /// The last of what is found.
-    pub fn settle(&self, records: &[RunRecord]) {
-        self.known.send_modify(|known| {
-            known.add(rows(records));
-            known.is_all = true;
+    /// Adds the last findings.
+    pub fn finish(&self, records: &[RunRecord]) {
+        self.state.send_modify(|state| {
+            state.add(prompt_findings(records));
+            state.is_complete = true;
         });
     }
 
-    /// What models were not told, in a sentence; none if there was nothing.
-    pub(crate) fn not_told(&self) -> Option<String> {
-        let late = self.known.borrow().late;
-        let findings = if late == 1 { "1 finding".to_owned() } else { format!("{late} findings") };
-        (late > 0).then(|| {
-            format!("models were asked before all analysers had ended, and not told of {findings}")
+    /// A note on findings that came too late for some prompts. None if there are none.
+    pub(crate) fn late_findings_note(&self) -> Option<String> {
+        let late_count = self.state.borrow().late_count;
+        let findings =
+            if late_count == 1 { "1 finding".to_owned() } else { format!("{late_count} findings") };
+        (late_count > 0).then(|| {
+            format!("slow linters reported {findings} after the prompts were built; models may repeat them")
         })
     }
 
-    /// What was found in these files, a row each; empty if nothing.
-    pub(crate) async fn in_files(&self, parts: &[Part]) -> String {
-        let mut settled = self.known.subscribe();
-        // Whoever takes longer than this is not waited for: what is known by then is told.
-        drop(timeout(WAIT, settled.wait_for(|known| known.is_all)).await);
-        let is_asked = |row: &&Row| parts.iter().any(|part| part.path == row.path);
-        let mut told = String::new();
-        self.known.send_if_modified(|known| {
-            known.was_early |= !known.is_all;
-            let rows: Vec<&Row> = known.rows.iter().filter(is_asked).collect();
-            for row in rows.iter().take(ROWS_MAX) {
-                told += &format!("{}:{} {}\n", row.path, row.line, row.text);
+    /// The findings in these files, one per line. Empty if there are none.
+    pub(crate) async fn in_files(&self, parts: &[DiffPart]) -> String {
+        let mut updates = self.state.subscribe();
+        // After the timeout, the findings known so far are used.
+        drop(timeout(ANALYSERS_WAIT, updates.wait_for(|state| state.is_complete)).await);
+        let is_requested = |row: &&PromptFinding| parts.iter().any(|part| part.path == row.path);
+        let mut text = String::new();
+        self.state.send_if_modified(|state| {
+            state.was_read_early |= !state.is_complete;
+            let requested_findings: Vec<&PromptFinding> =
+                state.findings.iter().filter(is_requested).collect();
+            for finding in requested_findings.iter().take(FINDINGS_MAX) {
+                text += &format!("{}:{} {}\n", finding.path, finding.line, finding.text);
             }
-            if let more @ 1.. = rows.len().saturating_sub(ROWS_MAX) {
-                told += &format!("and {more} more\n");
+            if let omitted_count @ 1.. = requested_findings.len().saturating_sub(FINDINGS_MAX) {
+                text += &format!("and {omitted_count} more\n");
             }
             false
         });
-        told
+        text
     }
 }
 
-impl Known {
-    fn add(&mut self, rows: Vec<Row>) {
-        if self.was_early {
-            self.late += rows.len();
+impl StaticFindingsState {
+    fn add(&mut self, new_findings: Vec<PromptFinding>) {
+        if self.was_read_early {
+            self.late_count += new_findings.len();
         }
-        self.rows.extend(rows);
-        self.rows.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
+        self.findings.extend(new_findings);
+        self.findings.sort_by(|a, b| (&a.path, a.line, &a.text).cmp(&(&b.path, b.line, &b.text)));
     }
 }
 
-/// What models are told. What the project has silenced is part of it, or a model would say it instead; what the change itself
-/// silences is not, since nobody but its author has left that as it is.
-fn rows(records: &[RunRecord]) -> Vec<Row> {
-    let mut rows = Vec::new();
+/// Rows for the prompts. They include findings that the project suppresses, or models would report
+/// them again. They exclude findings that the change itself suppresses: only its author has
+/// accepted those.
+fn prompt_findings(records: &[RunRecord]) -> Vec<PromptFinding> {
+    let mut findings = Vec::new();
     for record in records {
-        rows.extend(record.members.iter().map(|member| row(member, "")));
-        let silenced = record.set_aside.iter().filter(|it| it.fate == Fate::Suppressed);
-        let silenced = silenced.filter(|it| !is_brought_along(it));
-        let silenced = silenced.filter_map(|it| it.member.as_ref());
-        rows.extend(silenced.map(|member| row(member, " (left as it is by the project)")));
+        findings.extend(record.members.iter().map(|member| prompt_finding(member, "")));
+        let suppressed_findings = record.dropped.iter().filter(|it| it.fate == Fate::Suppressed);
+        let suppressed_findings = suppressed_findings.filter(|it| !is_suppressed_by_change(it));
+        let suppressed_members = suppressed_findings.filter_map(|it| it.member.as_ref());
+        findings.extend(
+            suppressed_members
+                .map(|member| prompt_finding(member, " (left as it is by the project)")),
+        );
     }
-    rows
+    findings
 }
 
-fn row(member: &Member, remark: &str) -> Row {
+fn prompt_finding(member: &Member, remark: &str) -> PromptFinding {
     let rule = member.rule.as_deref().unwrap_or(&member.reviewer);
     let line = member.finding.line_start.map_or(0, std::num::NonZeroU32::get);
     let text = format!("{rule}: {}{remark}", one_line(&member.finding.title));
-    Row { path: member.finding.file.clone(), line, text }
+    PromptFinding { path: member.finding.file.clone(), line, text }
 }
 
 #[cfg(test)]
@@ -145,7 +152,7 @@ mod tests {
     use super::*;
     use crate::plan::Assignment;
     use crh_review::finding::Origin;
-    use crh_review::report::Dropped;
+    use crh_review::report::DroppedFinding;
 
     fn member(path: &str, rule: &str) -> Member {
         let finding = json!({
@@ -159,8 +166,8 @@ mod tests {
         Member { origin: Origin::Code, rule, ..Member::new("leftovers", finding) }
     }
 
-    fn silenced(rule: &str, reason: &str) -> Dropped {
-        Dropped {
+    fn silenced(rule: &str, reason: &str) -> DroppedFinding {
+        DroppedFinding {
             fate: Fate::Suppressed,
             reason: reason.to_owned(),
             into: None,
@@ -181,28 +188,28 @@ mod tests {
         }
     }
 
-    fn found(members: Vec<Member>) -> RunRecord {
-        RunRecord { members, ..RunRecord::begun(assignment()) }
+    fn record_with(members: Vec<Member>) -> RunRecord {
+        RunRecord { members, ..RunRecord::new(assignment()) }
     }
 
     #[tokio::test]
-    async fn a_reviewer_is_told_what_was_found_in_its_own_files() {
+    async fn prompt_lists_static_findings_of_assigned_files() {
         let record = RunRecord {
             members: vec![member("b.js", "x/two"), member("a.js", "x/one"), member("c.js", "x/no")],
-            set_aside: vec![
+            dropped: vec![
                 silenced("x/silenced", "ignored"),
                 silenced("x/own", "`# noqa` on line 3, added by this change"),
             ],
-            ..RunRecord::begun(assignment())
+            ..RunRecord::new(assignment())
         };
-        let found = FoundByCode::new();
+        let found = StaticFindings::new();
         let asked = found.clone();
         let asked = tokio::spawn(async move {
-            asked.in_files(&[Part::whole("a.js"), Part::whole("b.js")]).await
+            asked.in_files(&[DiffPart::whole("a.js"), DiffPart::whole("b.js")]).await
         });
         tokio::task::yield_now().await;
         assert!(!asked.is_finished(), "it waits until all is known");
-        found.settle(&[record]);
+        found.finish(&[record]);
         let expected = "a.js:3 x/one: x/one was broken\n\
                         a.js:3 x/silenced: x/silenced was broken (left as it is by the project)\n\
                         b.js:3 x/two: x/two was broken\n";
@@ -210,29 +217,29 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_program_that_never_ends_is_not_waited_for() {
-        assert_eq!(FoundByCode::new().in_files(&[Part::whole("a.js")]).await, "");
+    async fn endless_check_does_not_block_prompts() {
+        assert_eq!(StaticFindings::new().in_files(&[DiffPart::whole("a.js")]).await, "");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_known_is_told_without_waiting_for_the_slow_and_the_rest_is_counted() {
-        let known = FoundByCode::new();
-        known.add(&[found(vec![member("a.js", "x/one")])]);
-        assert_eq!(known.not_told(), None);
-        let told = known.in_files(&[Part::whole("a.js")]).await;
-        assert_eq!(told, "a.js:3 x/one: x/one was broken\n");
-        known.settle(&[found(vec![member("a.js", "x/two")])]);
+    async fn late_findings_are_counted_in_a_note() {
+        let state = StaticFindings::new();
+        state.add(&[record_with(vec![member("a.js", "x/one")])]);
+        assert_eq!(state.late_findings_note(), None);
+        let text = state.in_files(&[DiffPart::whole("a.js")]).await;
+        assert_eq!(text, "a.js:3 x/one: x/one was broken\n");
+        state.finish(&[record_with(vec![member("a.js", "x/two")])]);
         let expected =
-            "models were asked before all analysers had ended, and not told of 1 finding";
-        assert_eq!(known.not_told().as_deref(), Some(expected));
+            "slow linters reported 1 finding after the prompts were built; models may repeat them";
+        assert_eq!(state.late_findings_note().as_deref(), Some(expected));
     }
 
     #[tokio::test]
-    async fn what_is_left_out_is_counted() {
-        let known = FoundByCode::new();
-        known.settle(&[found(vec![member("a.js", "x/one"); ROWS_MAX + 2])]);
-        let told = known.in_files(&[Part::whole("a.js")]).await;
-        assert_eq!(told.lines().last(), Some("and 2 more"));
-        assert_eq!(told.lines().count(), ROWS_MAX + 1);
+    async fn omitted_findings_are_counted() {
+        let state = StaticFindings::new();
+        state.finish(&[record_with(vec![member("a.js", "x/one"); FINDINGS_MAX + 2])]);
+        let text = state.in_files(&[DiffPart::whole("a.js")]).await;
+        assert_eq!(text.lines().last(), Some("and 2 more"));
+        assert_eq!(text.lines().count(), FINDINGS_MAX + 1);
     }
 }

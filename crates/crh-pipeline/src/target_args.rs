@@ -1,68 +1,68 @@
-//! What the user asked for: words and flags become one target, one mode and one plan, or a sentence that says
-//! which of them do not go together.
+//! Parses command-line words and flags into one target, mode and plan, or reports which of them
+//! conflict.
 
-use crh_forge::github::NameError;
+use crh_forge::github::PullRequestRefError;
 use crh_forge::launchpad;
 
-/// What is to be reviewed.
+/// What to review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// The current branch against its base: what is committed, staged and not staged, together.
+    /// The current branch with staged and unstaged changes, compared with its base.
     CurrentBranch,
-    /// The same against a base that was named.
+    /// The current branch, compared with this ref.
     Against(String),
-    /// What is not committed yet, with files that git does not know yet.
+    /// Uncommitted changes, including untracked files.
     Uncommitted,
-    /// What is staged.
+    /// Staged changes.
     Staged,
-    /// One commit, against its first parent.
+    /// One commit, compared with its first parent.
     Commit(String),
-    /// From one commit to another.
-    Range(Range),
-    /// A branch, or a commit, against its base; without touching the checkout.
+    /// A range of commits.
+    Range(CommitRange),
+    /// A branch or commit, compared with its base. Ignores the checkout.
     Named(String),
-    /// A pull request or a merge proposal, as it was typed: a number, `owner/name#number`, or an address.
+    /// A pull request or merge proposal as typed: number, `owner/name#number`, or URL.
     PullRequest(String),
-    /// A diff that was handed in.
+    /// A diff from a file or standard input.
     Diff(Vec<u8>),
 }
 
-/// Two ends, as git writes them.
+/// A commit range in git's notation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Range {
-    /// Where it begins.
+pub struct CommitRange {
+    /// First end.
     pub from: String,
-    /// Where it ends.
+    /// Second end.
     pub to: String,
-    /// What lies between them.
+    /// Two or three dots.
     pub dots: Dots,
 }
 
-/// How a range was written.
+/// Separator of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dots {
-    /// `A..B`: from A itself.
+    /// `A..B`: starts at A.
     Two,
-    /// `A...B`: from where B left A.
+    /// `A...B`: starts at the merge base of A and B.
     Three,
 }
 
-/// What a review may ask, apply and write.
+/// Mode that the user asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// It asks.
+pub enum RequestedMode {
+    /// Asks the user what to do with each issue.
     Interactive,
-    /// It applies what is safe, and asks nothing.
+    /// Applies safe fixes without asking.
     Autofix,
-    /// It only reports.
+    /// Reports and changes nothing.
     ReportOnly,
-    /// For programs: it asks nothing and answers with an envelope.
+    /// For programs: asks nothing and prints an envelope.
     Headless,
 }
 
-/// What the flags say.
+/// Target flags of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flags {
+pub struct TargetFlags {
     /// `--base REF`
     pub base: Option<String>,
     /// `--uncommitted`
@@ -71,67 +71,65 @@ pub struct Flags {
     pub staged: bool,
     /// `--commit SHA`
     pub commit: Option<String>,
-    /// `--diff FILE`, read.
+    /// Contents of `--diff FILE`.
     pub diff: Option<Vec<u8>>,
-    /// `--mode MODE`, as often as it was given.
-    pub modes: Vec<Mode>,
+    /// Every `--mode MODE` that was given.
+    pub modes: Vec<RequestedMode>,
 }
 
-/// What was asked for.
+/// Target, mode and plan from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// What is to be reviewed.
+pub struct ParsedTarget {
+    /// What to review.
     pub target: Target,
-    /// How; none if nothing was said.
-    pub mode: Option<Mode>,
-    /// The plan that the change is held against.
+    /// `None` if not given.
+    pub mode: Option<RequestedMode>,
+    /// Path of the plan to check the change against.
     pub plan: Option<String>,
 }
 
-/// Why it cannot be done.
+/// Why the arguments are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AskError {
-    /// Two modes.
+pub enum TargetArgsError {
+    /// Two different modes.
     #[error(
         "Review failed{}. Reason: conflicting mode flags — mode:{} and mode:{} cannot be combined.",
-        if [.0, .1].contains(&&Mode::Headless) { " (headless mode)" } else { "" },
-        .0.word(),
-        .1.word()
+        if [.0, .1].contains(&&RequestedMode::Headless) { " (headless mode)" } else { "" },
+        .0.name(),
+        .1.name()
     )]
-    TwoModes(Mode, Mode),
-    /// A base and a target.
+    TwoModes(RequestedMode, RequestedMode),
+    /// Both a base and a target.
     #[error(
         "Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base."
     )]
     BaseWithTarget,
     /// Two targets.
-    #[error("{0} and {1} cannot be combined: each says what is to be reviewed")]
+    #[error("{0} and {1} cannot be combined: each selects what to review")]
     TwoTargets(String, String),
-    /// No such mode.
-    #[error(
-        "there is no mode `{0}`; the modes are `interactive`, `autofix`, `report-only` and `headless`"
-    )]
+    /// Unknown mode.
+    #[error("unknown mode `{0}`; use `interactive`, `autofix`, `report-only` or `headless`")]
     NoSuchMode(String),
-    /// A word with nothing behind its colon.
-    #[error("`{0}` needs something behind the colon")]
+    /// No value after the colon.
+    #[error("`{0}` needs a value after the colon")]
     Empty(String),
-    /// Two bases or two plans.
+    /// Two different bases or plans.
     #[error("`{0}` was given twice")]
     Twice(&'static str),
-    /// It cannot be the name of anything.
-    #[error("`{0}` is not the name of a branch or commit")]
+    /// Not a valid name of a branch or commit.
+    #[error("`{0}` is not a valid name of a branch or commit")]
     NotAName(String),
-    /// It looks like a pull request and is none.
-    #[error("{}", NameError::NoName)]
+    /// Looks like a pull request, but is malformed.
+    #[error("{}", PullRequestRefError::UnknownForm)]
     NearlyAPullRequest,
-    /// It looks like a merge proposal and is none.
-    #[error("{}", launchpad::NameError::NoName)]
+    /// Looks like a merge proposal, but is malformed.
+    #[error("{}", launchpad::MergeProposalRefError::UnknownForm)]
     NearlyAMergeProposal,
 }
 
-impl Mode {
-    /// Its name.
-    pub fn word(self) -> &'static str {
+impl RequestedMode {
+    /// Name as typed on the command line.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Interactive => "interactive",
             Self::Autofix => "autofix",
@@ -140,26 +138,29 @@ impl Mode {
         }
     }
 
-    /// The mode of a name.
-    pub fn from_word(word: &str) -> Option<Self> {
+    /// Parses the name of a mode.
+    pub fn from_name(word: &str) -> Option<Self> {
         let all = [Self::Interactive, Self::Autofix, Self::ReportOnly, Self::Headless];
-        all.into_iter().find(|mode| mode.word() == word)
+        all.into_iter().find(|mode| mode.name() == word)
     }
 }
 
-impl Asked {
-    /// Reads words (`feature`, `A..B`, `base:main`, `mode:headless`, `plan:PATH`) and flags.
-    pub fn new(words: &[String], flags: Flags) -> Result<Self, AskError> {
-        let mut read =
-            Words { base: flags.base.clone(), modes: flags.modes.clone(), ..Words::default() };
+impl ParsedTarget {
+    /// Parses words (`feature`, `A..B`, `base:main`, `mode:headless`, `plan:PATH`) and flags.
+    pub fn new(words: &[String], flags: TargetFlags) -> Result<Self, TargetArgsError> {
+        let mut read = TargetWords {
+            base: flags.base.clone(),
+            modes: flags.modes.clone(),
+            ..TargetWords::default()
+        };
         for word in words {
-            read.take(word)?;
+            read.add_word(word)?;
         }
-        let mode = one_mode(&read.modes)?;
-        let Words { base, plan, target, .. } = read;
-        let mut targets = named_targets(flags);
+        let mode = single_mode(&read.modes)?;
+        let TargetWords { base, plan, target, .. } = read;
+        let mut targets = flag_targets(flags);
         match target {
-            Some(_) if base.is_some() => return Err(AskError::BaseWithTarget),
+            Some(_) if base.is_some() => return Err(TargetArgsError::BaseWithTarget),
             Some(word) => targets.push((format!("`{word}`"), parse_target(&word)?)),
             None => {}
         }
@@ -167,67 +168,73 @@ impl Asked {
         let mut targets = targets.into_iter();
         let first = targets.next();
         if let (Some((one, _)), Some((other, _))) = (&first, targets.next()) {
-            return Err(AskError::TwoTargets(one.clone(), other));
+            return Err(TargetArgsError::TwoTargets(one.clone(), other));
         }
         let target = first.map_or(Target::CurrentBranch, |(_, target)| target);
         Ok(Self { target, mode, plan })
     }
 }
 
-/// The words that have been read so far.
 #[derive(Debug, Default)]
-struct Words {
-    modes: Vec<Mode>,
+struct TargetWords {
+    modes: Vec<RequestedMode>,
     base: Option<String>,
     plan: Option<String>,
     target: Option<String>,
 }
 
-impl Words {
-    fn take(&mut self, word: &str) -> Result<(), AskError> {
+impl TargetWords {
+    fn add_word(&mut self, word: &str) -> Result<(), TargetArgsError> {
         let Some((token, value)) =
             word.split_once(':').filter(|(token, _)| matches!(*token, "mode" | "base" | "plan"))
         else {
             return match self.target.replace(word.to_owned()) {
                 None => Ok(()),
-                Some(first) => Err(AskError::TwoTargets(format!("`{first}`"), format!("`{word}`"))),
+                Some(first) => {
+                    Err(TargetArgsError::TwoTargets(format!("`{first}`"), format!("`{word}`")))
+                }
             };
         };
         if value.is_empty() {
-            return Err(AskError::Empty(word.to_owned()));
+            return Err(TargetArgsError::Empty(word.to_owned()));
         }
         match token {
             "mode" => {
-                let mode = Mode::from_word(value);
-                self.modes.push(mode.ok_or_else(|| AskError::NoSuchMode(value.to_owned()))?);
+                let mode = RequestedMode::from_name(value);
+                self.modes.push(mode.ok_or_else(|| TargetArgsError::NoSuchMode(value.to_owned()))?);
                 Ok(())
             }
-            "base" => once(&mut self.base, value, "base:"),
-            _ => once(&mut self.plan, value, "plan:"),
+            "base" => set_once(&mut self.base, value, "base:"),
+            _ => set_once(&mut self.plan, value, "plan:"),
         }
     }
 }
 
-/// The mode that was asked for, however often. Of several, programs that want one without questions are answered in its form.
-fn one_mode(modes: &[Mode]) -> Result<Option<Mode>, AskError> {
+/// The requested mode. If headless is among conflicting modes, the error names it, because programs
+/// expect that form.
+fn single_mode(modes: &[RequestedMode]) -> Result<Option<RequestedMode>, TargetArgsError> {
     let Some(first) = modes.first() else { return Ok(None) };
     let mut others = modes.iter().filter(|mode| *mode != first);
-    let headless = others.clone().find(|mode| **mode == Mode::Headless);
+    let headless = others.clone().find(|mode| **mode == RequestedMode::Headless);
     match headless.or_else(|| others.next()) {
-        Some(other) => Err(AskError::TwoModes(*first, *other)),
+        Some(other) => Err(TargetArgsError::TwoModes(*first, *other)),
         None => Ok(Some(*first)),
     }
 }
 
-fn once(slot: &mut Option<String>, value: &str, name: &'static str) -> Result<(), AskError> {
+fn set_once(
+    slot: &mut Option<String>,
+    value: &str,
+    name: &'static str,
+) -> Result<(), TargetArgsError> {
     match slot.replace(value.to_owned()) {
-        Some(first) if first != value => Err(AskError::Twice(name)),
+        Some(first) if first != value => Err(TargetArgsError::Twice(name)),
         Some(_) | None => Ok(()),
     }
 }
 
-/// The targets that have a flag.
-fn named_targets(flags: Flags) -> Vec<(String, Target)> {
+/// Targets given as flags.
+fn flag_targets(flags: TargetFlags) -> Vec<(String, Target)> {
     let uncommitted = flags.uncommitted.then_some(("`--uncommitted`", Target::Uncommitted));
     let staged = flags.staged.then_some(("`--staged`", Target::Staged));
     let commit = flags.commit.map(|name| ("`--commit`", Target::Commit(name)));
@@ -237,23 +244,23 @@ fn named_targets(flags: Flags) -> Vec<(String, Target)> {
 }
 
 /// A range, a pull request, or the name of a branch or commit.
-fn parse_target(word: &str) -> Result<Target, AskError> {
+fn parse_target(word: &str) -> Result<Target, TargetArgsError> {
     let or_head = |name: &str| if name.is_empty() { "HEAD" } else { name }.to_owned();
     let range = |from: &str, to: &str, dots| {
-        Target::Range(Range { from: or_head(from), to: or_head(to), dots })
+        Target::Range(CommitRange { from: or_head(from), to: or_head(to), dots })
     };
     if word.is_empty() || word.starts_with('-') || word.chars().any(char::is_control) {
-        return Err(AskError::NotAName(word.to_owned()));
+        return Err(TargetArgsError::NotAName(word.to_owned()));
     }
     if is_pull_request(word) {
         return Ok(Target::PullRequest(word.to_owned()));
     }
-    // Without its scheme.
+    // A merge proposal URL without its scheme.
     if word.contains("/+merge/") {
-        return Err(AskError::NearlyAMergeProposal);
+        return Err(TargetArgsError::NearlyAMergeProposal);
     }
     if is_nearly_a_pull_request(word) {
-        return Err(AskError::NearlyAPullRequest);
+        return Err(TargetArgsError::NearlyAPullRequest);
     }
     let target = match (word.split_once("..."), word.split_once("..")) {
         (Some((from, to)), _) => range(from, to, Dots::Three),
@@ -261,24 +268,25 @@ fn parse_target(word: &str) -> Result<Target, AskError> {
         (None, None) => Target::Named(word.to_owned()),
     };
     match &target {
-        Target::Range(Range { from, to, .. }) if from.contains("..") || to.contains("..") => {
-            Err(AskError::NotAName(word.to_owned()))
+        Target::Range(CommitRange { from, to, .. }) if from.contains("..") || to.contains("..") => {
+            Err(TargetArgsError::NotAName(word.to_owned()))
         }
         _ => Ok(target),
     }
 }
 
-/// A number, `owner/name#number`, or an address.
+/// Whether the word is a number, `owner/name#number`, or a URL.
 fn is_pull_request(word: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     word.contains("://")
-        // Seven digits and more may be the beginning of a commit's name.
+        // Seven or more digits may be an abbreviated commit hash.
         || (is_number(word) && word.len() < 7)
         || word.split_once('#').is_some_and(|(_, number)| is_number(number))
 }
 
-/// `owner/name#` with something that is no number, or an address without its scheme. No remote is asked for such a branch; one
-/// that is called so can be written as `refs/heads/NAME`.
+/// Whether the word looks like a mistyped pull request: `owner/name#` without a number, or a URL
+/// without its scheme. crh does not ask remotes for such a branch; `refs/heads/NAME` names one that
+/// really exists.
 fn is_nearly_a_pull_request(word: &str) -> bool {
     let is_repo = |text: &str| {
         let parts: Vec<&str> = text.split('/').collect();
@@ -304,15 +312,15 @@ mod tests {
     use super::*;
 
     fn check(words: &str, expected: Expect) {
-        check_with(words, Flags::default(), expected);
+        check_with(words, TargetFlags::default(), expected);
     }
 
-    fn check_with(words: &str, flags: Flags, expected: Expect) {
+    fn check_with(words: &str, flags: TargetFlags, expected: Expect) {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        let shown = match Asked::new(&words, flags) {
-            Ok(Asked { target, mode, plan }) => format!(
+        let shown = match ParsedTarget::new(&words, flags) {
+            Ok(ParsedTarget { target, mode, plan }) => format!(
                 "{target:?}{}{}",
-                mode.map_or_else(String::new, |mode| format!(" mode:{}", mode.word())),
+                mode.map_or_else(String::new, |mode| format!(" mode:{}", mode.name())),
                 plan.map_or_else(String::new, |plan| format!(" plan:{plan}")),
             ),
             Err(error) => format!("error: {error}"),
@@ -321,16 +329,19 @@ mod tests {
     }
 
     #[test]
-    fn words_are_targets_tokens_or_ranges() {
+    fn words_parse_as_targets_tokens_or_ranges() {
         check("", expect!["CurrentBranch"]);
         check("feature/x", expect![[r#"Named("feature/x")"#]]);
         check(
             "main..feature",
-            expect![[r#"Range(Range { from: "main", to: "feature", dots: Two })"#]],
+            expect![[r#"Range(CommitRange { from: "main", to: "feature", dots: Two })"#]],
         );
-        check("main...", expect![[r#"Range(Range { from: "main", to: "HEAD", dots: Three })"#]]);
-        check("..x", expect![[r#"Range(Range { from: "HEAD", to: "x", dots: Two })"#]]);
-        check("a..b..c", expect!["error: `a..b..c` is not the name of a branch or commit"]);
+        check(
+            "main...",
+            expect![[r#"Range(CommitRange { from: "main", to: "HEAD", dots: Three })"#]],
+        );
+        check("..x", expect![[r#"Range(CommitRange { from: "HEAD", to: "x", dots: Two })"#]]);
+        check("a..b..c", expect!["error: `a..b..c` is not a valid name of a branch or commit"]);
         check(
             "base:origin/main mode:headless plan:docs/plan.md",
             expect![[r#"Against("origin/main") mode:headless plan:docs/plan.md"#]],
@@ -339,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_refused_in_the_words_of_the_specification() {
+    fn conflicts_are_rejected_in_the_specified_words() {
         check(
             "mode:autofix mode:report-only",
             expect![
@@ -360,7 +371,10 @@ mod tests {
         );
         check_with(
             "mode:headless",
-            Flags { modes: vec![Mode::Headless, Mode::Headless], ..Flags::default() },
+            TargetFlags {
+                modes: vec![RequestedMode::Headless, RequestedMode::Headless],
+                ..TargetFlags::default()
+            },
             expect!["CurrentBranch mode:headless"],
         );
         check(
@@ -369,7 +383,7 @@ mod tests {
                 "error: Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base."
             ],
         );
-        let flags = Flags { base: Some("main".to_owned()), ..Flags::default() };
+        let flags = TargetFlags { base: Some("main".to_owned()), ..TargetFlags::default() };
         check_with(
             "a..b",
             flags,
@@ -380,33 +394,31 @@ mod tests {
     }
 
     #[test]
-    fn two_targets_are_one_too_many() {
-        let flags = Flags { staged: true, uncommitted: true, ..Flags::default() };
+    fn two_targets_are_rejected() {
+        let flags = TargetFlags { staged: true, uncommitted: true, ..TargetFlags::default() };
         check_with(
             "",
             flags,
             expect![
-                "error: `--uncommitted` and `--staged` cannot be combined: each says what is to be reviewed"
+                "error: `--uncommitted` and `--staged` cannot be combined: each selects what to review"
             ],
         );
-        let flags = Flags { staged: true, base: Some("main".to_owned()), ..Flags::default() };
+        let flags =
+            TargetFlags { staged: true, base: Some("main".to_owned()), ..TargetFlags::default() };
         check_with(
             "",
             flags,
-            expect![
-                "error: `--staged` and a base cannot be combined: each says what is to be reviewed"
-            ],
+            expect!["error: `--staged` and a base cannot be combined: each selects what to review"],
         );
-        check(
-            "a b",
-            expect!["error: `a` and `b` cannot be combined: each says what is to be reviewed"],
-        );
+        check("a b", expect!["error: `a` and `b` cannot be combined: each selects what to review"]);
         check("base:a base:b", expect!["error: `base:` was given twice"]);
     }
 
     #[test]
-    fn a_number_and_an_address_are_a_pull_request_and_a_long_number_is_a_commit() {
-        let target = |word: &str| Asked::new(&[word.to_owned()], Flags::default()).unwrap().target;
+    fn short_number_or_url_is_a_pull_request() {
+        let target = |word: &str| {
+            ParsedTarget::new(&[word.to_owned()], TargetFlags::default()).unwrap().target
+        };
         for pull_request in ["12", "o/r#12", "#3", "https://github.com/o/r/pull/1"] {
             assert_eq!(target(pull_request), Target::PullRequest(pull_request.to_owned()));
         }
@@ -414,21 +426,22 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_proposal_is_an_address_with_its_scheme() {
+    fn merge_proposal_needs_a_url_with_scheme() {
         let path = "code.launchpad.net/~ann/shop/+git/shop/+merge/12";
         let address = format!("https://{path}");
-        let asked = Asked::new(std::slice::from_ref(&address), Flags::default()).unwrap();
+        let asked =
+            ParsedTarget::new(std::slice::from_ref(&address), TargetFlags::default()).unwrap();
         assert_eq!(asked.target, Target::PullRequest(address));
         check(
             path,
             expect![
-                "error: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`"
+                "error: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`"
             ],
         );
     }
 
     #[test]
-    fn what_is_nearly_a_pull_request_is_told_how_one_is_written() {
+    fn malformed_pull_request_gets_a_hint() {
         for word in [
             "github.com/o/r/pull/12",
             "ghe.corp:8443/o/r/pulls/1/files",
@@ -439,26 +452,27 @@ mod tests {
             check(
                 word,
                 expect![
-                    "error: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`"
+                    "error: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`"
                 ],
             );
         }
         for branch in ["#12-fix", "feature/#12-fix", "refs/heads/o/r#1x", "o/r#x", "a/b/c/pull/1"] {
-            let asked = Asked::new(&[branch.to_owned()], Flags::default()).unwrap();
+            let asked = ParsedTarget::new(&[branch.to_owned()], TargetFlags::default()).unwrap();
             assert_eq!(asked.target, Target::Named(branch.to_owned()));
         }
     }
 
     #[test]
-    fn what_is_not_a_name_is_said_to_be_none() {
-        check("mode:", expect!["error: `mode:` needs something behind the colon"]);
+    fn invalid_names_are_rejected() {
+        check("mode:", expect!["error: `mode:` needs a value after the colon"]);
         check(
             "mode:fast",
             expect![
-                "error: there is no mode `fast`; the modes are `interactive`, `autofix`, `report-only` and `headless`"
+                "error: unknown mode `fast`; use `interactive`, `autofix`, `report-only` or `headless`"
             ],
         );
-        let dash = Asked::new(&["--output=x".to_owned()], Flags::default()).unwrap_err();
-        assert_eq!(dash, AskError::NotAName("--output=x".to_owned()));
+        let dash =
+            ParsedTarget::new(&["--output=x".to_owned()], TargetFlags::default()).unwrap_err();
+        assert_eq!(dash, TargetArgsError::NotAName("--output=x".to_owned()));
     }
 }

@@ -1,106 +1,111 @@
-//! Choosing: which reviewers look at a change, and why each does or does not.
+//! Chooses the reviewers of a panel, with a reason for each choice.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::facts::{Extent, Fact, Facts};
-use crate::reviewers::{Catalogue, Returns, Reviewer};
+use crate::facts::{ChangeFact, ChangeFacts, Extent};
+use crate::reviewers::{Returns, Reviewer, ReviewerCatalogue};
 
-/// Looks at every change.
+/// The reviewer that runs on every change.
 pub const CORRECTNESS: &str = "correctness";
-/// Looks at whatever guards other changes.
+/// The reviewer of changes to guards, such as CI or permission checks.
 const ADVERSARIAL: &str = "adversarial";
-/// Looks at what people read.
+/// The reviewer of documentation.
 const DOCS: &str = "docs-that-lie";
 
-const NOTHING: &str = "nothing in the change asks for it";
-const OFF: &str = "switched off in `crh.toml`";
+const NOTHING: &str = "no trigger matches the change";
+const OFF: &str = "disabled in `crh.toml`";
 
-/// How many reviewers a change is worth.
+/// How many reviewers a panel has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
-    /// One.
+    /// One reviewer.
     Lite,
-    /// As many as have something to look at.
+    /// The reviewers that the facts of the change call for.
     #[default]
     Auto,
-    /// The whole panel.
+    /// All reviewers that have something to review.
     Full,
 }
 
-/// What the user wants.
+/// Selection criteria of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// How many reviewers.
+pub struct PanelSelection {
+    /// How many reviewers to choose.
     pub depth: Depth,
-    /// These and no others; the names are known.
+    /// Only these reviewers. The names are valid.
     pub only: Option<Vec<String>>,
-    /// Those that are switched off in `crh.toml`.
+    /// Reviewers disabled in `crh.toml`.
     pub off: Vec<String>,
-    /// Those that have a tier of their own in the settings.
+    /// Reviewers with a model tier in the settings.
     pub tiered: Vec<String>,
 }
 
-/// A reviewer that a model who read the change would ask.
+/// A reviewer that the scout suggests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scouted {
-    /// The reviewer.
+pub struct ScoutSuggestion {
+    /// Name of the reviewer.
     pub name: String,
-    /// Why.
+    /// Reason for the suggestion.
     pub why: String,
 }
 
-/// Who looks at a change.
+/// The reviewers of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Team {
-    /// Those that were chosen, in the order of the catalogue.
-    pub chosen: Vec<Chosen>,
-    /// The others, in the order of the catalogue.
-    pub left_out: Vec<LeftOut>,
-    /// What the reader should know about the choice.
+    /// Chosen reviewers, in catalogue order.
+    pub chosen: Vec<ChosenReviewer>,
+    /// Skipped reviewers, in catalogue order.
+    pub left_out: Vec<SkippedReviewer>,
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// A reviewer that looks at the change.
+/// A chosen reviewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ChosenReviewer {
     /// The reviewer.
     pub reviewer: Reviewer,
     /// Why it was chosen.
     pub why: String,
 }
 
-/// A reviewer that does not.
+/// A skipped reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct SkippedReviewer {
     /// Its name.
     pub name: String,
-    /// Why not.
+    /// Why it was skipped.
     pub why: String,
 }
 
-/// Chooses the reviewers of a change. A scout can only add, and only what has something to look at.
-pub fn team(catalogue: &Catalogue, facts: &Facts, wanted: &Wanted, scouted: &[Scouted]) -> Team {
-    let choice = Choice { catalogue, facts, wanted, scouted };
+/// Chooses the reviewers of a change. The scout can only add reviewers whose needs are met.
+pub fn choose_team(
+    catalogue: &ReviewerCatalogue,
+    facts: &ChangeFacts,
+    selection: &PanelSelection,
+    suggestions: &[ScoutSuggestion],
+) -> Team {
+    let selector = TeamSelector { catalogue, facts, selection, suggestions };
     let mut team = Team::default();
     for reviewer in catalogue.reviewers() {
-        match choice.of(reviewer) {
-            Ok(why) => team.chosen.push(Chosen { reviewer: reviewer.clone(), why }),
-            Err(why) => team.left_out.push(LeftOut { name: reviewer.name.clone(), why }),
+        match selector.decide(reviewer) {
+            Ok(why) => team.chosen.push(ChosenReviewer { reviewer: reviewer.clone(), why }),
+            Err(why) => team.left_out.push(SkippedReviewer { name: reviewer.name.clone(), why }),
         }
     }
-    team.notes.extend(choice.unguarded(&team));
-    team.notes.extend(choice.in_vain("reviewers.off", &wanted.off));
-    team.notes.extend(choice.in_vain("model.tiers", &wanted.tiered));
+    team.notes.extend(selector.guard_note(&team));
+    team.notes.extend(selector.unknown_names_note("reviewers.off", &selection.off));
+    team.notes.extend(selector.unknown_names_note("model.tiers", &selection.tiered));
     let is_judged = team.chosen.iter().any(|it| it.reviewer.returns == Returns::Findings);
-    if !is_judged && wanted.only.is_none() {
+    if !is_judged && selection.only.is_none() {
         team.fall_back(catalogue);
     }
     team
 }
 
-/// The names and reasons: what is stored of a choice.
+/// Stores names and reasons only.
 impl Serialize for Team {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let chosen = self.chosen.iter().map(|it| (it.reviewer.name.as_str(), it.why.as_str()));
@@ -113,139 +118,138 @@ impl Serialize for Team {
 }
 
 impl Team {
-    /// One of those that look at the change, by its name.
+    /// A chosen reviewer by name.
     pub fn get(&self, name: &str) -> Option<&Reviewer> {
         self.chosen.iter().map(|it| &it.reviewer).find(|reviewer| reviewer.name == name)
     }
 
-    /// Lets the first reviewer of all look at a change that would have none.
-    fn fall_back(&mut self, catalogue: &Catalogue) {
+    /// Adds the default reviewer to a team without one that returns findings.
+    fn fall_back(&mut self, catalogue: &ReviewerCatalogue) {
         let Some(reviewer) = catalogue.get(CORRECTNESS).cloned() else { return };
         self.left_out.retain(|it| it.name != reviewer.name);
-        self.chosen.push(Chosen { reviewer, why: "nobody else is left".to_owned() });
+        self.chosen.push(ChosenReviewer { reviewer, why: "nobody else is left".to_owned() });
         self.notes.push(format!(
-            "every reviewer that this change would have is switched off in `crh.toml`; `{CORRECTNESS}` looks at it all the same"
+            "all reviewers for this change are disabled in `crh.toml`; `{CORRECTNESS}` reviews it anyway"
         ));
     }
 }
 
-/// What a choice depends on.
-struct Choice<'a> {
-    catalogue: &'a Catalogue,
-    facts: &'a Facts,
-    wanted: &'a Wanted,
-    scouted: &'a [Scouted],
+struct TeamSelector<'a> {
+    catalogue: &'a ReviewerCatalogue,
+    facts: &'a ChangeFacts,
+    selection: &'a PanelSelection,
+    suggestions: &'a [ScoutSuggestion],
 }
 
-impl Choice<'_> {
-    /// Why a reviewer is chosen, or why not.
-    fn of(&self, reviewer: &Reviewer) -> Result<String, String> {
-        if let Some(only) = &self.wanted.only {
-            return match self.names(only, reviewer) {
+impl TeamSelector<'_> {
+    /// Why a reviewer is chosen (`Ok`) or skipped (`Err`).
+    fn decide(&self, reviewer: &Reviewer) -> Result<String, String> {
+        if let Some(only) = &self.selection.only {
+            return match self.names_reviewer(only, reviewer) {
                 true => Ok("asked for by `--reviewers`".to_owned()),
-                false => Err("`--reviewers` names others".to_owned()),
+                false => Err("not named in `--reviewers`".to_owned()),
             };
         }
         let why = self.by_depth(reviewer)?;
-        match self.names(&self.wanted.off, reviewer) {
+        match self.names_reviewer(&self.selection.off, reviewer) {
             true => Err(OFF.to_owned()),
             false => Ok(why),
         }
     }
 
-    /// What to note if a setting names somebody who is not there.
-    fn in_vain(&self, setting: &str, names: &[String]) -> Option<String> {
+    /// A note if a setting names unknown reviewers.
+    fn unknown_names_note(&self, setting: &str, names: &[String]) -> Option<String> {
         let unknown = names.iter().filter(|name| self.catalogue.get(name).is_none());
         let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
         (!unknown.is_empty())
             .then(|| format!("`{setting}` names {}: there is no such reviewer", unknown.join(", ")))
     }
 
-    /// What to note if a guard changes and nobody tries to get past it.
-    fn unguarded(&self, team: &Team) -> Option<String> {
-        let witness = self.facts.witness(Fact::Guard)?;
-        let is_off = |it: &LeftOut| it.name == ADVERSARIAL && it.why == OFF;
+    /// A note if a guard changed and the adversarial reviewer is disabled.
+    fn guard_note(&self, team: &Team) -> Option<String> {
+        let witness = self.facts.witness(ChangeFact::Guard)?;
+        let is_off = |it: &SkippedReviewer| it.name == ADVERSARIAL && it.why == OFF;
         team.left_out.iter().any(is_off).then(|| {
-            format!("{witness}, and `{ADVERSARIAL}`, which looks at such changes, is {OFF}")
+            format!("{witness}, but `{ADVERSARIAL}`, the reviewer for such changes, is {OFF}")
         })
     }
 
-    /// Whether one of some names is a reviewer's.
-    fn names(&self, names: &[String], reviewer: &Reviewer) -> bool {
+    /// Whether one of the names or aliases denotes this reviewer.
+    fn names_reviewer(&self, names: &[String], reviewer: &Reviewer) -> bool {
         let named =
             |name: &String| self.catalogue.get(name).is_some_and(|it| it.name == reviewer.name);
         names.iter().any(named)
     }
 
     fn by_depth(&self, reviewer: &Reviewer) -> Result<String, String> {
-        let alone = match self.wanted.depth {
-            Depth::Lite => Some((CORRECTNESS, "always", "`--depth lite` asks one reviewer")),
-            Depth::Auto => self.small(),
+        let only_one = match self.selection.depth {
+            Depth::Lite => Some((CORRECTNESS, "always", "`--depth lite` uses one reviewer")),
+            Depth::Auto => self.small_change_reviewer(),
             Depth::Full => None,
         };
-        if let Some((only, why, why_not)) = alone {
+        if let Some((only, why, why_not)) = only_one {
             return match reviewer.name == only {
                 true => Ok(why.to_owned()),
                 false => Err(why_not.to_owned()),
             };
         }
-        if let Some(missing) = self.missing(reviewer) {
+        if let Some(missing) = self.unmet_needs(reviewer) {
             return Err(missing);
         }
-        let by_code = match (self.always(reviewer), reviewer.asked_by(self.facts)) {
+        let by_code = match (self.always_reason(reviewer), reviewer.triggered_by(self.facts)) {
             (Some(why), _) => Some(why.to_owned()),
-            (None, why) => why.or_else(|| self.guard(reviewer)),
+            (None, why) => why.or_else(|| self.guard_reason(reviewer)),
         };
-        let why = by_code.or_else(|| self.scouted_for(reviewer));
+        let why = by_code.or_else(|| self.scout_reason(reviewer));
         why.ok_or_else(|| NOTHING.to_owned())
     }
 
-    /// Who looks at a change that is worth one reviewer, why, and why no other.
-    fn small(&self) -> Option<(&'static str, &'static str, &'static str)> {
-        // What is small and wrong here is wrong for every change to come, or for the data.
-        if self.facts.has(Fact::Guard) || self.facts.has(Fact::Migrations) {
+    /// For a change that needs one reviewer: its name, why it runs, and why the others do not.
+    fn small_change_reviewer(&self) -> Option<(&'static str, &'static str, &'static str)> {
+        // A small mistake here affects all later changes, or stored data.
+        if self.facts.has(ChangeFact::Guard) || self.facts.has(ChangeFact::Migrations) {
             return None;
         }
         match self.facts.extent() {
             Extent::Prose => Some((
                 DOCS,
                 "only what people read changed",
-                "only what people read changed, which is worth one reviewer",
+                "only documentation or comments changed: one reviewer is enough",
             )),
             Extent::OneLine => {
-                Some((CORRECTNESS, "always", "one line changed, which is worth one reviewer"))
+                Some((CORRECTNESS, "always", "one line changed: one reviewer is enough"))
             }
             Extent::More => None,
         }
     }
 
-    fn always(&self, reviewer: &Reviewer) -> Option<&'static str> {
-        let is_always = match self.wanted.depth {
+    fn always_reason(&self, reviewer: &Reviewer) -> Option<&'static str> {
+        let is_always = match self.selection.depth {
             Depth::Full => reviewer.in_full || reviewer.name == CORRECTNESS,
             Depth::Lite | Depth::Auto => reviewer.name == CORRECTNESS,
         };
         is_always.then_some("always")
     }
 
-    /// A change of a guard is always looked at by somebody who tries to get past it.
-    fn guard(&self, reviewer: &Reviewer) -> Option<String> {
-        let witness = self.facts.witness(Fact::Guard)?;
+    /// The adversarial reviewer always reviews changes to guards.
+    fn guard_reason(&self, reviewer: &Reviewer) -> Option<String> {
+        let witness = self.facts.witness(ChangeFact::Guard)?;
         (reviewer.name == ADVERSARIAL).then(|| witness.to_owned())
     }
 
-    /// Why a reviewer would have nothing to look at, whoever asks for it.
-    fn missing(&self, reviewer: &Reviewer) -> Option<String> {
+    /// Why the reviewer has nothing to review. None if its needs are met.
+    fn unmet_needs(&self, reviewer: &Reviewer) -> Option<String> {
         let needed = &reviewer.needs;
         let is_there = needed.is_empty() || needed.iter().any(|fact| self.facts.has(*fact));
         let lacks: Vec<&str> = needed.iter().map(|fact| fact.absence()).collect();
         (!is_there).then(|| lacks.join(" and "))
     }
 
-    fn scouted_for(&self, reviewer: &Reviewer) -> Option<String> {
-        let is_it = |scouted: &&Scouted| {
-            self.catalogue.get(&scouted.name).is_some_and(|it| it.name == reviewer.name)
+    fn scout_reason(&self, reviewer: &Reviewer) -> Option<String> {
+        let is_it = |suggestion: &&ScoutSuggestion| {
+            self.catalogue.get(&suggestion.name).is_some_and(|it| it.name == reviewer.name)
         };
-        let why = self.scouted.iter().find(is_it).map(|scouted| scouted.why.trim())?;
+        let why = self.suggestions.iter().find(is_it).map(|suggestion| suggestion.why.trim())?;
         Some(if why.is_empty() { "the scout asks for it".to_owned() } else { why.to_owned() })
     }
 }

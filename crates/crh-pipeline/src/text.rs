@@ -1,13 +1,13 @@
-//! Texts made fit to be shown: on one line, no longer than so many characters, with the numbers of lines.
+//! Formats text for display.
 
-use crh_review::visible;
+use crh_review::escape_invisible;
 
-/// A text on one line, white space folded, with what cannot be seen made visible.
+/// Folds white space into one line and makes invisible characters visible.
 pub(crate) fn one_line(text: &str) -> String {
-    visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    escape_invisible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The first so many characters of a text, and a sign where there are more.
+/// Truncates a text to a number of characters and marks the cut with `…`.
 pub(crate) fn cut(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -15,17 +15,17 @@ pub(crate) fn cut(text: &str, chars: usize) -> String {
     }
 }
 
-/// A sentence with its end.
-pub(crate) fn ended(text: &str) -> String {
+/// Appends a period unless the text ends a sentence already.
+pub(crate) fn with_period(text: &str) -> String {
     if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
 }
 
-/// A number of things, as one says it.
-pub(crate) fn count(number: usize, thing: &str) -> String {
+/// `1 file`, `2 files`.
+pub(crate) fn plural(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// A line of code with its number, cut where it is longer than so many characters.
+/// A line of code with its number, truncated to a number of characters.
 pub(crate) fn numbered_line(number: u32, line: &str, chars: usize) -> String {
     match line.char_indices().nth(chars) {
         Some((end, _)) => format!("{number:>5}  {}… [cut]\n", &line[..end]),

@@ -1,16 +1,16 @@
-//! Validate: claims that code can refute are refuted, the rest is looked at by a fresh run.
+//! Stage "validate": code refutes claims that a search can settle; a fresh run checks the other
+//! issues.
 //!
-//! Invariant: an issue is only ever lost to a reason, given by code that found the contrary or by a run that answered. What
-//! could not be asked about stays as it is.
+//! Invariant: an issue is dropped only for a reason, found by code or given by a run. Issues that
+//! could not be checked stay.
 
 mod answer;
 mod batch;
+mod batch_runs;
 mod claim;
 pub(crate) mod excerpt;
 mod refute;
 mod second_look;
-#[path = "validate/batch_runs.rs"]
-mod session;
 
 use std::collections::BTreeMap;
 use std::future;
@@ -22,66 +22,68 @@ use serde::{Deserialize, Serialize};
 use tokio::{task, time};
 
 use self::batch::Batch;
-use crate::code::Code;
-use crate::collect::Collected;
-use crate::office::Office;
+use crate::change_under_review::ChangeUnderReview;
+use crate::code_reader::CodeReader;
+use crate::collect::ReviewFindings;
+use crate::review_context::ReviewContext;
 use crate::runs::RunRecord;
-use crate::subject::Subject;
 use crh_review::finding::{Member, Severity};
 use crh_review::report::{Issue, Validation};
-use crh_review::{Judged, Judgement, Merged};
+use crh_review::{Judgement, JudgementResult, MergeResult};
 
-/// How long the search may take by which claims are refuted. The largest trees take some seconds; what it does not get
-/// to is left to the run that checks.
-const REFUTING: Duration = Duration::from_secs(30);
+/// Timeout of the search for contradictions. Large repositories take a few seconds; issues that it
+/// does not reach are left to the validation runs.
+const REFUTE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the check of the issues said.
+/// Results of validation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Validated {
-    /// By `dedupe_key`. An issue that is not among them was not asked about.
+pub struct ValidationOutcome {
+    /// Judgements by `dedupe_key`. An issue without one was not checked.
     pub judgements: BTreeMap<String, Judgement>,
-    /// The runs that were made for it.
+    /// Records of the validation runs.
     pub runs: Vec<RunRecord>,
-    /// What the reader should know about it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// Looks at issues again. Without an office only what code can refute is refuted.
+/// Validates issues. Without a context, only code refutes them.
 pub async fn validate(
-    merged: &Merged,
-    collected: &Collected,
-    subject: &Subject,
-    office: Option<&Office>,
-) -> Validated {
-    let mut validated = Validated::default();
-    match refuted(&merged.issues, subject, office).await {
+    merged: &MergeResult,
+    collected: &ReviewFindings,
+    change: &ChangeUnderReview,
+    ctx: Option<&ReviewContext>,
+) -> ValidationOutcome {
+    let mut validated = ValidationOutcome::default();
+    match refute_by_code(&merged.issues, change, ctx).await {
         Ok(judgements) => validated.judgements = judgements,
-        Err(why) => validated.notes.push(format!("claims were not looked up in the code: {why}")),
+        Err(why) => {
+            validated.notes.push(format!("claims were not checked against the code: {why}"));
+        }
     }
     for (key, judgement) in second_look::judgements(&merged.issues, &collected.checked) {
         validated.judgements.entry(key).or_insert(judgement);
     }
-    let Some(office) = office else { return validated };
+    let Some(ctx) = ctx else { return validated };
     let open: Vec<&Issue> =
         merged.issues.iter().filter(|issue| is_open(issue, &validated.judgements)).collect();
     let open: Vec<&Issue> = open.into_iter().filter(|issue| is_new(issue, collected)).collect();
-    let (asked, rest) = open.split_at(open.len().min(office.terms.allowance.verify));
-    let over = urgent(rest);
+    let (to_check, rest) = open.split_at(open.len().min(ctx.options.budget.verify));
+    let over = count_urgent(rest);
     if over > 0 {
-        let most = office.terms.allowance.verify;
-        validated.notes.push(format!("{over} P0 or P1 not checked: at most {most} are"));
+        let most = ctx.options.budget.verify;
+        validated.notes.push(format!("{over} P0 or P1 not validated: the limit is {most}"));
     }
-    if asked.is_empty() {
+    if to_check.is_empty() {
         return validated;
     }
-    if office.journal.cancel().is_cancelled() {
-        let count = urgent(asked);
-        validated.notes.extend(unchecked(count, "the review was stopped"));
+    if ctx.journal.cancel().is_cancelled() {
+        let count = count_urgent(to_check);
+        validated.notes.extend(unchecked_note(count, "the review was stopped"));
         return validated;
     }
-    let batches = Batch::all(asked, &Code::of(subject), &subject.diff);
-    for outcome in session::outcomes(batches, office).await {
-        if outcome.is_needless() {
+    let batches = Batch::from_issues(to_check, &CodeReader::new(change), &change.diff);
+    for outcome in batch_runs::check_batches(batches, ctx).await {
+        if outcome.is_skippable() {
             continue;
         }
         validated.notes.extend(outcome.note);
@@ -91,39 +93,40 @@ pub async fn validate(
     validated
 }
 
-/// What code refutes, looked up on a thread of its own: a large tree takes a while to search, and nobody waits for that once
-/// the review is stopped. Or why there was no looking up; then nothing is refuted.
-async fn refuted(
+/// Issues that code refutes. The search runs on its own thread and is abandoned if the review is
+/// cancelled. Returns the reason if it did not finish.
+async fn refute_by_code(
     issues: &[Issue],
-    subject: &Subject,
-    office: Option<&Office>,
+    change: &ChangeUnderReview,
+    ctx: Option<&ReviewContext>,
 ) -> Result<BTreeMap<String, Judgement>, &'static str> {
     if !refute::has_claims(issues) {
         return Ok(BTreeMap::new());
     }
     let stop = Arc::new(AtomicBool::new(false));
-    let (issues, subject, stopped) = (issues.to_vec(), subject.clone(), Arc::clone(&stop));
-    let search =
-        task::spawn_blocking(move || refute::refuted(&issues, &Code::of(&subject), &stopped));
+    let (issues, change, stopped) = (issues.to_vec(), change.clone(), Arc::clone(&stop));
+    let search = task::spawn_blocking(move || {
+        refute::refute_claims(&issues, &CodeReader::new(&change), &stopped)
+    });
     let cancelled = async {
-        match office {
-            Some(office) => office.journal.cancel().cancelled().await,
+        match ctx {
+            Some(ctx) => ctx.journal.cancel().cancelled().await,
             None => future::pending().await,
         }
     };
     let refuted = tokio::select! {
         biased;
-        refuted = search => refuted.map_err(|_| "the search broke down, which is a bug in crh"),
+        refuted = search => refuted.map_err(|_| "the search crashed (a bug in crh)"),
         () = cancelled => Err("the review was stopped"),
-        () = time::sleep(REFUTING) => Err("the search took too long"),
+        () = time::sleep(REFUTE_TIMEOUT) => Err("the search timed out"),
     };
-    // Whoever still searches ends at the next file.
+    // A search that still runs stops at the next file.
     stop.store(true, Ordering::Relaxed);
     refuted
 }
 
-/// Whether an issue still has to be looked at. What a program found is not asked about; a second look that failed is made
-/// up for.
+/// Whether an issue still needs a check. Issues of static checks do not; a failed second look is
+/// repeated.
 fn is_open(issue: &Issue, judgements: &BTreeMap<String, Judgement>) -> bool {
     let is_asked_about = match issue.validation {
         Validation::ByCode => false,
@@ -131,26 +134,27 @@ fn is_open(issue: &Issue, judgements: &BTreeMap<String, Judgement>) -> bool {
             true
         }
     };
-    let said = judgements.get(&issue.dedupe_key).map(|judgement| judgement.result);
-    is_asked_about && matches!(said, None | Some(Judged::Failed))
+    let result = judgements.get(&issue.dedupe_key).map(|judgement| judgement.result);
+    is_asked_about && matches!(result, None | Some(JudgementResult::Failed))
 }
 
-/// Whether an issue is one of this review. What comes from the last one was looked at then.
-fn is_new(issue: &Issue, collected: &Collected) -> bool {
-    let is_carried = |member: &Member| collected.carried.binary_search(&member.finding).is_ok();
+/// Whether an issue is from this review. Carried-over issues were checked before.
+fn is_new(issue: &Issue, collected: &ReviewFindings) -> bool {
+    let is_carried =
+        |member: &Member| collected.carried_findings.binary_search(&member.finding).is_ok();
     !issue.members.iter().all(is_carried)
 }
 
-/// Whether an issue is one that must not be lost.
+/// P0 or P1.
 fn is_urgent(issue: &Issue) -> bool {
     issue.severity <= Severity::P1
 }
 
-fn urgent(issues: &[&Issue]) -> usize {
+fn count_urgent(issues: &[&Issue]) -> usize {
     issues.iter().filter(|issue| is_urgent(issue)).count()
 }
 
-/// The note about urgent issues that nobody looked at; none if there is no such issue.
-fn unchecked(count: usize, why: &str) -> Option<String> {
-    (count > 0).then(|| format!("{count} P0 or P1 not checked: {why}"))
+/// A note on unchecked P0 and P1 issues. None if there are none.
+fn unchecked_note(count: usize, why: &str) -> Option<String> {
+    (count > 0).then(|| format!("{count} P0 or P1 not validated: {why}"))
 }

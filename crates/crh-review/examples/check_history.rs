@@ -1,7 +1,7 @@
-//! Holds the reader of diffs against git: reads every commit of a real repository and compares paths, counts
-//! and lines with what git itself says of them.
+//! Checks the diff parser against git: parses every commit of a repository and compares paths,
+//! counts and lines with git's own output.
 //!
-//! Usage: `check_history REPO [--last N]`. Differences go to stderr, one line of sums to stdout; the exit
+//! Usage: `check_history REPO [--last N]`. Differences go to stderr, totals to stdout. The exit
 //! code is 1 if anything differs.
 
 #![expect(
@@ -21,14 +21,14 @@ use crh_review::finding::Side;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// A line of progress comes after so many commits: every few seconds.
+/// Number of commits between two progress lines.
 const PROGRESS: u64 = 250;
-/// One bug can show in every line of a repository; so many are enough to find it.
+/// Maximum number of reported mismatches, because one bug can affect every line.
 const SHOWN_MAX: u64 = 100;
-/// The mode of a submodule, which has a commit in place of a file.
+/// Mode of a submodule, which has a commit id instead of a file.
 const SUBMODULE: u32 = 0o160_000;
 
-/// Settings of the repository that would change a diff, at git's defaults. Paths are left as they come.
+/// Git settings that affect a diff, at their defaults.
 const SETTINGS: [&str; 15] = [
     "color.ui=never",
     "core.attributesFile=/dev/null",
@@ -47,7 +47,7 @@ const SETTINGS: [&str; 15] = [
     "diff.suppressBlankEmpty=false",
 ];
 
-/// Variables that would lead git to another repository or another diff.
+/// Environment variables that would select another repository or diff.
 const VARIABLES: [&str; 6] = [
     "GIT_CONFIG_COUNT",
     "GIT_CONFIG_PARAMETERS",
@@ -57,57 +57,57 @@ const VARIABLES: [&str; 6] = [
     "GIT_WORK_TREE",
 ];
 
-/// A way to ask git for a diff.
-struct Form {
+/// Options for one way to run `git show`.
+struct DiffForm {
     name: &'static str,
     patch: &'static [&'static str],
-    /// Those of the options that decide how many lines change.
+    /// The options that affect line counts.
     counts: &'static [&'static str],
 }
 
-const FORMS: [Form; 2] = [
-    Form { name: "plain", patch: &[], counts: &[] },
-    Form {
+const FORMS: [DiffForm; 2] = [
+    DiffForm { name: "plain", patch: &[], counts: &[] },
+    DiffForm {
         name: "as crh asks",
         patch: &["-U10", "--full-index", "--diff-algorithm=histogram"],
         counts: &["--diff-algorithm=histogram"],
     },
 ];
 
-/// What git says of one file of a commit.
+/// One file of a commit according to git.
 #[derive(Clone)]
-struct Statement {
-    /// Git's letter: `A`, `C`, `D`, `M`, `R` or `T`.
+struct GitFileRecord {
+    /// Status letter: `A`, `C`, `D`, `M`, `R` or `T`.
     status: u8,
     old_path: Option<Vec<u8>>,
     path: Vec<u8>,
-    old: Version,
-    new: Version,
-    counts: Counts,
+    old: FileVersion,
+    new: FileVersion,
+    counts: GitLineCounts,
 }
 
-/// A file as it is on one side. Mode 0 means that it is not there.
+/// A file on one side. Mode 0 means that it does not exist.
 #[derive(Clone, Default)]
-struct Version {
+struct FileVersion {
     mode: u32,
     id: String,
 }
 
 #[derive(Clone, Copy)]
-enum Counts {
-    /// Git counts no lines in it.
+enum GitLineCounts {
+    /// Git counts no lines.
     Binary,
     Lines {
         added: usize,
         deleted: usize,
     },
-    /// Half of a file that changed its type; all lines of the one side count.
+    /// Half of a type change: all lines of one side count.
     Whole,
 }
 
-/// What was checked so far.
+/// Totals so far.
 #[derive(Default)]
-struct Sums {
+struct HistoryTotals {
     commits: u64,
     diffs: u64,
     files: u64,
@@ -121,7 +121,7 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::from(2));
     };
     let mut blobs = Blobs::open(&repo)?;
-    let mut sums = Sums::default();
+    let mut sums = HistoryTotals::default();
     let mut rev_list = vec!["rev-list", "--no-merges"];
     rev_list.extend(limit.as_deref());
     rev_list.push("HEAD");
@@ -137,14 +137,14 @@ fn main() -> Result<ExitCode> {
         }
     }
     blobs.close()?;
-    let Sums { commits, diffs, files, lines, mismatches } = sums;
+    let HistoryTotals { commits, diffs, files, lines, mismatches } = sums;
     println!(
         "{commits} commits, {diffs} diffs, {files} files, {lines} lines, {mismatches} mismatches"
     );
     Ok(if mismatches == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The repository and the limit as git spells it.
+/// The repository and the limit as a git option.
 fn arguments() -> Option<(String, Option<String>)> {
     let words: std::result::Result<Vec<String>, OsString> =
         std::env::args_os().skip(1).map(OsString::into_string).collect();
@@ -161,13 +161,13 @@ fn arguments() -> Option<(String, Option<String>)> {
 fn check_commit(
     repo: &str,
     commit: &str,
-    form: &Form,
+    form: &DiffForm,
     blobs: &mut Blobs,
-    sums: &mut Sums,
+    sums: &mut HistoryTotals,
 ) -> Result<()> {
     let raw = show(repo, commit, form.patch)?;
     let options = [&["--raw", "--numstat", "-z", "--no-abbrev"], form.counts].concat();
-    let statements = printed(statements(&show(repo, commit, &options)?)?);
+    let statements = split_type_changes(file_records(&show(repo, commit, &options)?)?);
     let diff = Diff::read(raw.clone());
     let mut found = check_whole(&diff, &raw);
     if diff.files().len() != statements.len() {
@@ -189,14 +189,14 @@ fn check_commit(
     Ok(())
 }
 
-/// What is true of a diff as a whole.
+/// Checks that concern the whole diff.
 fn check_whole(diff: &Diff, raw: &[u8]) -> Vec<String> {
     let mut found: Vec<String> =
         diff.problems().iter().map(|problem| format!("problem: {problem}")).collect();
     if diff.to_bytes() != raw {
         found.push("the bytes written are not the bytes read".to_owned());
     }
-    // Every byte belongs to a file: nothing is carried along that nobody read.
+    // Every byte belongs to a file.
     if diff.files().iter().flat_map(|file| diff.patch(file)).ne(raw) {
         found.push("the patches of the files are not the whole diff".to_owned());
     }
@@ -214,9 +214,9 @@ fn check_whole(diff: &Diff, raw: &[u8]) -> Vec<String> {
 fn check_file(
     diff: &Diff,
     file: &FileDiff,
-    statement: &Statement,
+    statement: &GitFileRecord,
     blobs: &mut Blobs,
-    sums: &mut Sums,
+    sums: &mut HistoryTotals,
 ) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let old_path = file.old_path.as_ref().map(RepoPath::as_bytes);
@@ -250,19 +250,19 @@ fn check_file(
 
 fn check_counts(
     file: &FileDiff,
-    statement: &Statement,
+    statement: &GitFileRecord,
     old: usize,
     new: usize,
     found: &mut Vec<String>,
 ) {
     let (added, deleted) = match (statement.counts, file.content) {
-        // Of a binary file that only moved or changed its mode, git prints nothing that tells.
-        (Counts::Binary, Content::Text) if statement.old.id == statement.new.id => (0, 0),
-        (Counts::Binary | Counts::Whole, Content::Binary) => (0, 0),
-        (Counts::Lines { added, deleted }, Content::Text) => (added, deleted),
-        (Counts::Whole, Content::Text) => (new, old),
-        (Counts::Binary, Content::Text)
-        | (Counts::Lines { .. }, Content::Binary)
+        // For a renamed or chmodded binary file, the diff does not say that it is binary.
+        (GitLineCounts::Binary, Content::Text) if statement.old.id == statement.new.id => (0, 0),
+        (GitLineCounts::Binary | GitLineCounts::Whole, Content::Binary) => (0, 0),
+        (GitLineCounts::Lines { added, deleted }, Content::Text) => (added, deleted),
+        (GitLineCounts::Whole, Content::Text) => (new, old),
+        (GitLineCounts::Binary, Content::Text)
+        | (GitLineCounts::Lines { .. }, Content::Binary)
         | (_, Content::Unsupported) => {
             found.push(format!("{:?}, which git's count denies", file.content));
             return;
@@ -274,7 +274,7 @@ fn check_counts(
     }
 }
 
-/// Checks every line of a file's hunks; returns how many there are.
+/// Checks every line of a file's hunks and returns their number.
 fn check_lines(
     diff: &Diff,
     file: &FileDiff,
@@ -291,7 +291,7 @@ fn check_lines(
             check_line(line, &map, Side::New, new, found);
             checked += 1;
         }
-        // Locating reads the hunk from its start, so two lines stand for all.
+        // Checking two lines is enough, because `locate` scans the hunk from its start.
         for line in lines.first().into_iter().chain(lines.last()) {
             let located = diff.locate(line.number).filter(|(at, _)| std::ptr::eq(*at, file));
             if located.map(|(_, mapped)| mapped) != map.get(line.number).copied() {
@@ -341,19 +341,19 @@ fn lines_of(text: &[u8]) -> Vec<&[u8]> {
     lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line)).collect()
 }
 
-/// Reads `--raw --numstat -z`: first a row for each file with its versions, then one with its counts.
-fn statements(bytes: &[u8]) -> Result<Vec<Statement>> {
+/// Parses `--raw --numstat -z`: first one row per file with its versions, then one with its counts.
+fn file_records(bytes: &[u8]) -> Result<Vec<GitFileRecord>> {
     let mut fields = bytes.split(|byte| *byte == 0);
     let mut statements = Vec::new();
     let mut counts = Vec::new();
     while let Some(field) = fields.next().filter(|field| !field.is_empty()) {
         if field.starts_with(b":") {
-            statements.push(statement(field, &mut fields)?);
+            statements.push(file_record(field, &mut fields)?);
         } else {
-            counts.push(numbers(field, &mut fields)?);
+            counts.push(line_counts(field, &mut fields)?);
         }
     }
-    // A row of counts names its file; it must be the file of the row above that it belongs to.
+    // Both lists must name the same files in the same order.
     if statements.len() != counts.len() {
         return Err("git counts other files than it names".into());
     }
@@ -366,58 +366,66 @@ fn statements(bytes: &[u8]) -> Result<Vec<Statement>> {
     Ok(statements)
 }
 
-/// One row of `--raw -z`: `:MODE MODE ID ID STATUS`, then the path or two.
-fn statement<'a>(row: &[u8], fields: &mut impl Iterator<Item = &'a [u8]>) -> Result<Statement> {
+/// One row of `--raw -z`: `:MODE MODE ID ID STATUS`, then one or two paths.
+fn file_record<'a>(
+    row: &[u8],
+    fields: &mut impl Iterator<Item = &'a [u8]>,
+) -> Result<GitFileRecord> {
     let row = std::str::from_utf8(row)?.trim_start_matches(':');
     let [old_mode, new_mode, old_id, new_id, status] = row.split(' ').collect::<Vec<_>>()[..]
     else {
         return Err(format!("`{row}` is no row of `git show --raw`").into());
     };
-    let version = |mode, id: &str| -> Result<Version> {
-        Ok(Version { mode: u32::from_str_radix(mode, 8)?, id: id.to_owned() })
+    let version = |mode, id: &str| -> Result<FileVersion> {
+        Ok(FileVersion { mode: u32::from_str_radix(mode, 8)?, id: id.to_owned() })
     };
     let status = *status.as_bytes().first().ok_or("a file without a status")?;
     let mut path = || fields.next().map(<[u8]>::to_vec).ok_or("a row without a path");
-    Ok(Statement {
+    Ok(GitFileRecord {
         status,
         old_path: if matches!(status, b'R' | b'C') { Some(path()?) } else { None },
         path: path()?,
         old: version(old_mode, old_id)?,
         new: version(new_mode, new_id)?,
-        counts: Counts::Whole,
+        counts: GitLineCounts::Whole,
     })
 }
 
 type Paths = (Option<Vec<u8>>, Vec<u8>);
 
-/// One row of `--numstat -z`: `ADDED\tDELETED\tPATH`, or an empty path and then two of them.
-fn numbers<'a>(row: &[u8], fields: &mut impl Iterator<Item = &'a [u8]>) -> Result<(Paths, Counts)> {
+/// One row of `--numstat -z`: `ADDED\tDELETED\tPATH`, or an empty path followed by two paths.
+fn line_counts<'a>(
+    row: &[u8],
+    fields: &mut impl Iterator<Item = &'a [u8]>,
+) -> Result<(Paths, GitLineCounts)> {
     let mut parts = row.splitn(3, |byte| *byte == b'\t');
     let mut part = || parts.next().ok_or("a row of counts that ends early");
     let (added, deleted, path) = (part()?, part()?, part()?);
     let count = |digits| -> Result<usize> { Ok(std::str::from_utf8(digits)?.parse()?) };
     let counts = match (added, deleted) {
-        (b"-", b"-") => Counts::Binary,
-        _ => Counts::Lines { added: count(added)?, deleted: count(deleted)? },
+        (b"-", b"-") => GitLineCounts::Binary,
+        _ => GitLineCounts::Lines { added: count(added)?, deleted: count(deleted)? },
     };
     let mut next = || fields.next().map(<[u8]>::to_vec).ok_or("a row of counts without a path");
     let paths = if path.is_empty() { (Some(next()?), next()?) } else { (None, path.to_vec()) };
     Ok((paths, counts))
 }
 
-/// The files as a patch prints them: one that changed its type is a deletion and an addition.
-fn printed(statements: Vec<Statement>) -> Vec<Statement> {
-    let halves = |whole: Statement| {
-        let counts = Counts::Whole;
-        let deleted = Statement { status: b'D', new: Version::default(), counts, ..whole.clone() };
-        let added = Statement { status: b'A', old: Version::default(), counts, ..whole };
+/// Splits each type change into a deletion and an addition, as a patch prints it.
+fn split_type_changes(statements: Vec<GitFileRecord>) -> Vec<GitFileRecord> {
+    let halves = |whole: GitFileRecord| {
+        let counts = GitLineCounts::Whole;
+        let deleted =
+            GitFileRecord { status: b'D', new: FileVersion::default(), counts, ..whole.clone() };
+        let added = GitFileRecord { status: b'A', old: FileVersion::default(), counts, ..whole };
         vec![deleted, added]
     };
-    let parts = |whole: Statement| if whole.status == b'T' { halves(whole) } else { vec![whole] };
+    let parts =
+        |whole: GitFileRecord| if whole.status == b'T' { halves(whole) } else { vec![whole] };
     statements.into_iter().flat_map(parts).collect()
 }
 
-/// Files by their ids, from one git process that stays.
+/// Reads blobs from a running `git cat-file --batch`.
 struct Blobs {
     process: Child,
     questions: ChildStdin,
@@ -434,8 +442,8 @@ impl Blobs {
         Ok(Self { process, questions, answers })
     }
 
-    /// The text of a version as a diff has it.
-    fn text(&mut self, version: &Version) -> Result<Vec<u8>> {
+    /// The text of a version as a diff shows it.
+    fn text(&mut self, version: &FileVersion) -> Result<Vec<u8>> {
         match version.mode {
             0 => return Ok(Vec::new()),
             SUBMODULE => return Ok(format!("Subproject commit {}\n", version.id).into_bytes()),
@@ -448,7 +456,7 @@ impl Blobs {
             [_, "blob", size] => size.parse()?,
             _ => return Err(format!("git cat-file says `{}`", head.trim_end()).into()),
         };
-        // A newline follows that is not part of the file.
+        // A newline after the blob is not part of it.
         let mut text = vec![0; size];
         self.answers.read_exact(&mut text)?;
         self.answers.read_exact(&mut [0])?;
@@ -462,7 +470,7 @@ impl Blobs {
     }
 }
 
-/// The diff of a commit against its parent, or against nothing if it has none.
+/// The diff of a commit against its parent, or against nothing for a root commit.
 fn show(repo: &str, commit: &str, options: &[&str]) -> Result<Vec<u8>> {
     let fixed = ["show", "--format=", "-M", "--no-color", "--no-ext-diff", "--no-textconv"];
     git_output(repo, &[&fixed, options, &[commit, "--"]].concat())
@@ -477,7 +485,7 @@ fn git_output(repo: &str, words: &[&str]) -> Result<Vec<u8>> {
     Err(format!("git {}: {}", words.join(" "), said.trim_end()).into())
 }
 
-/// Git in a repository, without the settings of this machine and its user.
+/// Git in a repository, without system and user settings.
 #[expect(clippy::disallowed_methods, reason = "crh-review is pure; this program is not part of it")]
 fn git(repo: &str) -> Command {
     let mut command = Command::new("git");

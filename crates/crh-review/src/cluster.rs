@@ -1,7 +1,7 @@
-//! Which findings say the same thing: step 4 of the way from findings to issues.
+//! Clusters findings that describe the same problem (step 4 of merging).
 //!
-//! Invariant: the result depends on the set of findings, not on their order. They are sorted first, and
-//! each is compared with the first of a cluster only, so that there is no chaining.
+//! Invariant: the result does not depend on the order of the input. Findings are sorted first, and
+//! each is compared with the first finding of a cluster only, so clusters do not chain.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,149 +11,156 @@ use sha2::{Digest, Sha256};
 
 use crate::finding::{Family, Origin};
 use crate::hex;
-use crate::place::Placed;
-use crate::words::{content_words, normal_title, overlap};
+use crate::place::PlacedFinding;
+use crate::words::{content_words, normalise_title, overlap};
 
-/// How far apart two reports of one problem may be.
-const LINES_APART: u32 = 3;
-/// Titles that share so many of their words say the same, within a family.
-const SAME_OVERLAP: f64 = 0.5;
-/// Titles that share so many may say the same: someone should look.
-const NEAR_OVERLAP: f64 = 0.2;
-/// How many pairs are worth asking about; the rest stay apart, as undecided pairs do, and are counted.
-const PAIRS_MAX: usize = 200;
-/// How many pairs are looked at before the answered ones are taken out. A hostile return has millions.
-const NEAR_MAX: usize = 50 * PAIRS_MAX;
+/// Largest distance in lines between two reports of the same problem. Models cite lines
+/// imprecisely.
+const MAX_LINE_DISTANCE: u32 = 3;
+/// Title overlap from which two findings of one family are the same.
+const MIN_SAME_OVERLAP: f64 = 0.5;
+/// Title overlap from which two findings become a candidate pair.
+const MIN_PAIR_OVERLAP: f64 = 0.2;
+/// Limit on listed candidate pairs. Further pairs are counted and stay apart.
+const MAX_LISTED_PAIRS: usize = 200;
+/// Limit on candidate pairs before those that the caller has answered are removed. A hostile return
+/// can have millions.
+const MAX_CONSIDERED_PAIRS: usize = 50 * MAX_LISTED_PAIRS;
 
-/// Two issues that may be one. Undecided, they stay apart.
+/// Two issues that may be the same. They stay separate until a caller says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidatePair {
-    /// Names the pair, so that it can be answered.
+    /// Id of the pair, for `--answers`.
     pub id: String,
-    /// The file of both.
+    /// File of both issues.
     pub file: String,
-    /// What the first says, and on which line.
+    /// First issue.
     pub left: PairSide,
-    /// What the second says, and on which line.
+    /// Second issue.
     pub right: PairSide,
 }
 
-/// One half of a pair.
+/// One issue of a candidate pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PairSide {
-    /// Its line.
+    /// Line of the issue.
     pub line: u32,
-    /// Its title.
+    /// Title of the issue.
     pub title: String,
-    /// Its effect.
+    /// Effect of the issue.
     pub why_it_matters: String,
 }
 
-/// The first finding of a cluster, ready to be compared.
-struct Seed {
+/// First finding of a cluster, prepared for comparison.
+struct ClusterSeed {
     line: u32,
     evidence_line: Option<u32>,
     family: Family,
     title: String,
-    words: Vec<u32>,
-    /// The first finding of a program in the cluster: others of programs are compared with it too.
-    by_code: Option<ByCode>,
+    word_ids: Vec<u32>,
+    /// First static finding of the cluster. Later static findings are compared with it too.
+    static_key: Option<StaticFindingKey>,
 }
 
-/// What tells two findings of programs apart.
-struct ByCode {
+/// Identifies a static finding.
+struct StaticFindingKey {
     line: u32,
     reviewer: String,
     rule: Option<String>,
 }
 
-/// Findings sorted into clusters.
-pub(crate) struct Grouped {
-    pub(crate) clusters: Vec<Vec<Placed>>,
+/// Findings in clusters, and the pairs that may be the same.
+pub(crate) struct ClusterResult {
+    pub(crate) clusters: Vec<Vec<PlacedFinding>>,
     pub(crate) pairs: Vec<CandidatePair>,
     pub(crate) unlisted_pairs: usize,
 }
 
-/// Sorts findings into clusters. `same` holds the ids of the pairs that were found to be one.
-pub(crate) fn clusters(mut placed: Vec<Placed>, same: &BTreeSet<String>) -> Grouped {
-    placed.sort_by(|a, b| {
+/// Clusters findings. `same_pair_ids` holds the ids of candidate pairs that are the same issue.
+pub(crate) fn cluster_findings(
+    mut findings: Vec<PlacedFinding>,
+    same_pair_ids: &BTreeSet<String>,
+) -> ClusterResult {
+    findings.sort_by(|a, b| {
         (&a.location, &a.evidence_line(), &a.member).cmp(&(
             &b.location,
             &b.evidence_line(),
             &b.member,
         ))
     });
-    let mut grouping = Grouping::default();
-    for finding in placed {
-        grouping.take_in(finding);
+    let mut builder = ClusterBuilder::default();
+    for finding in findings {
+        builder.add(finding);
     }
-    grouping.finish(same)
+    builder.finish(same_pair_ids)
 }
 
 #[derive(Default)]
-struct Grouping {
-    seeds: Vec<Seed>,
-    clusters: Vec<Vec<Placed>>,
-    // The clusters that the next finding may still belong to.
-    open: Vec<usize>,
-    near: Vec<(usize, usize)>,
+struct ClusterBuilder {
+    seeds: Vec<ClusterSeed>,
+    clusters: Vec<Vec<PlacedFinding>>,
+    // Clusters that the next finding can still join.
+    open_clusters: Vec<usize>,
+    candidate_pairs: Vec<(usize, usize)>,
     unlisted_pairs: usize,
-    words: HashMap<String, u32>,
+    word_ids: HashMap<String, u32>,
 }
 
-impl Grouping {
-    fn take_in(&mut self, finding: Placed) {
-        let seed = self.seed(&finding);
+impl ClusterBuilder {
+    fn add(&mut self, finding: PlacedFinding) {
+        let seed = self.make_seed(&finding);
         let (clusters, seeds) = (&self.clusters, &self.seeds);
-        self.open.retain(|at| {
-            let first = &clusters[*at][0].location;
-            first.file == finding.location.file
-                && first.side == finding.location.side
-                && seed.line - seeds[*at].line <= LINES_APART
+        self.open_clusters.retain(|index| {
+            let first_location = &clusters[*index][0].location;
+            first_location.file == finding.location.file
+                && first_location.side == finding.location.side
+                && seed.line - seeds[*index].line <= MAX_LINE_DISTANCE
         });
-        if let Some(at) = self.open.iter().find(|at| self.seeds[**at].is_same(&seed)) {
-            let first = &mut self.seeds[*at].by_code;
-            *first = first.take().or(seed.by_code);
-            self.clusters[*at].push(finding);
+        if let Some(index) =
+            self.open_clusters.iter().find(|at| self.seeds[**at].is_same_problem(&seed))
+        {
+            let static_key = &mut self.seeds[*index].static_key;
+            *static_key = static_key.take().or(seed.static_key);
+            self.clusters[*index].push(finding);
             return;
         }
-        let new = self.clusters.len();
-        for at in &self.open {
-            if !self.seeds[*at].is_near(&seed) {
+        let new_index = self.clusters.len();
+        for index in &self.open_clusters {
+            if !self.seeds[*index].may_be_same_problem(&seed) {
                 continue;
             }
-            if self.near.len() < NEAR_MAX {
-                self.near.push((*at, new));
+            if self.candidate_pairs.len() < MAX_CONSIDERED_PAIRS {
+                self.candidate_pairs.push((*index, new_index));
             } else {
                 self.unlisted_pairs += 1;
             }
         }
-        self.open.push(new);
+        self.open_clusters.push(new_index);
         self.seeds.push(seed);
         self.clusters.push(vec![finding]);
     }
 
-    fn seed(&mut self, finding: &Placed) -> Seed {
-        let title = normal_title(&finding.member.finding.title);
+    fn make_seed(&mut self, finding: &PlacedFinding) -> ClusterSeed {
+        let title = normalise_title(&finding.member.finding.title);
         let mut words: Vec<u32> = Vec::new();
         for word in content_words(&title) {
-            let next = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
-            let id = match self.words.get(word) {
+            let next_id = u32::try_from(self.word_ids.len()).unwrap_or(u32::MAX);
+            let id = match self.word_ids.get(word) {
                 Some(id) => *id,
-                None => *self.words.entry(word.to_owned()).or_insert(next),
+                None => *self.word_ids.entry(word.to_owned()).or_insert(next_id),
             };
             words.push(id);
         }
         words.sort_unstable();
         words.dedup();
-        Seed {
+        ClusterSeed {
             line: finding.location.line_start,
             evidence_line: finding.evidence_line(),
             family: finding.member.finding.category.family(),
             title,
-            words,
-            by_code: match finding.member.origin {
-                Origin::Code => Some(ByCode {
+            word_ids: words,
+            static_key: match finding.member.origin {
+                Origin::Code => Some(StaticFindingKey {
                     line: finding.location.line_start,
                     reviewer: finding.member.reviewer.clone(),
                     rule: finding.member.rule.clone(),
@@ -163,55 +170,55 @@ impl Grouping {
         }
     }
 
-    /// Joins the clusters that were found to be one; what is left of the pairs is returned.
-    fn finish(mut self, same: &BTreeSet<String>) -> Grouped {
-        let mut joined_into: Vec<usize> = (0..self.clusters.len()).collect();
+    /// Joins the clusters of pairs in `same_pair_ids` and returns the remaining pairs.
+    fn finish(mut self, same_pair_ids: &BTreeSet<String>) -> ClusterResult {
+        let mut parents: Vec<usize> = (0..self.clusters.len()).collect();
         let mut pairs = Vec::new();
-        for &(left, right) in &self.near {
-            let pair = candidate(&self.clusters[left][0], &self.clusters[right][0]);
-            if same.contains(&pair.id) {
-                let (left, right) = (root(&joined_into, left), root(&joined_into, right));
+        for &(left, right) in &self.candidate_pairs {
+            let pair = candidate_pair(&self.clusters[left][0], &self.clusters[right][0]);
+            if same_pair_ids.contains(&pair.id) {
+                let (left, right) = (find_root(&parents, left), find_root(&parents, right));
                 let (first, second) = (left.min(right), left.max(right));
-                if first == second || !self.seeds[first].may_be_one_with(&self.seeds[second]) {
+                if first == second || !self.seeds[first].may_merge_with(&self.seeds[second]) {
                     continue;
                 }
-                joined_into[second] = first;
-                let by_code = self.seeds[second].by_code.take();
-                self.seeds[first].by_code = self.seeds[first].by_code.take().or(by_code);
-            } else if pairs.len() < PAIRS_MAX {
+                parents[second] = first;
+                let static_key = self.seeds[second].static_key.take();
+                self.seeds[first].static_key = self.seeds[first].static_key.take().or(static_key);
+            } else if pairs.len() < MAX_LISTED_PAIRS {
                 pairs.push(pair);
             } else {
                 self.unlisted_pairs += 1;
             }
         }
-        for at in (0..self.clusters.len()).rev() {
-            let root = root(&joined_into, at);
-            if root != at {
-                let members = std::mem::take(&mut self.clusters[at]);
+        for index in (0..self.clusters.len()).rev() {
+            let root = find_root(&parents, index);
+            if root != index {
+                let members = std::mem::take(&mut self.clusters[index]);
                 self.clusters[root].extend(members);
             }
         }
         self.clusters.retain(|members| !members.is_empty());
-        Grouped { clusters: self.clusters, pairs, unlisted_pairs: self.unlisted_pairs }
+        ClusterResult { clusters: self.clusters, pairs, unlisted_pairs: self.unlisted_pairs }
     }
 }
 
-fn root(joined_into: &[usize], mut at: usize) -> usize {
-    while joined_into[at] != at {
-        at = joined_into[at];
+fn find_root(parents: &[usize], mut index: usize) -> usize {
+    while parents[index] != index {
+        index = parents[index];
     }
-    at
+    index
 }
 
-fn candidate(left: &Placed, right: &Placed) -> CandidatePair {
-    let side = |placed: &Placed| PairSide {
+fn candidate_pair(left: &PlacedFinding, right: &PlacedFinding) -> CandidatePair {
+    let side = |placed: &PlacedFinding| PairSide {
         line: placed.location.line_start,
         title: placed.member.finding.title.clone(),
         why_it_matters: placed.member.finding.why_it_matters.clone(),
     };
     let (left_side, right_side) = (side(left), side(right));
-    let said = |s: &PairSide| format!("{}\n{}\n{}", s.line, s.title, s.why_it_matters);
-    let text = format!("{}\n{}\n{}", left.location.file, said(&left_side), said(&right_side));
+    let text_of = |s: &PairSide| format!("{}\n{}\n{}", s.line, s.title, s.why_it_matters);
+    let text = format!("{}\n{}\n{}", left.location.file, text_of(&left_side), text_of(&right_side));
     CandidatePair {
         id: hex(&Sha256::digest(text)[..6]),
         file: left.location.file.clone(),
@@ -220,34 +227,38 @@ fn candidate(left: &Placed, right: &Placed) -> CandidatePair {
     }
 }
 
-impl Seed {
-    fn is_same(&self, other: &Self) -> bool {
-        if !self.may_be_one_with(other) {
+impl ClusterSeed {
+    fn is_same_problem(&self, other: &Self) -> bool {
+        if !self.may_merge_with(other) {
             return false;
         }
         let same_family = self.family == other.family;
         let same_evidence =
             self.evidence_line.is_some() && self.evidence_line == other.evidence_line;
-        // A title of signs alone says nothing.
+        // A title without letters or digits normalises to an empty string.
         (self.title == other.title && !self.title.is_empty())
             || same_family && same_evidence
-            || same_family && overlap(&self.words, &other.words) >= SAME_OVERLAP
+            || same_family && overlap(&self.word_ids, &other.word_ids) >= MIN_SAME_OVERLAP
     }
 
-    fn is_near(&self, other: &Self) -> bool {
-        if !self.may_be_one_with(other) {
+    fn may_be_same_problem(&self, other: &Self) -> bool {
+        if !self.may_merge_with(other) {
             return false;
         }
         if self.family == other.family {
-            overlap(&self.words, &other.words) >= NEAR_OVERLAP
+            overlap(&self.word_ids, &other.word_ids) >= MIN_PAIR_OVERLAP
         } else {
             self.line == other.line
         }
     }
-    /// A program knows what it finds: its words are made from a table and say nothing about whether two findings are one.
-    /// Two of programs are one only on one line, by one rule or by two programs that say the same.
-    fn may_be_one_with(&self, other: &Self) -> bool {
-        let (Some(own), Some(other)) = (&self.by_code, &other.by_code) else { return true };
-        own.line == other.line && (own.rule == other.rule || own.reviewer != other.reviewer)
+    /// Whether two findings may be the same. A static check gives all findings of a rule a similar
+    /// title, so similar words do not make them the same. Two static findings merge only on the
+    /// same line, if they have the same rule or come from different reviewers.
+    fn may_merge_with(&self, other: &Self) -> bool {
+        let (Some(own_key), Some(other)) = (&self.static_key, &other.static_key) else {
+            return true;
+        };
+        own_key.line == other.line
+            && (own_key.rule == other.rule || own_key.reviewer != other.reviewer)
     }
 }

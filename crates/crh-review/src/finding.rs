@@ -1,7 +1,7 @@
-//! A finding, as a reviewer returns it, and the words it is made of (severity, category, side, route).
+//! A finding as a reviewer returns it, with severity, category, side and route.
 //!
-//! These types are the contract: the parser, the JSON Schema that a model is given and the published
-//! schema are all derived from them. Words for readers of a schema are in the doc comments.
+//! The parser, the JSON Schema for models and the published schema are derived from these types.
+//! Models read the doc comments.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The longest title, in characters: what fits a table cell and a commit subject.
+/// Maximum length of a title in characters. Fits a table cell and a commit subject.
 pub const TITLE_MAX: usize = 100;
 
 /// How bad it is. `P0` sorts first.
@@ -62,22 +62,22 @@ pub enum Category {
     Requirements,
 }
 
-/// Categories that describe one kind of trouble; "same category" means same family.
+/// Group of related categories. Merging compares families, not categories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
-    /// The code does the wrong thing.
+    /// Wrong behaviour.
     Correctness,
-    /// An attacker gains something.
+    /// Security.
     Security,
-    /// It is too slow or too large.
+    /// Speed or memory.
     Performance,
-    /// It is hard to live with.
+    /// Maintainability.
     Upkeep,
-    /// The tests are at fault.
+    /// Tests.
     Testing,
-    /// A contract with others is broken.
+    /// Contracts with callers or stored data.
     ApiContract,
-    /// Something that was asked for is missing.
+    /// Missing requirements.
     Requirements,
 }
 
@@ -230,7 +230,7 @@ pub struct Return {
     pub summary: String,
 }
 
-/// Who made a finding.
+/// Source of a finding.
 #[derive(
     Debug,
     Clone,
@@ -247,14 +247,14 @@ pub struct Return {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// A reviewer that judges.
+    /// A model.
     #[default]
     Model,
-    /// A program that computes; its findings need no second opinion.
+    /// A static check, which needs no second opinion.
     Code,
 }
 
-/// What the proof of a finding is.
+/// Kind of proof.
 #[derive(
     Debug,
     Clone,
@@ -271,36 +271,37 @@ pub enum Origin {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// Quotes that the reviewer gave.
+    /// Quotes from the reviewer.
     #[default]
     Quotes,
-    /// The cited line itself, for dialects that have no quotes.
+    /// The cited line itself, for dialects without quotes.
     CitedLine,
 }
 
-/// A finding together with who made it: what merging works on, and what an issue keeps of it.
+/// A finding with its reviewer: the unit of merging.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Member {
-    /// The reviewer's name.
+    /// Name of the reviewer.
     pub reviewer: String,
-    /// Whose opinion it is, where two reviewers share an engine; otherwise the reviewer's own.
+    /// Shared voice of reviewers that use the same engine; absent if the reviewer speaks for
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voice: Option<String>,
-    /// Whether a model or a program made it.
+    /// A model or a static check.
     #[serde(default)]
     pub origin: Origin,
-    /// What its proof is.
+    /// Kind of proof.
     #[serde(default)]
     pub proof: Proof,
-    /// The rule that a program holds against the code, such as `leftovers/debugger`; none of a model's finding.
+    /// Rule of the static check, such as `leftovers/debugger`; absent for models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// The finding as it was returned.
+    /// The original finding.
     pub finding: Finding,
 }
 
 impl Member {
-    /// A finding of a reviewer that judges and quotes.
+    /// A model finding with quotes.
     pub fn new(reviewer: impl Into<String>, finding: Finding) -> Self {
         Self {
             reviewer: reviewer.into(),
@@ -312,14 +313,15 @@ impl Member {
         }
     }
 
-    /// Whose opinion it is. Two members with one voice do not agree with each other: they repeat.
+    /// Whose opinion it is. Members with the same voice repeat each other and do not count as
+    /// agreement.
     pub fn voice(&self) -> &str {
         self.voice.as_deref().unwrap_or(&self.reviewer)
     }
 }
 
 impl Category {
-    /// The family it belongs to.
+    /// The family of the category.
     pub fn family(self) -> Family {
         match self {
             Self::Bug | Self::Logic | Self::ErrorHandling | Self::Concurrency | Self::Data => {
@@ -336,7 +338,7 @@ impl Category {
 }
 
 impl Family {
-    /// The word that enters an identity. Never change one: issues would be posted again.
+    /// Part of every dedupe key. Never change a word, or issues are posted again.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Correctness => "correctness",
@@ -351,45 +353,45 @@ impl Family {
 }
 
 impl Confidence {
-    /// The least sure there is.
+    /// The lowest confidence.
     pub const ZERO: Self = Self(0);
-    /// Certain.
+    /// The highest confidence.
     pub const ONE: Self = Self(1000);
 
-    /// A confidence from thousandths; more than 1000 counts as 1000.
+    /// Creates a confidence from thousandths, capped at 1000.
     pub const fn thousandths(value: u16) -> Self {
         Self(if value > 1000 { 1000 } else { value })
     }
 
-    /// A confidence from a number between 0 and 1.
+    /// Creates a confidence from a number between 0 and 1.
     pub fn new(value: f64) -> Option<Self> {
         // The cast is exact: the value is between 0 and 1000.
         (0.0..=1.0).contains(&value).then(|| Self((value * 1000.0).round() as u16))
     }
 
-    /// The number between 0 and 1.
+    /// The value between 0 and 1.
     pub fn value(self) -> f64 {
         f64::from(self.0) / 1000.0
     }
 
-    /// The number between 0 and 100.
+    /// The value between 0 and 100.
     pub fn percent(self) -> f64 {
         f64::from(self.0) / 10.0
     }
 
-    /// Surer by so much, at most certain.
+    /// Raised by `by`, at most 1.
     pub fn raised(self, by: Self) -> Self {
         Self::thousandths(self.0 + by.0)
     }
 
-    /// Less sure by so much, at least zero.
+    /// Lowered by `by`, at least 0.
     pub fn lowered(self, by: Self) -> Self {
         Self(self.0.saturating_sub(by.0))
     }
 }
 
 impl fmt::Display for Confidence {
-    /// Two decimals, as people read it: `0.75`.
+    /// Two decimals: `0.75`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.2}", self.value())
     }
@@ -409,7 +411,7 @@ impl<'de> Deserialize<'de> for Confidence {
     }
 }
 
-/// Prints an enum as JSON spells it, so that each word is written down once.
+/// Implements `Display` through serde, so that each word is defined once.
 macro_rules! display_as_serialised {
     ($($name:ty),*) => {$(
         impl std::fmt::Display for $name {
@@ -423,7 +425,7 @@ pub(crate) use display_as_serialised;
 
 display_as_serialised!(Severity, Category, Side, AutofixClass, Owner, Origin);
 
-/// A finding for tests to vary.
+/// A sample finding for tests.
 #[cfg(test)]
 pub(crate) mod tests_support {
     use super::*;
@@ -461,13 +463,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn confidence_adds_up_exactly() {
+    fn confidence_sums_are_exact() {
         let sum = Confidence::new(0.7).unwrap().raised(Confidence::new(0.1).unwrap());
         assert_eq!(serde_json::to_string(&sum).unwrap(), "0.8");
     }
 
     #[test]
-    fn confidence_outside_its_range_is_refused() {
+    fn confidence_out_of_range_is_rejected() {
         for value in ["-0.1", "1.01", "1e9"] {
             let error = serde_json::from_str::<Confidence>(value).unwrap_err().to_string();
             assert!(error.contains("is not between 0.0 and 1.0"), "{error}");
@@ -475,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_printed_as_json_spells_them() {
+    fn enums_display_their_json_names() {
         let words = [
             Category::ErrorHandling.to_string(),
             AutofixClass::SafeAuto.to_string(),

@@ -1,11 +1,11 @@
-//! How bad a finding can be by its kind: what a model says above that is graded down, and the issue says so.
+//! Caps the severity of model findings by category. The issue reports each downgrade.
 
 use std::collections::BTreeSet;
 
 use crate::finding::{Category, Member, Origin, Severity};
 
-/// The most severe that a finding of a kind can be. A matter of taste never keeps a change from being merged, whatever
-/// a model makes of it.
+/// Highest severity that a model finding of a category can have. Matters of taste never block a
+/// merge.
 pub fn severity_cap(category: Category) -> Severity {
     match category {
         Category::Style => Severity::P3,
@@ -23,19 +23,20 @@ pub fn severity_cap(category: Category) -> Severity {
     }
 }
 
-/// How bad a finding counts as. A program's rule has the severity that people gave it.
-pub(crate) fn graded(member: &Member) -> Severity {
-    let said = member.finding.severity;
+/// Severity after the cap. Static checks keep the severity of their rule.
+pub(crate) fn effective_severity(member: &Member) -> Severity {
+    let claimed_severity = member.finding.severity;
     match member.origin {
-        Origin::Code => said,
-        Origin::Model => said.max(severity_cap(member.finding.category)),
+        Origin::Code => claimed_severity,
+        Origin::Model => claimed_severity.max(severity_cap(member.finding.category)),
     }
 }
 
-/// Why an issue is milder than somebody said it is: `style is P3 at most`; none if it is not.
-pub(crate) fn why_milder(members: &[&Member], kept: Severity) -> Option<String> {
-    let above = members.iter().filter(|member| member.finding.severity < kept);
-    let kinds: BTreeSet<Category> = above.map(|member| member.finding.category).collect();
-    let caps = kinds.iter().map(|kind| format!("{kind} is {} at most", severity_cap(*kind)));
-    (!kinds.is_empty()).then(|| caps.collect::<Vec<_>>().join(", "))
+/// Why an issue is less severe than a reviewer claimed, such as `style is P3 at most`.
+pub(crate) fn downgrade_reason(members: &[&Member], final_severity: Severity) -> Option<String> {
+    let capped_members = members.iter().filter(|member| member.finding.severity < final_severity);
+    let categories: BTreeSet<Category> =
+        capped_members.map(|member| member.finding.category).collect();
+    let caps = categories.iter().map(|kind| format!("{kind} is {} at most", severity_cap(*kind)));
+    (!categories.is_empty()).then(|| caps.collect::<Vec<_>>().join(", "))
 }

@@ -1,98 +1,110 @@
-//! Makes one issue of a cluster of findings: what is shown, who agrees, where they differ, what names it.
+//! Builds one issue from a cluster of findings.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 
 use crate::finding::{Confidence, Family, Member, Origin, Severity, Side};
-use crate::grade::{graded, why_milder};
-use crate::identity::{IssueKey, dedupe_key, twin_key};
-use crate::place::{Location, Placed, Placer, Tier};
+use crate::grade::{downgrade_reason, effective_severity};
+use crate::identity::{IssueKey, dedupe_key, numbered_key};
+use crate::place::{Location, PlacedFinding, Placer, Tier};
 use crate::report::{Issue, Validation};
-use crate::route::{Route, contradict};
-use crate::words::folded;
+use crate::route::{IssueRoute, replacements_conflict};
+use crate::words::collapse_whitespace;
 
-/// What agreement of two or more voices adds, once.
-pub const AGREEMENT: Confidence = Confidence::thousandths(100);
+/// Added once to the confidence if at least two voices agree. A voice is one reviewer, or several
+/// reviewers that share an engine.
+pub const AGREEMENT_BONUS: Confidence = Confidence::thousandths(100);
 
-/// Makes an issue of a cluster, which is never empty. It has no number yet.
-pub(crate) fn issue(mut cluster: Vec<Placed>, placer: &mut Placer<'_>) -> Issue {
-    // The surest member speaks for all; then the one that takes it most seriously.
+/// Builds an issue from a non-empty cluster. The caller assigns its number later.
+pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'_>) -> Issue {
+    // The lead is the member with the highest confidence, which provides the text. Ties go to the
+    // highest severity.
     cluster.sort_by(|a, b| {
-        let rank = |p: &Placed| (std::cmp::Reverse(p.confidence), graded(&p.member));
+        let rank = |placed: &PlacedFinding| {
+            (std::cmp::Reverse(placed.confidence), effective_severity(&placed.member))
+        };
         rank(a).cmp(&rank(b)).then_with(|| (&a.member, &a.location).cmp(&(&b.member, &b.location)))
     });
     let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
-    let route = Route::of(&members);
-    let severity = members.iter().map(|member| graded(member)).min().unwrap_or(Severity::P3);
-    let was_there = |p: &Placed| p.tier == Tier::PreExisting || p.member.finding.pre_existing;
-    let shown = &cluster[0];
-    let finding = &shown.member.finding;
+    let route = IssueRoute::from_members(&members);
+    let severity =
+        members.iter().map(|member| effective_severity(member)).min().unwrap_or(Severity::P3);
+    let is_pre_existing =
+        |p: &PlacedFinding| p.tier == Tier::PreExisting || p.member.finding.pre_existing;
+    let lead = &cluster[0];
+    let finding = &lead.member.finding;
     let mut issue = Issue {
         number: 0,
-        dedupe_key: key(&cluster, placer),
+        dedupe_key: cluster_key(&cluster, placer),
         title: finding.title.clone(),
         severity,
         category: finding.category,
-        location: shown.location.clone(),
-        relocated_from: shown.relocated_from,
-        confidence: confidence(shown, &members),
+        location: lead.location.clone(),
+        relocated_from: lead.relocated_from,
+        confidence: confidence(lead, &members),
         why_it_matters: finding.why_it_matters.clone(),
         description: finding.why_it_matters.clone(),
         suggested_fix: finding.suggested_fix.clone(),
         suggestion: finding.suggested_fix.clone().unwrap_or_default(),
-        replacement: replacement(shown, &members, placer),
-        evidence_snippet: own_quote(shown),
-        evidence: shown.evidence.clone(),
+        replacement: replacement(lead, &members, placer),
+        evidence_snippet: own_quote(lead),
+        evidence: lead.evidence.clone(),
         reviewers: reviewers(&members),
-        rule: rule(shown, &members),
+        rule: rule(lead, &members),
         disagreement: disagreement(&members, severity, &route),
-        language: language(&shown.location.file).to_owned(),
-        tier: cluster.iter().map(|placed| placed.tier).min().unwrap_or(shown.tier),
+        language: language(&lead.location.file).to_owned(),
+        tier: cluster.iter().map(|placed| placed.tier).min().unwrap_or(lead.tier),
         validation: validation(&members),
         autofix_class: route.class,
         owner: route.owner,
         queue: route.queue,
         action: route.action,
         requires_verification: route.requires_verification,
-        pre_existing: cluster.iter().all(was_there),
+        pre_existing: cluster.iter().all(is_pre_existing),
         members: Vec::new(),
     };
     issue.members = cluster.into_iter().map(|placed| placed.member).collect();
     issue
 }
 
-/// The keys an issue would have on the lines around it, nearest first.
-pub(crate) fn near_keys(issue: &Issue, reach: u32, placer: &mut Placer<'_>) -> Vec<String> {
+/// Keys that the issue would have on nearby lines, nearest first.
+pub(crate) fn nearby_keys(
+    issue: &Issue,
+    max_distance: u32,
+    placer: &mut Placer<'_>,
+) -> Vec<String> {
     let line = issue.location.line_start;
-    let near = (1..=reach).flat_map(|away| [line.saturating_sub(away), line.saturating_add(away)]);
-    near.filter(|line| *line > 0)
+    let nearby_lines = (1..=max_distance)
+        .flat_map(|distance| [line.saturating_sub(distance), line.saturating_add(distance)]);
+    nearby_lines
+        .filter(|line| *line > 0)
         .filter_map(|line| key_at(line, &issue.location, issue.category.family(), placer))
         .collect()
 }
 
-/// Gives issues that share a key numbers of their own, so that each is posted and none twice. The first keeps it.
-pub(crate) fn tell_twins_apart<'a>(issues: impl Iterator<Item = &'a mut Issue>) {
-    let mut given: HashMap<String, usize> = HashMap::new();
+/// Gives every issue its own key. The first issue with a shared key keeps it.
+pub(crate) fn make_keys_unique<'a>(issues: impl Iterator<Item = &'a mut Issue>) {
+    let mut key_counts: HashMap<String, usize> = HashMap::new();
     for issue in issues {
-        let count = given.entry(issue.dedupe_key.clone()).or_default();
+        let count = key_counts.entry(issue.dedupe_key.clone()).or_default();
         if *count > 0 {
-            issue.dedupe_key = twin_key(&issue.dedupe_key, *count);
+            issue.dedupe_key = numbered_key(&issue.dedupe_key, *count);
         }
         *count += 1;
     }
 }
 
-/// The key of a cluster. It follows the first member by place, not the surest: confidences vary from run to run.
-fn key(cluster: &[Placed], placer: &mut Placer<'_>) -> String {
-    let family = |placed: &Placed| placed.member.finding.category.family();
-    let first = cluster.iter().min_by_key(|placed| (&placed.location, family(placed)));
-    let first = first.unwrap_or(&cluster[0]);
-    let (location, family) = (&first.location, family(first));
+/// The key follows the first member by location, because confidences vary between runs.
+fn cluster_key(cluster: &[PlacedFinding], placer: &mut Placer<'_>) -> String {
+    let family = |placed: &PlacedFinding| placed.member.finding.category.family();
+    let first_member = cluster.iter().min_by_key(|placed| (&placed.location, family(placed)));
+    let first_member = first_member.unwrap_or(&cluster[0]);
+    let (location, family) = (&first_member.location, family(first_member));
     key_at(location.line_start, location, family, placer)
-        .unwrap_or_else(|| key_without_text(first, family))
+        .unwrap_or_else(|| key_without_text(first_member, family))
 }
 
-/// The key of an issue on a line of a location's file; `None` if the line's text is not known.
+/// Key of an issue on a line; `None` if the text of the line is unknown.
 fn key_at(
     line: u32,
     location: &Location,
@@ -101,7 +113,7 @@ fn key_at(
 ) -> Option<String> {
     let sources = placer.sources();
     let symbol = sources.symbol(location.side, &location.file, line);
-    let quotable = &placer.file(&location.file).quotable;
+    let quotable = &placer.file(&location.file).quotable_text;
     let text = quotable.line(location.side, line)?;
     Some(dedupe_key(&IssueKey {
         file: &location.file,
@@ -112,11 +124,12 @@ fn key_at(
     }))
 }
 
-/// A line that nobody has read (a program's finding in a file that was not given, or in what is no file, such as the
-/// description) goes by what the program quotes, which is stable when lines move; or else by its number.
-fn key_without_text(placed: &Placed, family: Family) -> String {
+/// Key if the text of the line is unknown: a static finding in a file that was not given, or in a
+/// text without a file, such as the description. The key uses the quote, which is stable when lines
+/// move, or else the line number.
+fn key_without_text(placed: &PlacedFinding, family: Family) -> String {
     let file = &placed.location.file;
-    let quote = folded(&own_quote(placed));
+    let quote = collapse_whitespace(&own_quote(placed));
     let ordinal = match quote.as_str() {
         "" => usize::try_from(placed.location.line_start).unwrap_or(usize::MAX),
         _ => 0,
@@ -124,27 +137,31 @@ fn key_without_text(placed: &Placed, family: Family) -> String {
     dedupe_key(&IssueKey { file, symbol: "", text: &quote, ordinal, family })
 }
 
-/// The exact new text, if it can be trusted: it was written for the cited lines, all of which are there, and
-/// nobody wants another one.
-fn replacement(shown: &Placed, members: &[&Member], placer: &mut Placer<'_>) -> Option<String> {
-    let text = shown.member.finding.replacement.as_ref()?;
-    let location = &shown.location;
-    let quotable = &placer.file(&location.file).quotable;
-    let is_there = quotable.line(location.side, location.line_end).is_some();
-    let fits = shown.relocated_from.is_none() && location.side == Side::New;
-    (is_there && fits && !contradict(members)).then(|| text.clone())
+/// The exact new text, if it is safe to apply: the reviewer wrote the text for the cited lines, all
+/// of these lines exist, and no member proposes another text.
+fn replacement(
+    lead: &PlacedFinding,
+    members: &[&Member],
+    placer: &mut Placer<'_>,
+) -> Option<String> {
+    let text = lead.member.finding.replacement.as_ref()?;
+    let location = &lead.location;
+    let quotable = &placer.file(&location.file).quotable_text;
+    let line_exists = quotable.line(location.side, location.line_end).is_some();
+    let is_for_cited_lines = lead.relocated_from.is_none() && location.side == Side::New;
+    (line_exists && is_for_cited_lines && !replacements_conflict(members)).then(|| text.clone())
 }
 
-/// The first quote from the issue's own file.
-fn own_quote(shown: &Placed) -> String {
-    let own = shown.evidence.iter().find(|quote| quote.file == shown.location.file);
-    own.or(shown.evidence.first()).map(|quote| quote.snippet.clone()).unwrap_or_default()
+/// First quote from the issue's own file.
+fn own_quote(lead: &PlacedFinding) -> String {
+    let own_file_quote = lead.evidence.iter().find(|quote| quote.file == lead.location.file);
+    own_file_quote.or(lead.evidence.first()).map(|quote| quote.snippet.clone()).unwrap_or_default()
 }
 
-/// The surest member's confidence, raised if different voices agree.
-fn confidence(shown: &Placed, members: &[&Member]) -> Confidence {
+/// Highest confidence of the members, raised if different voices agree.
+fn confidence(lead: &PlacedFinding, members: &[&Member]) -> Confidence {
     let voices: BTreeSet<&str> = members.iter().map(|member| member.voice()).collect();
-    if voices.len() > 1 { shown.confidence.raised(AGREEMENT) } else { shown.confidence }
+    if voices.len() > 1 { lead.confidence.raised(AGREEMENT_BONUS) } else { lead.confidence }
 }
 
 fn reviewers(members: &[&Member]) -> Vec<String> {
@@ -152,70 +169,74 @@ fn reviewers(members: &[&Member]) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// The rule of the member that is shown; if a model's words are shown, that of the program which agrees with it.
-fn rule(shown: &Placed, members: &[&Member]) -> Option<String> {
-    let own = shown.member.rule.as_ref();
-    own.or_else(|| members.iter().find_map(|member| member.rule.as_ref())).cloned()
+/// Rule of the lead, or else of the first static finding in the cluster.
+fn rule(lead: &PlacedFinding, members: &[&Member]) -> Option<String> {
+    let lead_rule = lead.member.rule.as_ref();
+    lead_rule.or_else(|| members.iter().find_map(|member| member.rule.as_ref())).cloned()
 }
 
 fn validation(members: &[&Member]) -> Validation {
-    let by_code = members.iter().any(|member| member.origin == Origin::Code);
-    if by_code { Validation::ByCode } else { Validation::NotRun }
+    let has_static_finding = members.iter().any(|member| member.origin == Origin::Code);
+    if has_static_finding { Validation::ByCode } else { Validation::NotRun }
 }
 
-/// Where reviewers differ from each other or from what is kept: `security (P0), correctness (P1) -- kept P0`.
-fn disagreement(members: &[&Member], severity: Severity, route: &Route) -> Option<String> {
+/// Disagreement between reviewers, or with the result: `security (P0), correctness (P1) -- kept
+/// P0`.
+fn disagreement(members: &[&Member], severity: Severity, route: &IssueRoute) -> Option<String> {
     let notes = [
-        difference_in_severity(members, severity),
-        difference(members, |m| m.finding.autofix_class, route.class),
-        difference(members, |m| m.finding.owner, route.owner),
+        severity_disagreement(members, severity),
+        disagreement_over(members, |m| m.finding.autofix_class, route.class),
+        disagreement_over(members, |m| m.finding.owner, route.owner),
     ];
     let mut notes: Vec<String> = notes.into_iter().flatten().collect();
-    if contradict(members) {
+    if replacements_conflict(members) {
         let names = reviewers(members).join(", ");
         notes.push(format!("{names} (different replacements) -- kept none"));
     }
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// What reviewers say of the severity, if they differ or it was graded down.
-fn difference_in_severity(members: &[&Member], kept: Severity) -> Option<String> {
-    let said = |member: &Member| member.finding.severity;
-    match why_milder(members, kept) {
-        None => difference(members, said, kept),
-        Some(why) => Some(format!("{} -- kept {kept}: {why}", who_says(&by_value(members, said)))),
+/// Claimed severities, if they differ or were capped.
+fn severity_disagreement(members: &[&Member], final_severity: Severity) -> Option<String> {
+    let claimed_severity = |member: &Member| member.finding.severity;
+    match downgrade_reason(members, final_severity) {
+        None => disagreement_over(members, claimed_severity, final_severity),
+        Some(reason) => Some(format!(
+            "{} -- kept {final_severity}: {reason}",
+            format_votes(&reviewers_by_value(members, claimed_severity))
+        )),
     }
 }
 
-fn difference<T: Ord + Display>(
+fn disagreement_over<T: Ord + Display>(
     members: &[&Member],
-    said: impl Fn(&Member) -> T,
-    kept: T,
+    value_of: impl Fn(&Member) -> T,
+    final_value: T,
 ) -> Option<String> {
-    let said = by_value(members, said);
-    (said.len() > 1).then(|| format!("{} -- kept {kept}", who_says(&said)))
+    let votes = reviewers_by_value(members, value_of);
+    (votes.len() > 1).then(|| format!("{} -- kept {final_value}", format_votes(&votes)))
 }
 
-fn by_value<'a, T: Ord>(
+fn reviewers_by_value<'a, T: Ord>(
     members: &[&'a Member],
-    said: impl Fn(&Member) -> T,
+    value_of: impl Fn(&Member) -> T,
 ) -> BTreeMap<T, BTreeSet<&'a str>> {
     let mut by_value: BTreeMap<T, BTreeSet<&str>> = BTreeMap::new();
     for member in members {
-        by_value.entry(said(member)).or_default().insert(&member.reviewer);
+        by_value.entry(value_of(member)).or_default().insert(&member.reviewer);
     }
     by_value
 }
 
-/// `security (P0), correctness (P1)`.
-fn who_says<T: Display>(said: &BTreeMap<T, BTreeSet<&str>>) -> String {
-    let said = said
+/// Formats votes as `security (P0), correctness (P1)`.
+fn format_votes<T: Display>(votes: &BTreeMap<T, BTreeSet<&str>>) -> String {
+    let parts = votes
         .iter()
         .flat_map(|(value, names)| names.iter().map(move |name| format!("{name} ({value})")));
-    said.collect::<Vec<_>>().join(", ")
+    parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The language of a file by its name.
+/// Language of a file by its extension.
 fn language(file: &str) -> &'static str {
     let name = file.rsplit('/').next().unwrap_or(file);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

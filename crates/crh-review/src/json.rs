@@ -1,6 +1,6 @@
-//! JSON that is the same bytes for the same value: keys sorted, two spaces, a final newline.
+//! Deterministic JSON: sorted keys, two spaces of indent, a final newline.
 //!
-//! Keys that are whole numbers come first, in numeric order, so that line maps read from top to bottom.
+//! Integer keys come first, in numeric order, so that line maps read from top to bottom.
 
 use std::io;
 use std::ops::Range;
@@ -9,50 +9,50 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
-use crate::clean::is_invisible;
+use crate::sanitise::is_invisible;
 
-/// The value as stable JSON over several lines, with a final newline.
+/// Serialises a value as deterministic JSON on several lines, with a final newline.
 pub fn stable_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
-    write(value, Layout::Indented)
+    write(value, JsonLayout::Indented)
 }
 
-/// The value as stable JSON on one line, with a final newline.
+/// Serialises a value as deterministic JSON on one line, with a final newline.
 pub fn stable_json_line<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
-    write(value, Layout::OneLine)
+    write(value, JsonLayout::OneLine)
 }
 
-fn write<T: Serialize + ?Sized>(value: &T, layout: Layout) -> serde_json::Result<String> {
+fn write<T: Serialize + ?Sized>(value: &T, layout: JsonLayout) -> serde_json::Result<String> {
     let mut out = Vec::new();
-    value.serialize(&mut Serializer::with_formatter(&mut out, Stable::new(layout)))?;
+    value.serialize(&mut Serializer::with_formatter(&mut out, StableFormatter::new(layout)))?;
     out.push(b'\n');
     String::from_utf8(out).map_err(serde::ser::Error::custom)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum JsonLayout {
     Indented,
     OneLine,
 }
 
-/// Writes objects into buffers and sorts them when they end. Nothing but text is kept, so a line map of a
-/// million lines costs little more than its own text.
-struct Stable {
-    layout: Layout,
+/// Buffers each object and sorts its entries when it ends. Buffers hold only text, so a line map of
+/// a million lines needs little more memory than its output.
+struct StableFormatter {
+    layout: JsonLayout,
     depth: usize,
-    objects: Vec<Object>,
+    objects: Vec<OpenObject>,
     in_empty_array: bool,
 }
 
-/// An object that has not ended: its text so far, and where in it the keys and values are.
+/// An object that is still being written: its text so far and the ranges of its keys and values.
 #[derive(Default)]
-struct Object {
+struct OpenObject {
     text: Vec<u8>,
     entries: Vec<(Range<usize>, Range<usize>)>,
     key_start: usize,
     value_start: usize,
 }
 
-/// Integer-like keys first, by number; all others by bytes. Keys are compared with their quotes on.
+/// Sort key of an object key. Integer keys sort first, by number; all others by bytes.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum SortKey<'a> {
     Number(u64),
@@ -60,7 +60,7 @@ enum SortKey<'a> {
 }
 
 impl SortKey<'_> {
-    fn of(key: &[u8]) -> SortKey<'_> {
+    fn from_key(key: &[u8]) -> SortKey<'_> {
         let inner = key.strip_prefix(b"\"").and_then(|key| key.strip_suffix(b"\"")).unwrap_or(key);
         let digits = std::str::from_utf8(inner).ok().filter(|text| {
             text.bytes().all(|byte| byte.is_ascii_digit())
@@ -73,13 +73,17 @@ impl SortKey<'_> {
     }
 }
 
-impl Stable {
-    fn new(layout: Layout) -> Self {
+impl StableFormatter {
+    fn new(layout: JsonLayout) -> Self {
         Self { layout, depth: 0, objects: Vec::new(), in_empty_array: false }
     }
 
-    /// Writes to the innermost object that has not ended, or to the output.
-    fn put<W: io::Write + ?Sized>(&mut self, writer: &mut W, bytes: &[u8]) -> io::Result<()> {
+    /// Writes to the innermost open object, or to the output if there is none.
+    fn write_bytes<W: io::Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        bytes: &[u8],
+    ) -> io::Result<()> {
         match self.objects.last_mut() {
             Some(object) => {
                 object.text.extend_from_slice(bytes);
@@ -90,32 +94,34 @@ impl Stable {
     }
 
     fn new_line<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.layout == Layout::OneLine {
+        if self.layout == JsonLayout::OneLine {
             return Ok(());
         }
-        self.put(writer, b"\n")?;
+        self.write_bytes(writer, b"\n")?;
         for _ in 0..self.depth {
-            self.put(writer, b"  ")?;
+            self.write_bytes(writer, b"  ")?;
         }
         Ok(())
     }
 }
 
-/// Whether a character could act on a terminal that shows the JSON, or hide in it. Escaped, it is the same JSON.
-fn acts(char: char) -> bool {
+/// Whether a character could act on a terminal or hide from a reader. The escaped form is the same
+/// JSON value.
+fn must_escape(char: char) -> bool {
     char.is_control() || is_invisible(char)
 }
 
-/// Every scalar goes through one of these; the default methods of the trait write past the buffers.
+/// Overrides the methods of `Formatter` for scalars, because the default methods would bypass the
+/// buffers.
 macro_rules! scalars {
     ($($name:ident: $type:ty),*) => {$(
         fn $name<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: $type) -> io::Result<()> {
-            self.put(writer, value.to_string().as_bytes())
+            self.write_bytes(writer, value.to_string().as_bytes())
         }
     )*};
 }
 
-impl Formatter for Stable {
+impl Formatter for StableFormatter {
     scalars!(
         write_bool: bool, write_i8: i8, write_i16: i16, write_i32: i32, write_i64: i64,
         write_i128: i128, write_u8: u8, write_u16: u16, write_u32: u32, write_u64: u64,
@@ -123,7 +129,7 @@ impl Formatter for Stable {
     );
 
     fn write_null<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.put(writer, b"null")
+        self.write_bytes(writer, b"null")
     }
 
     fn write_f32<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
@@ -131,9 +137,9 @@ impl Formatter for Stable {
     }
 
     fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        // serde_json's own shortest form; it never calls this with a value that is not finite.
+        // Use the shortest form of serde_json. It never calls this with a non-finite value.
         let text = serde_json::to_string(&value).map_err(io::Error::other)?;
-        self.put(writer, text.as_bytes())
+        self.write_bytes(writer, text.as_bytes())
     }
 
     fn write_number_str<W: io::Write + ?Sized>(
@@ -141,15 +147,15 @@ impl Formatter for Stable {
         writer: &mut W,
         value: &str,
     ) -> io::Result<()> {
-        self.put(writer, value.as_bytes())
+        self.write_bytes(writer, value.as_bytes())
     }
 
     fn begin_string<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.put(writer, b"\"")
+        self.write_bytes(writer, b"\"")
     }
 
     fn end_string<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.put(writer, b"\"")
+        self.write_bytes(writer, b"\"")
     }
 
     fn write_string_fragment<W: io::Write + ?Sized>(
@@ -157,16 +163,16 @@ impl Formatter for Stable {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        if !fragment.chars().any(acts) {
-            return self.put(writer, fragment.as_bytes());
+        if !fragment.chars().any(must_escape) {
+            return self.write_bytes(writer, fragment.as_bytes());
         }
         for char in fragment.chars() {
             let mut units = [0; 2];
-            match acts(char) {
-                false => self.put(writer, char.encode_utf8(&mut [0; 4]).as_bytes())?,
+            match must_escape(char) {
+                false => self.write_bytes(writer, char.encode_utf8(&mut [0; 4]).as_bytes())?,
                 true => {
                     for unit in char.encode_utf16(&mut units) {
-                        self.put(writer, format!("\\u{unit:04x}").as_bytes())?;
+                        self.write_bytes(writer, format!("\\u{unit:04x}").as_bytes())?;
                     }
                 }
             }
@@ -181,7 +187,7 @@ impl Formatter for Stable {
     ) -> io::Result<()> {
         let mut text = Vec::new();
         serde_json::ser::CompactFormatter.write_char_escape(&mut text, escape)?;
-        self.put(writer, &text)
+        self.write_bytes(writer, &text)
     }
 
     fn write_raw_fragment<W: io::Write + ?Sized>(
@@ -189,13 +195,13 @@ impl Formatter for Stable {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        self.put(writer, fragment.as_bytes())
+        self.write_bytes(writer, fragment.as_bytes())
     }
 
     fn begin_array<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
         self.depth += 1;
         self.in_empty_array = true;
-        self.put(writer, b"[")
+        self.write_bytes(writer, b"[")
     }
 
     fn end_array<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
@@ -204,7 +210,7 @@ impl Formatter for Stable {
             self.new_line(writer)?;
         }
         self.in_empty_array = false;
-        self.put(writer, b"]")
+        self.write_bytes(writer, b"]")
     }
 
     fn begin_array_value<W: io::Write + ?Sized>(
@@ -213,7 +219,7 @@ impl Formatter for Stable {
         first: bool,
     ) -> io::Result<()> {
         if !first {
-            self.put(writer, b",")?;
+            self.write_bytes(writer, b",")?;
         }
         self.new_line(writer)
     }
@@ -225,7 +231,7 @@ impl Formatter for Stable {
 
     fn begin_object<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
         self.depth += 1;
-        self.objects.push(Object::default());
+        self.objects.push(OpenObject::default());
         Ok(())
     }
 
@@ -255,22 +261,25 @@ impl Formatter for Stable {
     fn end_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
         let object = self.objects.pop().unwrap_or_default();
         let mut entries = object.entries;
-        entries.sort_by_cached_key(|(key, _)| SortKey::of(&object.text[key.clone()]));
-        self.put(writer, b"{")?;
-        for (at, (key, value)) in entries.iter().enumerate() {
-            if at > 0 {
-                self.put(writer, b",")?;
+        entries.sort_by_cached_key(|(key, _)| SortKey::from_key(&object.text[key.clone()]));
+        self.write_bytes(writer, b"{")?;
+        for (index, (key, value)) in entries.iter().enumerate() {
+            if index > 0 {
+                self.write_bytes(writer, b",")?;
             }
             self.new_line(writer)?;
-            self.put(writer, &object.text[key.clone()])?;
-            self.put(writer, if self.layout == Layout::Indented { b": " } else { b":" })?;
-            self.put(writer, &object.text[value.clone()])?;
+            self.write_bytes(writer, &object.text[key.clone()])?;
+            self.write_bytes(
+                writer,
+                if self.layout == JsonLayout::Indented { b": " } else { b":" },
+            )?;
+            self.write_bytes(writer, &object.text[value.clone()])?;
         }
         self.depth -= 1;
         if !entries.is_empty() {
             self.new_line(writer)?;
         }
-        self.put(writer, b"}")
+        self.write_bytes(writer, b"}")
     }
 }
 
@@ -286,7 +295,7 @@ mod tests {
     fn check(value: impl Serialize, expected: Expect) {
         let text = stable_json(&value).unwrap();
         expected.assert_eq(&text);
-        // Whatever the layout, it is JSON and says the same.
+        // Both layouts must parse back to the same value.
         let value = serde_json::to_value(&value).unwrap();
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
         let line = stable_json_line(&value).unwrap();
@@ -316,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_numbers_come_first_and_count_as_numbers() {
+    fn integer_keys_come_first_in_numeric_order() {
         let map: HashMap<&str, u8> =
             [("10", 1), ("9", 2), ("a", 3), ("010", 4), ("-1", 5), ("0", 6)].into();
         check(
@@ -335,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_escaped_as_json_escapes_them() {
+    fn strings_are_escaped_as_in_json() {
         check(
             json!("tab\t quote\" newline\n \u{1}"),
             expect![[r#"
@@ -345,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_act_on_a_terminal_is_escaped() {
+    fn terminal_control_characters_are_escaped() {
         check(
             json!({"\u{9b}31m": "a\u{202e}b\u{e0041}"}),
             expect![[r#"
@@ -357,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_as_map_keys_are_written_as_text() {
+    fn numeric_map_keys_become_strings() {
         let map: std::collections::BTreeMap<u32, &str> = [(10, "x"), (9, "y")].into();
         check(
             map,

@@ -1,13 +1,9 @@
-//! What a review is, as values and pure functions: the diff, the findings, how findings become issues,
-//! the report, and every way to show it.
+//! The pure core of a review: the diff, findings, merging findings into issues, the report, and its
+//! renderings.
 //!
-//! Invariant: nothing here does I/O, reads a clock, or waits. What a model or a file system would have to
-//! answer comes in as a value.
+//! Invariant: no I/O, no clock, no waiting. Callers pass in everything that comes from a model or a
+//! file.
 
-#[path = "shape.rs"]
-mod check;
-#[path = "sanitise.rs"]
-mod clean;
 mod cluster;
 pub mod diff;
 pub mod eval;
@@ -19,36 +15,37 @@ mod issue;
 mod json;
 mod merge;
 mod place;
-#[path = "protected_docs.rs"]
-mod protect;
+mod protected_docs;
 pub mod render;
 pub mod report;
 mod returns;
 mod route;
+mod sanitise;
 pub mod schema;
+mod shape;
 mod soften;
-#[path = "strict_json.rs"]
-mod strict;
+mod strict_json;
 pub mod verdict;
 mod width;
 mod words;
 
-pub use clean::visible;
 pub use cluster::{CandidatePair, PairSide};
 pub use evidence::{Sources, SymbolSpan};
 pub use grade::severity_cap;
-pub use issue::AGREEMENT;
+pub use issue::AGREEMENT_BONUS;
 pub use json::{stable_json, stable_json_line};
 pub use merge::{
-    About, Judged, Judgement, Merged, Remembered, conclude, consolidate, into_report, settle,
+    DismissedIssue, Judgement, JudgementResult, MergeResult, PastDecisions, apply_judgements,
+    consolidate, into_report, refresh_verdict,
 };
 pub use place::{Location, Quote, Tier};
-pub use returns::{Dialect, Parsed, ReturnError, parse_return, read_return};
-pub use strict::Strict;
-pub use width::{columns, cut, cut_inside, wrapped};
-pub use words::{normal_posted_title, normal_title};
+pub use returns::{Dialect, ParsedReturn, ReturnError, parse_return, parse_return_value};
+pub use sanitise::escape_invisible;
+pub use strict_json::StrictJson;
+pub use width::{columns, truncate, truncate_middle, wrap};
+pub use words::{normalise_posted_title, normalise_title};
 
-/// Lower-case hexadecimal, as every identity here is written.
+/// Lower-case hexadecimal, the form of all ids.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

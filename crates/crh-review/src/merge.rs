@@ -1,8 +1,7 @@
-//! From findings to issues: the order of the steps, and what becomes of every finding.
+//! Merges findings into issues and assigns every finding a fate.
 //!
-//! Invariants: each finding leaves with exactly one fate. Issues keep the findings they are made of, and
-//! merging always starts from those, so merging twice is merging once and the order of the input is of
-//! no consequence.
+//! Invariants: each finding has exactly one fate. Issues keep their original findings, and merging
+//! starts from those, so merging is idempotent and independent of input order.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,294 +9,312 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{CandidatePair, clusters};
+use crate::cluster::{CandidatePair, cluster_findings};
 use crate::evidence::Sources;
 use crate::finding::{Confidence, Member, Severity, Side};
-use crate::issue::{issue, near_keys, tell_twins_apart};
+use crate::issue::{build_issue, make_keys_unique, nearby_keys};
 use crate::place::{Placement, Placer};
-use crate::report::{Dropped, Fate, Issue, Queue, Queues, Report, Validation};
-use crate::soften::{QuietPlace, Untested, weak};
-use crate::verdict::{Asked, is_actionable, verdict, verdict_with_hidden};
-use crate::words::normal_posted_title;
+use crate::report::{DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation};
+use crate::soften::{NoteList, UntestedFolders, soften_weak};
+use crate::verdict::{CommandKind, is_actionable, verdict, verdict_with_hidden};
+use crate::words::normalise_posted_title;
 
-/// What an issue needs to be shown.
-const GATE: Confidence = Confidence::thousandths(600);
-/// What a P0 needs: an uncertain disaster is worth a look.
-const GATE_P0: Confidence = Confidence::thousandths(500);
-/// What an undecided check costs an issue below P1.
-const UNSURE_COST: Confidence = Confidence::thousandths(250);
-/// How far an issue may have moved from where it was dismissed or suppressed.
-const REMEMBERED_REACH: u32 = 3;
+/// Minimum confidence of a shown issue.
+const MIN_CONFIDENCE: Confidence = Confidence::thousandths(600);
+/// Minimum confidence of a P0. Lower, because a possible disaster is worth a look.
+const MIN_CONFIDENCE_P0: Confidence = Confidence::thousandths(500);
+/// Confidence that an undecided validation costs an issue below P1.
+const UNSURE_PENALTY: Confidence = Confidence::thousandths(250);
+/// Maximum number of lines that an issue may have moved since it was dismissed or suppressed.
+const MAX_MOVED_LINES: u32 = 3;
 
-/// Findings on their way: issues, what was there before, everything else with its fate, and the pairs that
-/// someone should look at.
+/// Result of merging: issues, pre-existing issues, dropped findings and candidate pairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Merged {
-    /// What is wrong with the change.
+pub struct MergeResult {
+    /// Issues of the change.
     pub issues: Vec<Issue>,
-    /// What was wrong before.
+    /// Issues that existed before the change.
     pub pre_existing: Vec<Issue>,
-    /// Everything else.
-    pub dropped: Vec<Dropped>,
-    /// Issues that may be one.
+    /// Findings that are not shown, with their fate.
+    pub dropped: Vec<DroppedFinding>,
+    /// Pairs of issues that may be the same.
     pub candidate_pairs: Vec<CandidatePair>,
-    /// How many more such pairs there are than anyone should look at.
+    /// Number of further pairs that are not listed.
     #[serde(default)]
     pub unlisted_pairs: usize,
-    /// What became of softened findings about tests.
+    /// Softened findings about tests, as lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub testing_gaps: Vec<String>,
-    /// What became of the other softened findings.
+    /// Other softened findings, as lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residual_risks: Vec<String>,
 }
 
-/// What was decided about issues before this review, by `dedupe_key`, with the reason.
+/// Decisions from before this review: `dedupe_key` to reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Remembered {
-    /// A person said no.
+pub struct PastDecisions {
+    /// Issues that a person dismissed.
     pub dismissed: BTreeMap<String, String>,
-    /// A baseline, an ignore comment or a setting silences it.
+    /// Issues suppressed by a baseline, an ignore comment or a setting.
     pub suppressed: BTreeMap<String, String>,
-    /// What dismissed issues were about whose lines have another text by now, and with it another key.
-    pub rewritten: Vec<About>,
+    /// Dismissed issues whose line was rewritten, so that their key changed.
+    pub rewritten: Vec<DismissedIssue>,
 }
 
-/// What an issue is about, whatever its line says.
+/// A dismissed issue, recognised by file, side and title if its key changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
-    /// What named it when somebody said no.
+pub struct DismissedIssue {
+    /// Key of the issue when it was dismissed.
     pub dedupe_key: String,
-    /// Its file.
+    /// File of the issue.
     pub file: String,
-    /// The side of its line; none if that is not known.
+    /// Side of its line, if known.
     pub side: Option<Side>,
-    /// Its title, as it was posted or before.
+    /// Its title, original or as posted.
     pub title: String,
 }
 
-impl About {
-    /// Whether an issue is about the same.
-    pub fn fits(&self, issue: &Issue) -> bool {
+impl DismissedIssue {
+    /// Whether an issue has the same file, side and title.
+    pub fn matches(&self, issue: &Issue) -> bool {
         self.file == issue.location.file
             && self.side.is_none_or(|side| side == issue.location.side)
-            && normal_posted_title(&self.title) == normal_posted_title(&issue.title)
+            && normalise_posted_title(&self.title) == normalise_posted_title(&issue.title)
     }
 }
 
-/// What a check said of one issue.
+/// Result of validating one issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
-    /// What it said.
-    pub result: Judged,
-    /// Why.
+    /// The result.
+    pub result: JudgementResult,
+    /// Reason for the result.
     #[serde(default)]
     pub reason: String,
 }
 
-/// The four things a check can say.
+/// Possible results of a validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Judged {
-    /// It is real and new.
+#[schemars(rename = "Judged")]
+pub enum JudgementResult {
+    /// The problem is real and new.
     Confirmed,
-    /// It is not.
+    /// The problem does not exist.
     Refuted,
-    /// It could not be decided.
+    /// The validator could not decide.
     Unsure,
-    /// The check itself failed.
+    /// The validator failed.
     Failed,
 }
 
-/// Steps 1 to 7: shape, evidence, tier, clusters, agreement, route, softening and gate.
+/// Steps 1 to 7: shape, evidence, tier, clusters, agreement, route, softening and minimum
+/// confidence.
 ///
-/// `same` holds the ids of candidate pairs that were found to be one issue.
+/// `same` holds the ids of candidate pairs that are the same issue.
 pub fn consolidate(
     members: Vec<Member>,
     sources: &Sources,
-    remembered: &Remembered,
-    same: &BTreeSet<String>,
-) -> Merged {
+    past_decisions: &PastDecisions,
+    same_pair_ids: &BTreeSet<String>,
+) -> MergeResult {
     let mut placer = Placer::new(sources);
-    let mut merged = Merged::default();
-    let mut placed = Vec::with_capacity(members.len());
+    let mut result = MergeResult::default();
+    let mut placed_findings = Vec::with_capacity(members.len());
     for member in members {
         match placer.place(member) {
-            Placement::At(finding) => placed.push(finding),
-            Placement::Nowhere(member, why) => {
-                merged.drop_member(member, why.fate, &why.reason, None);
+            Placement::Placed(finding) => placed_findings.push(finding),
+            Placement::Unplaced(member, error) => {
+                result.drop_member(member, error.fate, &error.reason, None);
             }
         }
     }
-    let grouped = clusters(placed, same);
-    merged.candidate_pairs = grouped.pairs;
-    merged.unlisted_pairs = grouped.unlisted_pairs;
-    let issues = grouped.clusters.into_iter().map(|cluster| issue(cluster, &mut placer)).collect();
-    let mut issues = merged.without_remembered(issues, remembered, &mut placer);
+    let cluster_result = cluster_findings(placed_findings, same_pair_ids);
+    result.candidate_pairs = cluster_result.pairs;
+    result.unlisted_pairs = cluster_result.unlisted_pairs;
+    let issues = cluster_result
+        .clusters
+        .into_iter()
+        .map(|cluster| build_issue(cluster, &mut placer))
+        .collect();
+    let mut issues = result.drop_decided_issues(issues, past_decisions, &mut placer);
     issues.sort_by(by_urgency);
-    merged.sort_out(issues);
-    sort_dropped(&mut merged.dropped);
-    // Only now: an issue that is not shown must not take a key from one that is.
-    tell_twins_apart(merged.issues.iter_mut().chain(&mut merged.pre_existing));
-    merged
+    result.select_issues(issues);
+    sort_dropped(&mut result.dropped);
+    // Number the keys after the selection, because a dropped issue must not take the key of a shown
+    // one.
+    make_keys_unique(result.issues.iter_mut().chain(&mut result.pre_existing));
+    result
 }
 
-/// Steps 8 to 10: validation, order and numbers. `judgements` are by `dedupe_key`; an issue that is not among
-/// them was not asked about. What a program found is not asked about, and what was there before neither.
-pub fn conclude(mut merged: Merged, judgements: &BTreeMap<String, Judgement>) -> Merged {
-    let issues = std::mem::take(&mut merged.issues);
-    let mut kept = Vec::with_capacity(issues.len());
+/// Steps 8 to 10: validation, order and numbers. `judgements` are keyed by `dedupe_key`; issues
+/// without one were not validated. Static findings and pre-existing issues are never validated.
+pub fn apply_judgements(
+    mut result: MergeResult,
+    judgements: &BTreeMap<String, Judgement>,
+) -> MergeResult {
+    let issues = std::mem::take(&mut result.issues);
+    let mut kept_issues = Vec::with_capacity(issues.len());
     for mut issue in issues {
         let judgement = judgements.get(&issue.dedupe_key);
-        match judgement.and_then(|judgement| judged(&mut issue, judgement)) {
-            Some((fate, reason)) => merged.drop_issue(issue, fate, &reason),
-            None => kept.push(issue),
+        match judgement.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
+            Some((fate, reason)) => result.drop_issue(issue, fate, &reason),
+            None => kept_issues.push(issue),
         }
     }
-    // A check may have cost one of them some of its confidence.
-    kept.sort_by(by_urgency);
-    merged.issues = kept;
-    sort_dropped(&mut merged.dropped);
-    // One row of numbers, so that `#3` means one thing in every output.
-    for (number, issue) in (1..).zip(merged.issues.iter_mut().chain(&mut merged.pre_existing)) {
+    // Validation can lower the confidence.
+    kept_issues.sort_by(by_urgency);
+    result.issues = kept_issues;
+    sort_dropped(&mut result.dropped);
+    // One numbering for both lists, so that `#3` is unique in every output.
+    for (number, issue) in (1..).zip(result.issues.iter_mut().chain(&mut result.pre_existing)) {
         issue.number = number;
     }
-    merged
+    result
 }
 
-/// Puts merged findings into a report: verdict, then the cap, then what was merged into what.
-pub fn into_report(mut report: Report, merged: Merged, asked: Asked, cap: usize) -> Report {
+/// Adds merged findings to a report: verdict, then the limit on issues, then duplicates.
+pub fn into_report(
+    mut report: Report,
+    merged: MergeResult,
+    command: CommandKind,
+    max_issues: usize,
+) -> Report {
     report.issues = merged.issues;
     report.pre_existing = merged.pre_existing;
     report.candidate_pairs = merged.candidate_pairs;
     report.suppressed.extend(merged.dropped);
-    add_each_once(&mut report.testing_gaps, merged.testing_gaps);
-    add_each_once(&mut report.residual_risks, merged.residual_risks);
-    // Before the cap: a verdict must not turn better because the list is cut.
-    (report.verdict, report.verdict_reason) = verdict(&report, asked);
-    let mut rest = Merged::default();
-    let over_cap = report.issues.split_off(report.issues.len().min(cap));
-    if !over_cap.is_empty() {
-        let over = over_cap.len();
-        let issues = if over == 1 { "issue is" } else { "issues are" };
-        report.warnings.push(format!("{over} more {issues} beyond the limit of {cap}"));
+    extend_unique(&mut report.testing_gaps, merged.testing_gaps);
+    extend_unique(&mut report.residual_risks, merged.residual_risks);
+    // Decide before the limit applies: hiding issues must not improve the verdict.
+    (report.verdict, report.verdict_reason) = verdict(&report, command);
+    let mut dropped = MergeResult::default();
+    let excess_issues = report.issues.split_off(report.issues.len().min(max_issues));
+    if !excess_issues.is_empty() {
+        let excess_count = excess_issues.len();
+        let noun_and_verb = if excess_count == 1 { "issue is" } else { "issues are" };
+        report
+            .warnings
+            .push(format!("{excess_count} more {noun_and_verb} beyond the limit of {max_issues}"));
     }
-    for issue in over_cap {
-        let reason = format!("number {} of at most {cap}", issue.number);
-        rest.drop_issue(issue, Fate::OverCap, &reason);
+    for issue in excess_issues {
+        let reason = format!("issue {} is over the limit of {max_issues}", issue.number);
+        dropped.drop_issue(issue, Fate::OverCap, &reason);
     }
     for issue in report.issues.iter().chain(&report.pre_existing) {
         for member in issue.members.iter().skip(1) {
-            let reason = format!("says the same as `{}`", issue.title);
-            rest.drop_member(member.clone(), Fate::Merged, &reason, Some(&issue.dedupe_key));
+            let reason = format!("duplicate of \"{}\"", issue.title);
+            dropped.drop_member(member.clone(), Fate::Merged, &reason, Some(&issue.dedupe_key));
         }
     }
-    report.suppressed.extend(rest.dropped);
+    report.suppressed.extend(dropped.dropped);
     sort_dropped(&mut report.suppressed);
     report.queues = queues(report.issues.iter());
     report.fix_order = fix_order(&report);
     report
 }
 
-/// Brings a report up to date after issues of it were fixed, or more of them were found: verdict, queues and order.
-pub fn settle(report: &mut Report, asked: Asked) {
-    (report.verdict, report.verdict_reason) = verdict_with_hidden(report, asked);
-    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    report.queues = queues(open);
+/// Recomputes verdict, queues and fix order after issues were fixed or added.
+pub fn refresh_verdict(report: &mut Report, command: CommandKind) {
+    (report.verdict, report.verdict_reason) = verdict_with_hidden(report, command);
+    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    report.queues = queues(open_issues);
     report.fix_order = fix_order(report);
 }
 
-impl Merged {
-    /// The findings that all this is made of, as they were returned; and what could never be read.
-    pub fn flatten(self) -> (Vec<Member>, Vec<Dropped>) {
+impl MergeResult {
+    /// All findings in their original form, and the entries that could not be parsed.
+    pub fn flatten(self) -> (Vec<Member>, Vec<DroppedFinding>) {
         let issues = self.issues.into_iter().chain(self.pre_existing);
         let mut members: Vec<Member> = issues.flat_map(|issue| issue.members).collect();
-        let (read, unread): (Vec<_>, Vec<_>) =
+        let (parsed, unparsed): (Vec<_>, Vec<_>) =
             self.dropped.into_iter().partition(|dropped| dropped.member.is_some());
-        members.extend(read.into_iter().filter_map(|dropped| dropped.member));
-        (members, unread)
+        members.extend(parsed.into_iter().filter_map(|dropped| dropped.member));
+        (members, unparsed)
     }
 
-    /// Drops what was decided about earlier; returns the rest.
+    /// Drops issues with a past decision and returns the other issues.
     ///
-    /// A decision is about one issue. It is claimed by the issue on that very line, or else by one next to it,
-    /// since lines move. A P0 is only ever silenced by name.
-    fn without_remembered(
+    /// Each decision applies to one issue: the issue with the decision's key, or else an issue on a
+    /// nearby line, since lines move. A P0 needs the exact key.
+    fn drop_decided_issues(
         &mut self,
         issues: Vec<Issue>,
-        remembered: &Remembered,
+        past_decisions: &PastDecisions,
         placer: &mut Placer<'_>,
     ) -> Vec<Issue> {
-        let mut open = remembered.clone();
-        if open.is_empty() {
+        let mut open_decisions = past_decisions.clone();
+        if open_decisions.is_empty() {
             return issues;
         }
-        let mut rest = Vec::with_capacity(issues.len());
+        let mut undecided = Vec::with_capacity(issues.len());
         for issue in issues {
-            match open.claim(std::slice::from_ref(&issue.dedupe_key)) {
+            match open_decisions.take_decision(std::slice::from_ref(&issue.dedupe_key)) {
                 Some((fate, reason)) => self.drop_issue(issue, fate, &reason),
-                None => rest.push(issue),
+                None => undecided.push(issue),
             }
         }
-        let (p0, others): (Vec<_>, Vec<_>) =
-            rest.into_iter().partition(|issue| issue.severity == Severity::P0);
-        let mut rest = p0;
-        for issue in others {
-            let mut keys = near_keys(&issue, REMEMBERED_REACH, placer);
-            let rewritten = remembered.rewritten.iter().filter(|about| about.fits(&issue));
-            keys.extend(rewritten.map(|about| about.dedupe_key.clone()));
-            match open.claim(&keys) {
+        let (p0, other_issues): (Vec<_>, Vec<_>) =
+            undecided.into_iter().partition(|issue| issue.severity == Severity::P0);
+        let mut undecided = p0;
+        for issue in other_issues {
+            let mut keys = nearby_keys(&issue, MAX_MOVED_LINES, placer);
+            let rewritten_issues =
+                past_decisions.rewritten.iter().filter(|dismissed| dismissed.matches(&issue));
+            keys.extend(rewritten_issues.map(|dismissed| dismissed.dedupe_key.clone()));
+            match open_decisions.take_decision(&keys) {
                 Some((fate, reason)) => self.drop_issue(issue, fate, &reason),
-                None => rest.push(issue),
+                None => undecided.push(issue),
             }
         }
-        rest
+        undecided
     }
 
-    /// Decides which issues stay. They come in the order of a report, and are put into it.
-    fn sort_out(&mut self, issues: Vec<Issue>) {
-        let mut untested = Untested::default();
+    /// Selects the issues to keep. `issues` must be in report order.
+    fn select_issues(&mut self, issues: Vec<Issue>) {
+        let mut untested_folders = UntestedFolders::default();
         for issue in issues {
-            // Before the gate: what is too weak to be shown as an issue may still be worth a line.
-            if let Some((place, reason)) = weak(&issue) {
-                self.soften(issue, place, &reason);
-            } else if is_below_gate(&issue) {
+            // Soften before the confidence check: a finding too weak for an issue can still become
+            // a note.
+            if let Some((note_list, reason)) = soften_weak(&issue) {
+                self.soften(issue, note_list, &reason);
+            } else if is_low_confidence(&issue) {
                 let reason = format!("confidence {}", issue.confidence.value());
                 self.drop_issue(issue, Fate::BelowGate, &reason);
             } else if issue.pre_existing {
                 self.pre_existing.push(issue);
-            } else if let Some((place, reason)) = untested.again(&issue) {
-                self.soften(issue, place, &reason);
+            } else if let Some((note_list, reason)) = untested_folders.soften_repeat(&issue) {
+                self.soften(issue, note_list, &reason);
             } else {
                 self.issues.push(issue);
             }
         }
     }
 
-    /// Makes a line of an issue.
-    fn soften(&mut self, issue: Issue, place: QuietPlace, reason: &str) {
+    /// Turns an issue into a line of a note list.
+    fn soften(&mut self, issue: Issue, note_list: NoteList, reason: &str) {
         let line = format!("{}: {}", issue.location, issue.title);
-        let lines = match place {
-            QuietPlace::TestingGaps => &mut self.testing_gaps,
-            QuietPlace::ResidualRisks => &mut self.residual_risks,
+        let lines = match note_list {
+            NoteList::TestingGaps => &mut self.testing_gaps,
+            NoteList::ResidualRisks => &mut self.residual_risks,
         };
         lines.push(line);
         self.drop_issue(issue, Fate::Softened, reason);
     }
 
-    fn drop_member(&mut self, member: Member, fate: Fate, reason: &str, into: Option<&str>) {
-        self.dropped.push(Dropped {
+    fn drop_member(&mut self, member: Member, fate: Fate, reason: &str, merged_into: Option<&str>) {
+        self.dropped.push(DroppedFinding {
             fate,
             reason: reason.to_owned(),
-            into: into.map(str::to_owned),
+            into: merged_into.map(str::to_owned),
             reviewer: member.reviewer.clone(),
             member: Some(member),
             raw: None,
         });
     }
 
-    /// Drops an issue: each of its findings meets the same fate.
+    /// Drops an issue. All its findings get the same fate.
     fn drop_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
         for member in issue.members {
             self.drop_member(member, fate, reason, None);
@@ -305,7 +322,7 @@ impl Merged {
     }
 }
 
-/// The order of a report. Two issues that are equal in all of it are one issue.
+/// Order of issues in the report. The order is total, which makes the report deterministic.
 fn by_urgency(a: &Issue, b: &Issue) -> Ordering {
     let key = |issue: &Issue| (issue.severity, Reverse(issue.confidence));
     key(a)
@@ -316,13 +333,13 @@ fn by_urgency(a: &Issue, b: &Issue) -> Ordering {
         .then_with(|| a.members.cmp(&b.members))
 }
 
-impl Remembered {
+impl PastDecisions {
     fn is_empty(&self) -> bool {
         self.dismissed.is_empty() && self.suppressed.is_empty()
     }
 
-    /// Takes the decision that one of these keys has, if any.
-    fn claim(&mut self, keys: &[String]) -> Option<(Fate, String)> {
+    /// Removes and returns the decision for the first key that has one.
+    fn take_decision(&mut self, keys: &[String]) -> Option<(Fate, String)> {
         keys.iter().find_map(|key| {
             let dismissed = self.dismissed.remove(key).map(|reason| (Fate::Dismissed, reason));
             dismissed
@@ -331,13 +348,13 @@ impl Remembered {
     }
 }
 
-/// Puts lines behind those that are there, without those that are there already.
-fn add_each_once(lines: &mut Vec<String>, more: Vec<String>) {
-    let mut seen: BTreeSet<String> = lines.iter().cloned().collect();
-    lines.extend(more.into_iter().filter(|line| seen.insert(line.clone())));
+/// Appends the lines that are not present yet.
+fn extend_unique(lines: &mut Vec<String>, new_lines: Vec<String>) {
+    let mut known_lines: BTreeSet<String> = lines.iter().cloned().collect();
+    lines.extend(new_lines.into_iter().filter(|line| known_lines.insert(line.clone())));
 }
 
-fn sort_dropped(dropped: &mut [Dropped]) {
+fn sort_dropped(dropped: &mut [DroppedFinding]) {
     dropped.sort_by(|a, b| {
         (a.fate, &a.reviewer, &a.member, &a.reason).cmp(&(
             b.fate,
@@ -348,41 +365,48 @@ fn sort_dropped(dropped: &mut [Dropped]) {
     });
 }
 
-/// The open issues that keep the change from being merged, most urgent first.
+/// Open issues that block the merge, most urgent first.
 fn fix_order(report: &Report) -> Vec<u32> {
-    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    open.filter(|issue| is_actionable(issue)).map(|issue| issue.number).collect()
+    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    open_issues.filter(|issue| is_actionable(issue)).map(|issue| issue.number).collect()
 }
 
 fn queues<'a>(issues: impl Iterator<Item = &'a Issue> + Clone) -> Queues {
-    let of = |queue| issues.clone().filter(|i| i.queue == queue).map(|i| i.number).collect();
-    Queues { fixer: of(Queue::Fixer), residual: of(Queue::Residual), report: of(Queue::Report) }
+    let numbers_in =
+        |queue| issues.clone().filter(|i| i.queue == queue).map(|i| i.number).collect();
+    Queues {
+        fixer: numbers_in(Queue::Fixer),
+        residual: numbers_in(Queue::Residual),
+        report: numbers_in(Queue::Report),
+    }
 }
 
-fn is_below_gate(issue: &Issue) -> bool {
-    let gate = if issue.severity == Severity::P0 { GATE_P0 } else { GATE };
-    issue.confidence < gate
+fn is_low_confidence(issue: &Issue) -> bool {
+    let min_confidence =
+        if issue.severity == Severity::P0 { MIN_CONFIDENCE_P0 } else { MIN_CONFIDENCE };
+    issue.confidence < min_confidence
 }
 
-/// Takes in what the check said; returns the fate if the issue does not survive it.
-fn judged(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
-    // A model has no say about what a program has found: it may be the one the program warns about.
+/// Applies a judgement. Returns the fate if the issue is dropped.
+fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
+    // Models cannot overrule static checks: a static check may warn about the very text that steers
+    // the model.
     if issue.validation == Validation::ByCode {
         return None;
     }
     match judgement.result {
-        Judged::Refuted => return Some((Fate::Refuted, judgement.reason.clone())),
-        Judged::Confirmed => issue.validation = Validation::Confirmed,
-        // Never lose a blocker because the checker crashed.
-        Judged::Failed => issue.validation = Validation::Degraded,
-        Judged::Unsure => {
+        JudgementResult::Refuted => return Some((Fate::Refuted, judgement.reason.clone())),
+        JudgementResult::Confirmed => issue.validation = Validation::Confirmed,
+        // Never lose a blocker because the validator crashed.
+        JudgementResult::Failed => issue.validation = Validation::Degraded,
+        JudgementResult::Unsure => {
             issue.validation = Validation::Unsure;
             if issue.severity > Severity::P1 {
-                issue.confidence = issue.confidence.lowered(UNSURE_COST);
+                issue.confidence = issue.confidence.lowered(UNSURE_PENALTY);
             }
         }
     }
-    is_below_gate(issue).then(|| {
+    is_low_confidence(issue).then(|| {
         let reason = format!("confidence {} after an undecided check", issue.confidence.value());
         (Fate::BelowGate, reason)
     })

@@ -1,19 +1,20 @@
-//! Documents that other tools live by: no finding may ask to delete or ignore them.
+//! Rejects findings that ask to delete or ignore documents that other tools depend on.
 //!
-//! Only what asks counts: a sentence that begins with the request, in the title or the suggested fix. A finding
-//! *about* such a deletion is a finding like any other.
+//! Only a sentence that starts with the request counts, in the title or the suggested fix. A
+//! finding *about* such a deletion is kept.
 
 use crate::finding::Finding;
 
-/// Words that ask for a file to go away.
-const REMOVE: &[&str] =
+/// Verbs that ask to remove a file.
+const REMOVE_VERBS: &[&str] =
     &["delete", "drop", "gitignore", "ignore", "purge", "remove", "rm", "untrack"];
-/// Words that ask for a line, which is a request of this kind when the line is one of `.gitignore`.
-const ADD: &[&str] = &["add", "append", "list", "put"];
-/// What may stand before the request.
-const FILLERS: &[&str] = &["and", "just", "please", "simply", "then", "to", "you", "should", "git"];
-/// Words for the document itself, when the finding stands in it.
-const ITSELF: &[&str] = &[
+/// Verbs that ask to add a line. Such a request counts only if the line goes into `.gitignore`.
+const ADD_VERBS: &[&str] = &["add", "append", "list", "put"];
+/// Words that can precede the request.
+const FILLER_WORDS: &[&str] =
+    &["and", "just", "please", "simply", "then", "to", "you", "should", "git"];
+/// Words that name the document in which the finding is.
+const DOCUMENT_WORDS: &[&str] = &[
     "directory",
     "doc",
     "docs",
@@ -26,8 +27,8 @@ const ITSELF: &[&str] = &[
     "plan",
     "plans",
 ];
-/// How far from the request its object may stand: "remove the stale plan file".
-const REACH: usize = 4;
+/// Maximum number of words between the verb and its object: "remove the stale plan file".
+const MAX_WORDS_TO_OBJECT: usize = 4;
 
 /// Whether a finding asks to delete or ignore a protected document.
 pub(crate) fn asks_to_remove_protected(finding: &Finding) -> bool {
@@ -35,42 +36,47 @@ pub(crate) fn asks_to_remove_protected(finding: &Finding) -> bool {
     let in_gitignore = finding.file.ends_with(".gitignore");
     let texts = [Some(finding.title.as_str()), finding.suggested_fix.as_deref()];
     texts.into_iter().flatten().flat_map(sentences).any(|sentence| {
-        let mut words =
-            sentence.split_whitespace().skip_while(|word| FILLERS.contains(&plain(word).as_str()));
-        let Some(request) = words.next().map(plain) else { return false };
+        let mut words = sentence
+            .split_whitespace()
+            .skip_while(|word| FILLER_WORDS.contains(&bare_word(word).as_str()));
+        let Some(verb) = words.next().map(bare_word) else { return false };
         let words: Vec<&str> = words.collect();
-        let names_protected = words.iter().any(|word| is_protected(path_in(word)));
-        let names_itself = in_protected_file
-            && words.iter().take(REACH).any(|word| ITSELF.contains(&plain(word).as_str()));
-        let ignores = in_gitignore || sentence.to_lowercase().contains("gitignore");
-        (names_protected || names_itself)
-            && (REMOVE.contains(&request.as_str()) || ignores && ADD.contains(&request.as_str()))
+        let names_protected = words.iter().any(|word| is_protected(word_as_path(word)));
+        let names_own_document = in_protected_file
+            && words
+                .iter()
+                .take(MAX_WORDS_TO_OBJECT)
+                .any(|word| DOCUMENT_WORDS.contains(&bare_word(word).as_str()));
+        let edits_gitignore = in_gitignore || sentence.to_lowercase().contains("gitignore");
+        (names_protected || names_own_document)
+            && (REMOVE_VERBS.contains(&verb.as_str())
+                || edits_gitignore && ADD_VERBS.contains(&verb.as_str()))
     })
 }
 
-/// The sentences of a text. A period inside a path ends none.
+/// Splits a text into sentences. A period inside a path does not end one.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', ';', ':', '!', '?']).flat_map(|part| part.split(". "))
 }
 
-/// Whether a path is one of the protected documents, or a folder or pattern that holds them.
+/// Whether a path is a protected document, or a folder or pattern that contains one.
 fn is_protected(path: &str) -> bool {
-    let within = |folder: &str| {
+    let is_within = |folder: &str| {
         path == folder || path.strip_prefix(folder).is_some_and(|p| p.starts_with('/'))
     };
     let is_markdown = path.ends_with(".md") || path.ends_with(['*', '/']) || !path.contains('.');
-    within("docs/brainstorms")
-        || (is_markdown && (within("docs/plans") || within("docs/solutions")))
+    is_within("docs/brainstorms")
+        || (is_markdown && (is_within("docs/plans") || is_within("docs/solutions")))
 }
 
-/// A word as a path: without the quotes and punctuation of a sentence.
-fn path_in(word: &str) -> &str {
+/// A word without surrounding quotes and punctuation, as a path.
+fn word_as_path(word: &str) -> &str {
     let quotes = ['`', '\'', '"', '(', ')', ',', '.', '<', '>'];
     word.trim_start_matches(quotes).trim_end_matches(quotes).trim_start_matches("./")
 }
 
-/// A word in lower case, without punctuation around it.
-fn plain(word: &str) -> String {
+/// A word in lower case, without surrounding punctuation.
+fn bare_word(word: &str) -> String {
     word.trim_matches(|char: char| !char.is_alphanumeric()).to_lowercase()
 }
 
@@ -90,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_to_remove_a_protected_document_is_noticed() {
+    fn request_to_remove_protected_document_is_detected() {
         check("docs/plans/a.md", "Stale plan", Some("Delete this file."), true);
         check("docs/plans/a.md", "Remove the stale plan file", None, true);
         check(".gitignore", "Noise", Some("Add `docs/brainstorms/x.md`."), true);
@@ -102,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_about_a_removal_is_one_like_any_other() {
+    fn finding_about_a_removal_is_kept() {
         check("src/a.rs", "Remove the unused file handle", None, false);
         check("docs/plans/a.md", "R3 removes the login check", Some("Keep the check"), false);
         check("docs/plans/a.txt", "Delete this file", None, false);

@@ -1,7 +1,7 @@
-//! The report: everything any output needs. Every rendering is a pure function of it.
+//! The report, from which every output is rendered.
 //!
-//! Invariant: each finding that came in is either one of the `issues`, one of the `pre_existing`, or in
-//! `suppressed` with its fate and the reason for it.
+//! Invariant: every finding is in `issues`, in `pre_existing`, or in `suppressed` with its fate and
+//! the reason.
 
 use std::collections::BTreeMap;
 
@@ -16,193 +16,195 @@ use crate::identity::is_key;
 use crate::place::{Location, Quote, Tier};
 use crate::verdict::Verdict;
 
-/// The version of the JSON form. It rises when a reader of the old form would misread the new one.
+/// Version of the JSON format. It rises when old readers would misread new reports.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A review, whole.
+/// The result of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "report")]
 pub struct Report {
-    /// The version of this form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// Names the review: the same change reviewed in the same way has the same id.
+    /// Id of the review. The same change reviewed in the same way has the same id.
     pub review_id: String,
-    /// Names this run of it.
+    /// Id of this run.
     pub run_id: String,
-    /// Where the run folder is; empty when none was written.
+    /// Path of the run folder; empty if none was written.
     pub artifact: String,
-    /// Who may change the tree.
-    pub mode: Mode,
-    /// How the review was done.
+    /// Whether crh may ask questions and edit files.
+    pub mode: ReviewMode,
+    /// Review strategy.
     pub strategy: Strategy,
-    /// Whether it was done to the end.
+    /// Whether the review finished.
     pub status: Status,
-    /// The verdict, from a table.
+    /// The verdict, decided by fixed rules.
     pub verdict: Verdict,
-    /// Why it is that one, in a sentence.
+    /// Reason for the verdict.
     pub verdict_reason: String,
-    /// The numbers of the open issues to fix, in order.
+    /// Numbers of the open issues to fix, most urgent first.
     pub fix_order: Vec<u32>,
-    /// The models, sorted and joined by `+`; empty when none was asked.
+    /// Model names, sorted and joined by `+`; empty if no model was used.
     pub model_used: String,
-    /// What the reader should know about the review itself.
+    /// Problems of the review itself.
     pub warnings: Vec<String>,
-    /// The review in a few sentences.
+    /// Summary of the review in a few sentences.
     pub summary: String,
-    /// What was reviewed.
-    pub change: Change,
-    /// How much of it.
+    /// The reviewed change.
+    pub change: ReviewedChange,
+    /// Size of the change.
     pub scope: Scope,
-    /// What the change is trying to do.
+    /// Purpose of the change.
     pub intent: String,
-    /// The plan it was held against, if there was one.
+    /// The plan that the change was checked against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
-    /// Who reviewed it.
+    /// Reviewers that ran.
     pub reviewers: Vec<ReviewerRow>,
-    /// What is wrong with it.
+    /// Issues of the change.
     pub issues: Vec<Issue>,
-    /// Which issue waits for whom, by number.
+    /// Issue numbers by queue.
     pub queues: Queues,
-    /// What this run has fixed.
+    /// Fixes that this run applied.
     pub applied_fixes: Vec<AppliedFix>,
-    /// Trouble that was there before.
+    /// Issues that existed before the change.
     pub pre_existing: Vec<Issue>,
-    /// Every finding that is shown nowhere else, with its fate.
-    pub suppressed: Vec<Dropped>,
-    /// Risks that remain.
+    /// Findings that are not shown, with the reason.
+    pub suppressed: Vec<DroppedFinding>,
+    /// Remaining risks.
     pub residual_risks: Vec<String>,
-    /// Behaviour that no test covers.
+    /// Behaviour without tests.
     pub testing_gaps: Vec<String>,
-    /// Issues that may be one: someone should look.
+    /// Pairs of issues that may be the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidate_pairs: Vec<CandidatePair>,
-    /// What reviewers said that is not a finding.
-    pub notes: Notes,
-    /// The files that were read, sorted.
+    /// Notes of reviewers that are not findings.
+    pub notes: ReviewerNotes,
+    /// Files that were read, sorted.
     pub files_reviewed: Vec<String>,
-    /// What was reviewed of each file of the change.
+    /// How much of each file was reviewed.
     pub coverage: Vec<FileCoverage>,
-    /// What it cost.
+    /// Cost and time.
     pub stats: Stats,
 }
 
-/// Who may change the tree, and how the result looks.
+/// Whether crh asks questions and edits files, and how it prints the result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// A person is asked.
+#[schemars(rename = "Mode")]
+pub enum ReviewMode {
+    /// Asks at a terminal.
     Interactive,
-    /// Safe fixes are applied, nobody is asked.
+    /// Applies safe fixes without asking.
     Autofix,
-    /// Nothing is changed.
+    /// Changes nothing.
     #[default]
     ReportOnly,
-    /// For programs: safe fixes once, then an envelope.
+    /// For programs: applies safe fixes once, then prints an envelope.
     Headless,
 }
 
-/// How a review is done.
+/// Review strategy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// One general reviewer on the whole diff.
+    /// One general reviewer for the whole diff.
     Single,
-    /// An orchestrator and one sub-agent per scope.
+    /// An orchestrator with one sub-agent per scope.
     Delegate,
-    /// Reviewers chosen for the change.
+    /// Specialised reviewers chosen for the change.
     #[default]
     Panel,
-    /// Only the reviewers that need no model.
+    /// Static checks only, without a model.
     Static,
 }
 
-/// Whether a review was done to the end.
+/// Whether a review finished.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Everything ran.
+    /// All reviewers finished.
     #[default]
     Ok,
-    /// A reviewer failed; the others did not.
+    /// Some reviewers failed.
     Degraded,
-    /// A budget or the user ended it early.
+    /// A budget limit or the user ended the review early.
     Truncated,
     /// Nothing was reviewed.
     Error,
 }
 
-/// What was reviewed. Empty where the target has no such thing.
+/// The reviewed change. Fields that do not apply are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Change {
+#[schemars(rename = "Change")]
+pub struct ReviewedChange {
     /// `owner/name`, or the hash of the root commit.
     pub repo: String,
-    /// The pull request or merge proposal, as the forge numbers it.
+    /// Number of the pull request or merge proposal.
     pub pr_number: String,
-    /// Where it can be seen.
+    /// Web address.
     pub url: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Who proposes it.
+    /// Author.
     pub author: String,
-    /// The name of what it is to be merged into.
+    /// Name of the base.
     pub base_ref: String,
-    /// The name of what is proposed.
+    /// Name of the head.
     pub head_ref: String,
-    /// The pinned base commit.
+    /// Base commit.
     pub base_sha: String,
-    /// The pinned head commit, or the hash of the tree a dirty checkout would commit.
+    /// Head commit, or the hash of the tree that a dirty checkout would commit.
     pub head_sha: String,
 }
 
-/// How much was reviewed.
+/// Size of the reviewed change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Scope {
-    /// The scope in one line.
+    /// The scope on one line.
     pub line: String,
-    /// How many files the change has.
+    /// Number of files.
     pub files: u32,
-    /// How many lines it adds.
+    /// Number of added lines.
     pub additions: u32,
-    /// How many lines it removes.
+    /// Number of removed lines.
     pub deletions: u32,
-    /// Files that lie in the checkout and are not part of the change.
+    /// Untracked files in the checkout that are not part of the change.
     pub untracked: Vec<String>,
 }
 
-/// A plan that a change is held against.
+/// A plan that the change is checked against.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Whether the author named the plan or it was guessed.
+    /// Whether the plan was named explicitly or inferred.
     pub plan_source: PlanSource,
-    /// Where it is.
+    /// Path of the plan.
     pub path: String,
-    /// What it asks for.
+    /// Requirements of the plan.
     pub requirements: Vec<Requirement>,
 }
 
-/// How a plan was found.
+/// How the plan was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlanSource {
-    /// Named by the caller or in the description: a contract.
+    /// Named by the caller or in the description; the change must meet it.
     Explicit,
-    /// Guessed from names: a hint.
+    /// Inferred from file and branch names; only a hint.
     Inferred,
 }
 
-/// One thing a plan asks for.
+/// One requirement of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requirement {
-    /// Its id in the plan, `R1`.
+    /// Id in the plan, such as `R1`.
     pub id: String,
-    /// What it asks for.
+    /// Text of the requirement.
     pub text: String,
-    /// Whether the change has it.
+    /// Whether the change meets it.
     pub state: RequirementState,
-    /// Where the change has it, or why it was judged so.
+    /// Code that meets it, or the reason for the state.
     #[serde(default)]
     pub evidence: String,
     /// Whether the user waived it for this review.
@@ -210,261 +212,263 @@ pub struct Requirement {
     pub waived: bool,
 }
 
-/// Whether a change does what a requirement asks for.
+/// Whether a change meets a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequirementState {
-    /// It does.
+    /// Met.
     Met,
-    /// In part.
+    /// Partly met.
     PartiallyAddressed,
-    /// It does not.
+    /// Not met.
     NotAddressed,
-    /// Nobody could say.
+    /// Not judged.
     NotJudged,
 }
 
-/// One reviewer of a review.
+/// One reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewerRow {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Whether it is a model that judges or a program that computes.
+    /// A model or a static check.
     #[serde(default)]
     pub origin: Origin,
-    /// Why it was chosen; empty for one that always runs.
+    /// Why it was chosen; empty if it always runs.
     #[serde(default)]
     pub why: String,
-    /// How its run ended.
+    /// Whether it finished.
     pub outcome: RunOutcome,
-    /// What it said about its run, or why it failed.
+    /// Its summary, or why it failed.
     #[serde(default)]
     pub note: String,
 }
 
-/// How a run ended.
+/// Whether a reviewer finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
-    /// It returned.
+    /// Finished.
     Completed,
-    /// It did not.
+    /// Failed.
     Failed,
 }
 
-/// A problem that survived: what the report shows.
+/// A problem that the report shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
-    /// Its number in every output of this run.
+    /// Number in every output of this run.
     pub number: u32,
-    /// Names it across runs.
+    /// Stable id across runs.
     pub dedupe_key: String,
-    /// What is wrong, in one line.
+    /// The problem in one line.
     pub title: String,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What kind of trouble it is.
+    /// Category.
     pub category: Category,
-    /// Where it is.
+    /// Location.
     #[serde(flatten)]
     pub location: Location,
-    /// The line that was cited, if the quoted code is elsewhere.
+    /// Line that the reviewer cited, if the quoted code is on another line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relocated_from: Option<u32>,
-    /// How sure the reviewers are together.
+    /// Combined confidence of the reviewers.
     pub confidence: Confidence,
-    /// The effect; the same as `description`.
+    /// Effect of the problem; same as `description`.
     pub why_it_matters: String,
-    /// The effect.
+    /// Effect of the problem.
     pub description: String,
-    /// What to do, in words; the same as `suggestion`.
+    /// Suggested fix in words; same as `suggestion`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
-    /// What to do, in words; empty if nobody said.
+    /// Suggested fix in words; empty if there is none.
     pub suggestion: String,
-    /// The exact new text for the cited lines; none if the quoted code was found elsewhere.
+    /// Exact new text for the cited lines; absent if the quoted code is elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
-    /// The first quote.
+    /// First quote.
     pub evidence_snippet: String,
-    /// All quotes: found by code, or given by the program that found the issue.
+    /// All quotes, located by crh or given by a static check.
     pub evidence: Vec<Quote>,
-    /// Everyone who reported it, sorted.
+    /// Names of the reviewers that reported it, sorted.
     pub reviewers: Vec<String>,
-    /// The rule of the program that found it, such as `leftovers/debugger`: what an ignore comment names.
+    /// Rule of the static check, such as `leftovers/debugger`. Ignore comments use this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where they disagreed, and what was kept.
+    /// Disagreement between reviewers and the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disagreement: Option<String>,
-    /// The language of the file, by its name; empty if unknown.
+    /// Language of the file; empty if unknown.
     pub language: String,
-    /// How close it is to the change.
+    /// Distance to the change.
     pub tier: Tier,
-    /// What the check of it said.
+    /// Result of the second look.
     pub validation: Validation,
     /// Whether a fix may be applied without asking.
     pub autofix_class: AutofixClass,
-    /// Who acts next.
+    /// Who handles it.
     pub owner: Owner,
-    /// Where it waits.
+    /// Queue.
     pub queue: Queue,
-    /// What to do with it.
+    /// Recommended action.
     pub action: Action,
-    /// Whether a fix is unfinished until it was checked.
+    /// Whether a fix needs a test run.
     pub requires_verification: bool,
-    /// Whether it was there before.
+    /// Whether it existed before the change.
     pub pre_existing: bool,
-    /// The findings it is made of, as they were returned.
+    /// Original findings.
     pub members: Vec<Member>,
 }
 
-/// What the check of an issue said.
+/// Result of the second look at an issue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {
-    /// Nobody asked.
+    /// No second look.
     #[default]
     NotRun,
-    /// A program found it; there is nothing to ask.
+    /// Found by a static check, which needs no second look.
     ByCode,
-    /// It is real.
+    /// Confirmed.
     Confirmed,
-    /// It could not be decided.
+    /// Undecided.
     Unsure,
-    /// The check itself failed.
+    /// The second look failed.
     Degraded,
 }
 
-/// Where an issue waits.
+/// Queue of an issue.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
-    /// For the fixer of this review.
+    /// The fixer of this review can fix it.
     Fixer,
-    /// For whoever works on what is left.
+    /// Work that remains after the review.
     Residual,
-    /// For nobody: it is reported.
+    /// Reported only.
     Report,
 }
 
-/// What to do with an issue. The later the more careful.
+/// Recommended action, from least to most cautious.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Take note of it.
+    /// No action needed.
     Acknowledge,
     /// Apply the proposed fix.
     Apply,
-    /// Leave it for later.
+    /// Find a fix later.
     Defer,
-    /// Leave it: the reviewers contradict each other.
+    /// The reviewers propose different fixes.
     Skip,
 }
 
-/// Which issue waits for whom, by number.
+/// Issue numbers by queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Queues {
-    /// For the fixer of this review.
+    /// Issues that the fixer of this review can fix.
     pub fixer: Vec<u32>,
-    /// For whoever works on what is left.
+    /// Issues that remain after the review.
     pub residual: Vec<u32>,
-    /// For nobody.
+    /// Issues that are only reported.
     pub report: Vec<u32>,
 }
 
-/// A fix that this run has made.
+/// A fix that this run applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedFix {
-    /// The issue it fixes.
+    /// Number of the fixed issue.
     pub number: u32,
-    /// What was done.
+    /// What was changed.
     pub description: String,
-    /// The files it changed.
+    /// Changed files.
     pub files: Vec<String>,
 }
 
-/// The one thing that happened to a finding.
+/// What happened to a finding.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It is an issue.
+    /// Shown as an issue.
     Kept,
-    /// It says what another one says.
+    /// Merged into another finding.
     Merged,
-    /// Its shape is wrong.
+    /// Not in the required format.
     Malformed,
-    /// Too small to show.
+    /// Marked as a nitpick by the reviewer.
     Nit,
-    /// Its quote is not in the code.
+    /// The quoted code does not exist.
     Unsupported,
-    /// The change did not bring it in.
+    /// Not caused by the change.
     PreExisting,
-    /// A check showed that it is not so.
+    /// Disproved by a second look.
     Refuted,
-    /// Nobody was sure enough.
+    /// Confidence too low.
     BelowGate,
-    /// It became a testing gap or a residual risk.
+    /// Moved to testing gaps or residual risks.
     Softened,
-    /// An ignore comment, a baseline or a setting silenced it.
+    /// Suppressed by an ignore comment, a baseline or a setting.
     Suppressed,
-    /// A person said no to it, earlier.
+    /// Dismissed earlier by a person.
     Dismissed,
-    /// It asks to remove what must stay.
+    /// Asks to remove a protected document.
     ProtectedPath,
-    /// There were enough others before it.
+    /// Over the limit on issues.
     OverCap,
 }
 
-/// A finding that is not shown as an issue, and why.
+/// A finding that is not shown, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Dropped {
+#[schemars(rename = "Dropped")]
+pub struct DroppedFinding {
     /// What happened to it.
     pub fate: Fate,
-    /// Why.
+    /// Reason.
     pub reason: String,
-    /// The `dedupe_key` of what it was merged into.
+    /// The `dedupe_key` of the issue it was merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// Who reported it.
+    /// Name of the reviewer.
     pub reviewer: String,
-    /// The finding, if its shape allowed to read it.
+    /// The finding, if it could be parsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<Member>,
-    /// What was returned, if it could not be read.
+    /// The original JSON, if it could not be parsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<serde_json::Value>,
 }
 
-/// What reviewers said that is not a finding.
+/// Notes of reviewers that are not findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Notes {
-    /// Past solutions that bear on this change.
+#[schemars(rename = "Notes")]
+pub struct ReviewerNotes {
+    /// Past solutions relevant to this change.
     pub learnings: Vec<String>,
-    /// What a user can do here and an agent cannot.
+    /// Actions that a user can perform and an agent cannot.
     pub agent_native_gaps: Vec<String>,
-    /// Schema changes that no migration of this change made.
+    /// Schema changes without a migration in this change.
     pub schema_drift: Vec<String>,
-    /// What to do before, during and after the roll-out.
+    /// Steps before, during and after the deployment.
     pub deployment: Vec<String>,
 }
 
-/// What was reviewed of one file.
+/// How much of one file was reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileCoverage {
-    /// Its path after the change.
+    /// Path after the change.
     pub path: String,
-    /// How much of it.
+    /// How much was reviewed.
     pub state: CoverageState,
-    /// Why not all.
+    /// Why it was not fully reviewed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -473,51 +477,52 @@ pub struct FileCoverage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CoverageState {
-    /// All that changed.
+    /// Fully reviewed.
     Reviewed,
-    /// A part: the review is incomplete.
+    /// Partly reviewed; the review is incomplete.
     Truncated,
-    /// Nothing, though it should have been: the review is incomplete.
+    /// Not reviewed although in scope; the review is incomplete.
     NotReviewed,
-    /// Nothing, on purpose (generated, vendored, binary, excluded).
+    /// Excluded on purpose (generated, vendored, binary, excluded by a setting).
     OutOfScope,
-    /// Nothing, since an earlier review has looked at it and it has not changed since.
+    /// Reviewed earlier and unchanged since.
     ReviewedBefore,
 }
 
-/// What a review cost.
+/// Cost and time of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Stats {
-    /// Tokens of all calls.
-    pub tokens_used: Tokens,
-    /// Money, in US dollars.
+    /// Tokens of all model calls.
+    pub tokens_used: TokensUsed,
+    /// Cost in US dollars.
     pub cost_usd: Decimal,
-    /// From the start to the report, in seconds.
+    /// Seconds from start to report.
     pub latency_seconds_e2e: Decimal,
-    /// Time in which a model was at work, in seconds.
+    /// Seconds spent in model calls.
     pub latency_seconds_llm: Decimal,
-    /// Calls of a model.
+    /// Number of model calls.
     pub llm_calls: u32,
-    /// Calls of a tool.
+    /// Number of tool calls.
     pub tool_calls: u32,
 }
 
-/// Tokens of all calls.
+/// Tokens of all model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Tokens {
-    /// Sent.
+#[schemars(rename = "Tokens")]
+pub struct TokensUsed {
+    /// Input tokens.
     #[serde(rename = "in")]
     pub input: u64,
-    /// Received.
+    /// Output tokens.
     #[serde(rename = "out")]
     pub output: u64,
-    /// Of those sent, served from the provider's cache.
+    /// Input tokens served from the provider's cache.
     pub cached: u64,
 }
 
-/// A number with up to six decimals, kept as millionths so that sums are exact.
+/// A number with up to six decimals, stored as millionths so that sums are exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(transparent)]
 pub struct Decimal(#[schemars(with = "f64")] pub u64);
@@ -531,20 +536,20 @@ impl Serialize for Decimal {
 impl<'de> Deserialize<'de> for Decimal {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = f64::deserialize(deserializer)?;
-        // A cast saturates, so neither a negative nor a huge number can do harm.
+        // The cast saturates, so negative and huge numbers are harmless.
         Ok(Self((value * 1e6).round() as u64))
     }
 }
 
 display_as_serialised!(
-    Mode, Strategy, Status, Fate, Tier, Queue, Action, Validation, PlanSource, RunOutcome
+    ReviewMode, Strategy, Status, Fate, Tier, Queue, Action, Validation, PlanSource, RunOutcome
 );
 
-/// How the reason begins with which an issue is hidden that the user does not want to see: it is still open.
+/// Prefix of the reason for issues hidden by `--min-severity`. Such issues are still open.
 pub const BELOW_MIN_SEVERITY: &str = "below --min-severity";
 
 impl Report {
-    /// How many findings that are not shown met each fate.
+    /// Number of findings per fate, without shown ones.
     pub fn fates(&self) -> BTreeMap<Fate, usize> {
         let mut fates = BTreeMap::new();
         for dropped in &self.suppressed {
@@ -553,8 +558,9 @@ impl Report {
         fates
     }
 
-    /// The findings that are open and not shown: a cap and `--min-severity` hide an issue, they do not settle it.
-    pub fn withheld(&self) -> impl Iterator<Item = &Dropped> {
+    /// Findings that are open but not shown: the limit on issues and `--min-severity` hide an issue
+    /// without resolving it.
+    pub fn hidden_open_findings(&self) -> impl Iterator<Item = &DroppedFinding> {
         self.suppressed.iter().filter(|dropped| match dropped.fate {
             Fate::OverCap => true,
             Fate::Suppressed => dropped.reason.starts_with(BELOW_MIN_SEVERITY),
@@ -572,56 +578,61 @@ impl Report {
         })
     }
 
-    /// What is wrong with a report that was not written by crh; none if nothing is.
-    pub fn problem(&self) -> Option<String> {
+    /// The first invalid line range, for reports not written by crh.
+    pub fn location_problem(&self) -> Option<String> {
         self.issues.iter().chain(&self.pre_existing).find_map(|issue| {
             let Location { line_start, line_end, .. } = issue.location;
             (line_start == 0 || line_end < line_start).then(|| {
                 format!(
-                    "issue {} is on lines {line_start} to {line_end}, which no file has",
+                    "issue {} has an invalid line range: {line_start} to {line_end}",
                     issue.number
                 )
             })
         })
     }
 
-    /// How many reviewers a review had that came to nothing: none of those that judge returned, and nobody else found anything.
-    /// None if it came to something.
-    pub fn came_to_nothing(&self) -> Option<usize> {
-        let judging = self.reviewers.iter().filter(|row| row.origin == Origin::Model).count();
-        let failed = self.failed_reviewers().filter(|row| row.origin == Origin::Model).count();
-        let is_silent = self.issues.is_empty() && self.pre_existing.is_empty();
-        // A reviewer that failed in one part may have looked at the others.
-        let is_unseen = self.status == Status::Error
+    /// The number of model reviewers, if all of them failed and the report has no issues. `None`
+    /// otherwise.
+    pub fn all_reviewers_failed(&self) -> Option<usize> {
+        let model_count =
+            self.reviewers.iter().filter(|reviewer| reviewer.origin == Origin::Model).count();
+        let failed_count =
+            self.failed_reviewers().filter(|reviewer| reviewer.origin == Origin::Model).count();
+        let has_no_issues = self.issues.is_empty() && self.pre_existing.is_empty();
+        // A reviewer that failed on one part of the diff may have covered the others.
+        let nothing_reviewed = self.status == Status::Error
             || self.coverage.iter().all(|file| file.state != CoverageState::Reviewed);
-        (judging > 0 && failed == judging && is_silent && is_unseen).then_some(judging)
+        (model_count > 0 && failed_count == model_count && has_no_issues && nothing_reviewed)
+            .then_some(model_count)
     }
 
-    /// What is wrong with the names in a report, which become parts of markers; none if nothing is. No two issues of crh's share
-    /// one: the second would be taken for the first where it is posted.
-    pub fn misnamed(&self) -> Option<String> {
+    /// The first invalid or duplicate id. Ids become parts of markers, and a duplicate would be
+    /// posted as the same issue.
+    pub fn id_problem(&self) -> Option<String> {
         if !is_key(&self.review_id) {
-            return Some("the `review_id` of the report is not 16 digits of a hash".to_owned());
+            return Some(
+                "the `review_id` of the report must be 16 lower-case hex digits".to_owned(),
+            );
         }
-        let mut named: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut numbers_by_key: BTreeMap<&str, u32> = BTreeMap::new();
         self.issues.iter().chain(&self.pre_existing).find_map(|issue| {
             let Issue { number, dedupe_key, .. } = issue;
             if !is_key(dedupe_key) {
                 return Some(format!(
-                    "the `dedupe_key` of issue {number} is not 16 digits of a hash"
+                    "the `dedupe_key` of issue {number} must be 16 lower-case hex digits"
                 ));
             }
-            let other = named.insert(dedupe_key, *number)?;
+            let other = numbers_by_key.insert(dedupe_key, *number)?;
             Some(format!("issues {other} and {number} have the same `dedupe_key`"))
         })
     }
 
-    /// The reviewers whose runs failed.
+    /// Reviewers that failed.
     pub fn failed_reviewers(&self) -> impl Iterator<Item = &ReviewerRow> {
-        self.reviewers.iter().filter(|row| row.outcome == RunOutcome::Failed)
+        self.reviewers.iter().filter(|reviewer| reviewer.outcome == RunOutcome::Failed)
     }
 
-    /// Whether an issue was fixed in this run.
+    /// Whether this run fixed an issue.
     pub fn is_fixed(&self, number: u32) -> bool {
         self.applied_fixes.iter().any(|fix| fix.number == number)
     }

@@ -1,7 +1,7 @@
-//! What reviewers return, read in our own shape or in one of three others, mapped once, at the door.
+//! Parses what reviewers return, in crh's own format or one of three other dialects.
 //!
-//! A return that cannot be read is an error with a sentence the reviewer can act on. A finding that cannot
-//! be read in a good return is set aside with its fate; the others are not affected.
+//! A return that cannot be parsed is an error that tells the reviewer what to change. A finding
+//! that cannot be parsed is dropped with a fate; the other findings are kept.
 
 mod dialects;
 
@@ -11,19 +11,19 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::check::shape_problems;
 use crate::finding::{Finding, Member};
-use crate::report::{Dropped, Fate};
-use crate::strict::Strict;
+use crate::report::{DroppedFinding, Fate};
+use crate::shape::shape_problems;
+use crate::strict_json::StrictJson;
 
-/// No reviewer has so much to say; more is a broken reviewer or an attack.
-const FINDINGS_MAX: usize = 10_000;
+/// Limit on findings per return. More is a broken reviewer or an attack.
+const MAX_FINDINGS: usize = 10_000;
 
-/// The shape of a return.
+/// Format of a return.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// Our own.
+    /// crh's own format.
     #[default]
     Native,
     /// CRH: `{findings: [{severity, path, line, comment}], summary}`, `line` a line of `numbered.diff`.
@@ -34,41 +34,41 @@ pub enum Dialect {
     Ce,
 }
 
-/// A return that was read.
+/// A parsed return.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parsed {
+pub struct ParsedReturn {
     /// The reviewer's name.
     pub reviewer: String,
-    /// The findings that have the right shape.
+    /// Valid findings.
     pub members: Vec<Member>,
-    /// Those that do not, and nits.
-    pub set_aside: Vec<Dropped>,
-    /// Risks that remain.
+    /// Invalid findings and nitpicks.
+    pub dropped: Vec<DroppedFinding>,
+    /// Remaining risks.
     pub residual_risks: Vec<String>,
-    /// Behaviour that no test covers.
+    /// Behaviour without tests.
     pub testing_gaps: Vec<String>,
-    /// What the reviewer said about its run.
+    /// The reviewer's summary of its run.
     pub summary: String,
 }
 
-/// Why a return cannot be read, in words for whoever wrote it.
+/// Why a return cannot be parsed. The message is for the reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReturnError {
-    /// It is not JSON at all.
+    /// Not JSON.
     #[error("this is not JSON: {0}; return one JSON object and nothing else")]
     NotJson(String),
-    /// It is JSON of another shape.
+    /// JSON with another structure.
     #[error("{0}")]
     Shape(String),
-    /// It has too many findings.
-    #[error("{0} findings are more than {FINDINGS_MAX}; return the ones that matter")]
+    /// Too many findings.
+    #[error("{0} findings are more than {MAX_FINDINGS}; return the ones that matter")]
     TooMany(usize),
 }
 
-/// The top of a return in our own shape; the findings are read one by one.
+/// A return in crh's own format. Findings are parsed one by one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NativeTop {
+struct NativeReturn {
     reviewer: String,
     findings: Vec<Value>,
     #[serde(default)]
@@ -79,20 +79,28 @@ struct NativeTop {
     summary: String,
 }
 
-/// Reads a return. `reviewer` names the reviewer where the dialect does not.
-pub fn parse_return(text: &[u8], dialect: Dialect, reviewer: &str) -> Result<Parsed, ReturnError> {
-    let Strict(value) =
+/// Parses a return. `reviewer` is the name to use if the dialect has none.
+pub fn parse_return(
+    text: &[u8],
+    dialect: Dialect,
+    reviewer: &str,
+) -> Result<ParsedReturn, ReturnError> {
+    let StrictJson(value) =
         serde_json::from_slice(text).map_err(|error| ReturnError::NotJson(error.to_string()))?;
-    read_return(value, dialect, reviewer)
+    parse_return_value(value, dialect, reviewer)
 }
 
-/// Reads a return that is JSON already.
-pub fn read_return(value: Value, dialect: Dialect, reviewer: &str) -> Result<Parsed, ReturnError> {
+/// Parses a return from a JSON value.
+pub fn parse_return_value(
+    value: Value,
+    dialect: Dialect,
+    reviewer: &str,
+) -> Result<ParsedReturn, ReturnError> {
     let parsed = match dialect {
-        Dialect::Native => native(value),
-        Dialect::Crh => dialects::crh(value, reviewer),
-        Dialect::Agent => dialects::agent(value, reviewer),
-        Dialect::Ce => dialects::ce(value),
+        Dialect::Native => parse_native(value),
+        Dialect::Crh => dialects::parse_crh(value, reviewer),
+        Dialect::Agent => dialects::parse_agent(value, reviewer),
+        Dialect::Ce => dialects::parse_ce(value),
     }?;
     if parsed.reviewer.trim().is_empty() {
         return Err(ReturnError::Shape("`reviewer` is empty: say who you are".to_owned()));
@@ -100,57 +108,65 @@ pub fn read_return(value: Value, dialect: Dialect, reviewer: &str) -> Result<Par
     Ok(parsed)
 }
 
-fn native(value: Value) -> Result<Parsed, ReturnError> {
-    let top: NativeTop = read(value)?;
-    let mut parsed = Parsed {
+fn parse_native(value: Value) -> Result<ParsedReturn, ReturnError> {
+    let native: NativeReturn = deserialize(value)?;
+    let mut parsed = ParsedReturn {
         members: Vec::new(),
-        set_aside: Vec::new(),
-        reviewer: top.reviewer,
-        residual_risks: top.residual_risks,
-        testing_gaps: top.testing_gaps,
-        summary: top.summary,
+        dropped: Vec::new(),
+        reviewer: native.reviewer,
+        residual_risks: native.residual_risks,
+        testing_gaps: native.testing_gaps,
+        summary: native.summary,
     };
-    parsed.take_in(top.findings, |value, reviewer| {
-        Ok(Some(Member::new(reviewer, read::<Finding>(value)?)))
+    parsed.add_findings(native.findings, |value, reviewer| {
+        Ok(Some(Member::new(reviewer, deserialize::<Finding>(value)?)))
     })?;
     Ok(parsed)
 }
 
-impl Parsed {
-    /// Reads findings one by one; each ends as a member or set aside. `take` gives nothing for a nit.
-    fn take_in(
+impl ParsedReturn {
+    /// Parses findings one by one into members or dropped findings. `parse_finding` returns `None`
+    /// for a nitpick.
+    fn add_findings(
         &mut self,
         findings: Vec<Value>,
-        take: impl Fn(Value, &str) -> Result<Option<Member>, ReturnError>,
+        parse_finding: impl Fn(Value, &str) -> Result<Option<Member>, ReturnError>,
     ) -> Result<(), ReturnError> {
-        if findings.len() > FINDINGS_MAX {
+        if findings.len() > MAX_FINDINGS {
             return Err(ReturnError::TooMany(findings.len()));
         }
-        for (at, raw) in findings.into_iter().enumerate() {
-            let (fate, reason) = match take(raw.clone(), &self.reviewer) {
+        for (index, raw) in findings.into_iter().enumerate() {
+            let (fate, reason) = match parse_finding(raw.clone(), &self.reviewer) {
                 Ok(Some(member)) => {
                     let problems = shape_problems(&member);
                     if problems.is_empty() {
                         self.members.push(member);
                         continue;
                     }
-                    (Fate::Malformed, format!("findings[{at}]: {}", problems.join("; ")))
+                    (Fate::Malformed, format!("findings[{index}]: {}", problems.join("; ")))
                 }
                 Ok(None) => (Fate::Nit, "the reviewer calls it a nit".to_owned()),
-                Err(error) => (Fate::Malformed, format!("findings[{at}]: {error}")),
+                Err(error) => (Fate::Malformed, format!("findings[{index}]: {error}")),
             };
             let (reviewer, raw) = (self.reviewer.clone(), Some(raw));
-            self.set_aside.push(Dropped { fate, reason, into: None, reviewer, member: None, raw });
+            self.dropped.push(DroppedFinding {
+                fate,
+                reason,
+                into: None,
+                reviewer,
+                member: None,
+                raw,
+            });
         }
         Ok(())
     }
 }
 
-/// Reads a value as a type; the error names the field.
-fn read<T: DeserializeOwned>(value: Value) -> Result<T, ReturnError> {
-    // A list would be taken for the fields in their order.
+/// Deserialises a value; the error names the field.
+fn deserialize<T: DeserializeOwned>(value: Value) -> Result<T, ReturnError> {
+    // serde would accept a list as the fields in order.
     let evidence = value.get("evidence").and_then(Value::as_array);
-    if evidence.is_some_and(|pieces| pieces.iter().any(Value::is_array)) {
+    if evidence.is_some_and(|entries| entries.iter().any(Value::is_array)) {
         return Err(ReturnError::Shape("`evidence`: expected JSON objects in it".to_owned()));
     }
     if !value.is_object() {
@@ -158,16 +174,16 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, ReturnError> {
     }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
-        let inner = in_plain_words(&error.into_inner().to_string());
+        let message = without_type_names(&error.into_inner().to_string());
         match path.as_str() {
-            "." => ReturnError::Shape(inner),
-            _ => ReturnError::Shape(format!("`{path}`: {inner}")),
+            "." => ReturnError::Shape(message),
+            _ => ReturnError::Shape(format!("`{path}`: {message}")),
         }
     })
 }
 
-/// An error without the names of our types, which a model would try to obey.
-fn in_plain_words(error: &str) -> String {
+/// Removes Rust type names from an error, because a model would try to follow them.
+fn without_type_names(error: &str) -> String {
     error
         .replace("a nonzero u32", "a whole number from 1")
         .replace("struct Finding", "a JSON object")

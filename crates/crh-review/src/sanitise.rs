@@ -1,34 +1,33 @@
-//! Text from models and changes, made harmless for where it is shown: a terminal, a line, Markdown.
+//! Escapes untrusted text from models and changes for terminals, single lines, Markdown and HTML.
 //!
-//! Such text is data. It may not move the cursor, start a line of its own, open a fence, embed HTML or an
-//! image, link to a stranger, or call a person.
+//! Such text must not move the cursor, start a line, open a fence, embed HTML or an image, link to
+//! another site, or mention a person.
 
 use std::collections::BTreeMap;
 
-use crate::words::folded;
+use crate::words::collapse_whitespace;
 
-/// Put into a mention, a reference or an address so that a forge takes it for text; it has no width.
+/// Inserted into mentions, references and URLs so that a forge renders them as text.
 const ZERO_WIDTH_SPACE: char = '\u{200b}';
 
-/// Text on one line, white space folded, with what cannot be seen made visible.
+/// Text on one line: white space collapsed, invisible characters escaped.
 pub(crate) fn one_line(text: &str) -> String {
-    folded(&visible(text))
+    collapse_whitespace(&escape_invisible(text))
 }
 
-/// A path on one line: nothing folded, since every blank of it counts.
+/// A path on one line. White space is kept, since it is part of the path.
 pub(crate) fn path(text: &str) -> String {
-    visible(text).replace('\n', "\\n").replace('\t', "\\t")
+    escape_invisible(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
-/// Text with every character that acts on a terminal or hides from a reader written out, newlines and
-/// tabs kept.
-pub fn visible(text: &str) -> String {
+/// Escapes control characters and invisible characters. Newlines and tabs stay.
+pub fn escape_invisible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
             '\n' | '\t' => out.push(char),
-            // Before a newline it is only a line ending.
+            // Part of a CRLF line ending.
             '\r' if chars.peek() == Some(&'\n') => {}
             _ if char.is_control() || is_invisible(char) => out.extend(char.escape_unicode()),
             _ => out.push(char),
@@ -37,7 +36,8 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// Characters that reorder or hide text: bidirectional controls, zero-width and filling characters, tags.
+/// Characters that reorder or hide text: bidirectional controls, zero-width characters, fillers,
+/// tags.
 pub(crate) fn is_invisible(char: char) -> bool {
     matches!(char,
         '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}'
@@ -48,62 +48,63 @@ pub(crate) fn is_invisible(char: char) -> bool {
         | '\u{e0000}'..='\u{e01ef}')
 }
 
-/// Text for a paragraph of Markdown: one line, code spans kept, everything else inert. An address that begins
-/// with `https://` and `links`, such as `forge.example/o/r`, stays a link; any other is taken apart.
-pub(crate) fn markdown(text: &str, links: Option<&str>) -> String {
+/// Text for one Markdown paragraph: one line, code spans kept, everything else escaped. Only URLs
+/// under `https://` and `link_prefix`, such as `forge.example/o/r`, stay links.
+pub(crate) fn markdown(text: &str, link_prefix: Option<&str>) -> String {
     let text = one_line(text);
     let mut out = String::with_capacity(text.len() + 8);
-    let last = last_runs(&text);
+    let last_runs = last_backtick_runs(&text);
     let mut rest = text.as_str();
-    while let Some(at) = rest.find('`') {
-        out.push_str(&inert(&rest[..at], links));
-        let ticks = run_length(&rest[at..]);
-        let (fence, after) = rest[at..].split_at(ticks);
-        // Without this, every run that nothing closes would be looked for to the end of the text.
-        let is_closed = last.get(&ticks).is_some_and(|start| *start >= text.len() - after.len());
-        match is_closed.then(|| closing(after, ticks)).flatten() {
+    while let Some(offset) = rest.find('`') {
+        out.push_str(&escape_markdown(&rest[..offset], link_prefix));
+        let ticks = backtick_run(&rest[offset..]);
+        let (fence, remaining) = rest[offset..].split_at(ticks);
+        // Keeps the loop linear: search for a closing run only if one exists.
+        let is_closed =
+            last_runs.get(&ticks).is_some_and(|start| *start >= text.len() - remaining.len());
+        match is_closed.then(|| find_closing_run(remaining, ticks)).flatten() {
             Some(end) => {
                 out.push_str(fence);
-                out.push_str(&without_markers(&after[..end]));
+                out.push_str(&break_html_comments(&remaining[..end]));
                 out.push_str(fence);
-                rest = &after[end + ticks..];
+                rest = &remaining[end + ticks..];
             }
             None => {
                 out.push_str(&"\\`".repeat(ticks));
-                rest = after;
+                rest = remaining;
             }
         }
     }
-    out.push_str(&inert(rest, links));
-    without_block_start(out)
+    out.push_str(&escape_markdown(rest, link_prefix));
+    escape_block_start(out)
 }
 
-/// Text for a cell of a Markdown table.
-pub(crate) fn cell(text: &str, links: Option<&str>) -> String {
-    markdown(text, links).replace('|', "\\|")
+/// Text for one cell of a Markdown table.
+pub(crate) fn cell(text: &str, link_prefix: Option<&str>) -> String {
+    markdown(text, link_prefix).replace('|', "\\|")
 }
 
-/// Text as a Markdown code span on one line, whatever it holds.
+/// Text as a Markdown code span on one line.
 pub(crate) fn code_span(text: &str) -> String {
-    let text = without_markers(&visible(text)).replace('\n', " ");
-    let ticks = "`".repeat(longest_run(&text) + 1);
+    let text = break_html_comments(&escape_invisible(text)).replace('\n', " ");
+    let ticks = "`".repeat(longest_backtick_run(&text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
-/// Text as a fenced code block that it cannot close.
+/// Text as a fenced code block with a fence longer than any in the text.
 pub(crate) fn code_block(text: &str, language: &str) -> String {
-    let text = without_markers(&visible(text));
-    let fence = "`".repeat(longest_run(&text).max(2) + 1);
+    let text = break_html_comments(&escape_invisible(text));
+    let fence = "`".repeat(longest_backtick_run(&text).max(2) + 1);
     let language: String = language.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
-/// Text inside an HTML element, where Markdown is not read but mentions and addresses are.
+/// Text inside an HTML element of a comment. Forges still expand mentions and URLs there.
 pub(crate) fn html(text: &str) -> String {
     let mut out = String::new();
     for word in one_line(text).split_inclusive(' ') {
-        take_apart(&broken_address(word), &mut out, |char, out| match char {
+        break_mentions(&break_links(word), &mut out, |char, out| match char {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -113,53 +114,53 @@ pub(crate) fn html(text: &str) -> String {
     out
 }
 
-/// Code that holds no HTML comment: whoever looks for our markers finds only ours.
-fn without_markers(text: &str) -> String {
+/// Breaks HTML comments in code, so that untrusted text cannot forge a crh marker.
+fn break_html_comments(text: &str) -> String {
     text.replace("<!--", &format!("<!{ZERO_WIDTH_SPACE}--"))
 }
 
-fn run_length(text: &str) -> usize {
+fn backtick_run(text: &str) -> usize {
     text.len() - text.trim_start_matches('`').len()
 }
 
-fn longest_run(text: &str) -> usize {
+fn longest_backtick_run(text: &str) -> usize {
     text.split(|char| char != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Where the last run of backticks of each length starts.
-fn last_runs(text: &str) -> BTreeMap<usize, usize> {
-    let mut last = BTreeMap::new();
-    let mut at = 0;
-    while let Some(start) = text[at..].find('`').map(|found| at + found) {
-        let run = run_length(&text[start..]);
-        last.insert(run, start);
-        at = start + run;
+/// Start of the last backtick run of each length.
+fn last_backtick_runs(text: &str) -> BTreeMap<usize, usize> {
+    let mut last_starts = BTreeMap::new();
+    let mut position = 0;
+    while let Some(start) = text[position..].find('`').map(|offset| position + offset) {
+        let run = backtick_run(&text[start..]);
+        last_starts.insert(run, start);
+        position = start + run;
     }
-    last
+    last_starts
 }
 
-/// Where a run of exactly so many backticks starts.
-fn closing(text: &str, ticks: usize) -> Option<usize> {
-    let mut at = 0;
-    while let Some(start) = text[at..].find('`').map(|found| at + found) {
-        let run = run_length(&text[start..]);
+/// Start of the first run of exactly `ticks` backticks.
+fn find_closing_run(text: &str, ticks: usize) -> Option<usize> {
+    let mut position = 0;
+    while let Some(start) = text[position..].find('`').map(|offset| position + offset) {
+        let run = backtick_run(&text[start..]);
         if run == ticks {
             return Some(start);
         }
-        at = start + run;
+        position = start + run;
     }
     None
 }
 
-/// Markdown outside code, with what would act taken apart.
-fn inert(text: &str, links: Option<&str>) -> String {
+/// Escapes Markdown outside code spans.
+fn escape_markdown(text: &str, link_prefix: Option<&str>) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_inclusive(' ') {
-        if is_under(word.trim_end_matches(' '), links) {
+        if is_allowed_link(word.trim_end_matches(' '), link_prefix) {
             out.push_str(word);
             continue;
         }
-        take_apart(&broken_address(word), &mut out, |char, out| match char {
+        break_mentions(&break_links(word), &mut out, |char, out| match char {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -170,75 +171,74 @@ fn inert(text: &str, links: Option<&str>) -> String {
     out
 }
 
-/// Writes a word with its mentions and references broken, and everything else as `escape` says.
-fn take_apart(word: &str, out: &mut String, escape: impl Fn(char, &mut String)) {
+/// Breaks mentions and references in a word; `escape` writes all other characters.
+fn break_mentions(word: &str, out: &mut String, escape: impl Fn(char, &mut String)) {
     let mut chars = word.chars().peekable();
     while let Some(char) = chars.next() {
         escape(char, out);
-        let calls = match char {
+        let starts_mention = match char {
             '@' => chars.peek().is_some_and(|next| next.is_alphanumeric()),
             '#' => chars.peek().is_some_and(char::is_ascii_digit),
             _ => false,
         };
-        if calls {
+        if starts_mention {
             out.push(ZERO_WIDTH_SPACE);
         }
     }
 }
 
-/// How an address begins where a forge would see one, and how many bytes of that come before the break. The last is how an issue is
-/// referred to without a `#`.
-const ADDRESS_STARTS: [(&str, usize); 5] =
+/// Prefixes that forges turn into links, with the number of bytes before the break. `gh-` starts an
+/// issue reference.
+const LINK_STARTS: [(&str, usize); 5] =
     [("://", 1), ("www.", 3), ("mailto:", 6), ("xmpp:", 4), ("gh-", 3)];
 
-/// A word in which nothing is an address any more.
-fn broken_address(word: &str) -> String {
+/// A word without anything that a forge turns into a link.
+fn break_links(word: &str) -> String {
     let lower = word.to_ascii_lowercase();
-    let begins = |at: usize| {
-        ADDRESS_STARTS
+    let link_start_at = |offset: usize| {
+        LINK_STARTS
             .iter()
-            .find(|(start, _)| lower.as_bytes()[at..].starts_with(start.as_bytes()))
+            .find(|(start, _)| lower.as_bytes()[offset..].starts_with(start.as_bytes()))
     };
     let mut out = String::with_capacity(word.len());
-    let (mut done, mut at) = (0, 0);
-    while at < word.len() {
-        let Some((_, len)) = begins(at) else {
-            at += 1;
+    let (mut copied_to, mut position) = (0, 0);
+    while position < word.len() {
+        let Some((_, len)) = link_start_at(position) else {
+            position += 1;
             continue;
         };
-        at += len;
-        out.push_str(&word[done..at]);
+        position += len;
+        out.push_str(&word[copied_to..position]);
         out.push(ZERO_WIDTH_SPACE);
-        done = at;
+        copied_to = position;
     }
-    out.push_str(&word[done..]);
+    out.push_str(&word[copied_to..]);
     out
 }
 
-/// Whether a word is nothing but an address that may stay a link, and plain enough to be sure of it.
-fn is_under(word: &str, links: Option<&str>) -> bool {
-    let Some(links) = links.filter(|links| !links.is_empty()) else { return false };
+/// Whether a word is exactly one URL under `link_prefix`, made of safe characters only.
+fn is_allowed_link(word: &str, link_prefix: Option<&str>) -> bool {
+    let Some(links) = link_prefix.filter(|links| !links.is_empty()) else { return false };
     let Some(path) = word.strip_prefix("https://").and_then(|rest| rest.strip_prefix(links)) else {
         return false;
     };
-    let plain = |char: char| char.is_ascii_alphanumeric() || "/-.?=%".contains(char);
-    // Browsers climb out of an address by two dots, however these are written.
-    let climbs = path.to_ascii_lowercase().replace("%2e", ".").contains("..");
-    (path.is_empty() || path.starts_with('/')) && path.chars().all(plain) && !climbs
+    let is_safe = |char: char| char.is_ascii_alphanumeric() || "/-.?=%".contains(char);
+    // Browsers resolve `..` in every encoding, which would leave the allowed prefix.
+    let leaves_prefix = path.to_ascii_lowercase().replace("%2e", ".").contains("..");
+    (path.is_empty() || path.starts_with('/')) && path.chars().all(is_safe) && !leaves_prefix
 }
 
-/// A paragraph that starts neither a heading, a list, a quote, a fence nor a rule.
-fn without_block_start(text: String) -> String {
+/// Escapes the first character if it would start a heading, list, quote, fence or rule.
+fn escape_block_start(text: String) -> String {
     let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
-    let at = match text[digits..].chars().next() {
+    let escape_offset = match text[digits..].chars().next() {
         Some('.' | ')') if digits > 0 => digits,
         Some('#' | '~' | '-' | '+' | '*' | '=' | '_' | '|' | ':') if digits == 0 => 0,
         _ => return text,
     };
-    let (before, after) = text.split_at(at);
+    let (before, after) = text.split_at(escape_offset);
     format!("{before}\\{after}")
 }
 
 #[cfg(test)]
-#[path = "sanitise/tests.rs"]
 mod tests;

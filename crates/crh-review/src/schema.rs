@@ -1,11 +1,11 @@
-//! JSON Schemas, derived from the types that read and write the JSON, so that neither can drift.
+//! JSON Schemas, derived from the types that parse and write the JSON.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::diff::{FileDiff, FileStatus, LineMap, Place};
+use crate::diff::{FileDiff, FileStatus, LineMap, LineMapEntry};
 use crate::finding::Return;
 use crate::report::Report;
 use crate::returns;
@@ -18,11 +18,11 @@ pub struct FileRow {
     pub path: String,
     /// The path before the change, for renamed and copied files.
     pub old_path: Option<String>,
-    /// What happened to it.
+    /// How the file changed.
     pub status: FileStatus,
-    /// Lines added.
+    /// Added lines.
     pub additions: u32,
-    /// Lines removed.
+    /// Removed lines.
     pub deletions: u32,
 }
 
@@ -30,17 +30,17 @@ pub struct FileRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileMeta {
-    /// What `crh diff files` prints.
+    /// The fields of `crh diff files`.
     #[serde(flatten)]
     pub row: FileRow,
-    /// Line of `numbered.diff` to line of a file.
-    #[schemars(with = "std::collections::BTreeMap<String, Place>")]
+    /// Maps lines of `numbered.diff` to lines of a file.
+    #[schemars(with = "std::collections::BTreeMap<String, LineMapEntry>")]
     pub line_map: LineMap,
 }
 
 impl FileRow {
-    /// The row of a file.
-    pub fn of(file: &FileDiff) -> Self {
+    /// The row for a file.
+    pub fn from_file(file: &FileDiff) -> Self {
         Self {
             path: file.path.shown().into_owned(),
             old_path: file.old_path.as_ref().map(|path| path.shown().into_owned()),
@@ -51,31 +51,29 @@ impl FileRow {
     }
 }
 
-/// The schemas that can be asked for, by name.
+/// Names of the available schemas.
 pub const NAMES: &[&str] =
     &["report", "return", "return-crh", "return-agent", "return-ce", "diff-files", "diff-map"];
 
-/// A schema by name; `None` if there is no such.
+/// The schema with this name, if it exists.
 pub fn schema(name: &str) -> Option<Value> {
     Some(match name {
-        "report" => written::<Report>(),
-        "return" => read::<Return>(),
-        "return-crh" => read::<returns::CrhReturn>(),
-        "return-agent" => read::<returns::AgentReturn>(),
-        "return-ce" => read::<returns::CeReturn>(),
-        "diff-files" => written::<Vec<FileRow>>(),
-        "diff-map" => written::<Vec<FileMeta>>(),
+        "report" => schema_for_output::<Report>(),
+        "return" => schema_for_input::<Return>(),
+        "return-crh" => schema_for_input::<returns::CrhReturn>(),
+        "return-agent" => schema_for_input::<returns::AgentReturn>(),
+        "return-ce" => schema_for_input::<returns::CeReturn>(),
+        "diff-files" => schema_for_output::<Vec<FileRow>>(),
+        "diff-map" => schema_for_output::<Vec<FileMeta>>(),
         _ => return None,
     })
 }
 
-/// The schema of something that crh reads.
-fn read<T: JsonSchema>() -> Value {
+fn schema_for_input<T: JsonSchema>() -> Value {
     generator(SchemaSettings::for_deserialize).into_root_schema_for::<T>().to_value()
 }
 
-/// The schema of something that crh writes.
-fn written<T: JsonSchema>() -> Value {
+fn schema_for_output<T: JsonSchema>() -> Value {
     generator(SchemaSettings::for_serialize).into_root_schema_for::<T>().to_value()
 }
 

@@ -1,38 +1,37 @@
-//! The shape of a finding: the rules that its type alone cannot hold, each with a sentence that a model
-//! can act on.
+//! Checks the shape of a finding beyond what its type enforces. Each message tells the model what
+//! to change.
 
 use crate::finding::{Finding, Member, Origin, Proof, TITLE_MAX};
 
-/// Nobody needs more quotes to prove one thing; each is searched for in whole files.
-const EVIDENCE_MAX: usize = 20;
-/// Whoever cites more lines than this cites none.
-const LINES_MAX: u32 = 2_000;
-/// A quote is read by people.
-const SNIPPET_MAX: usize = 10_000;
+/// Limit on quotes per finding. Each quote is searched for in whole files.
+const MAX_QUOTES: usize = 20;
+/// Limit on cited lines per finding.
+const MAX_CITED_LINES: u32 = 2_000;
+/// Limit on the bytes of a quote.
+const MAX_SNIPPET_BYTES: usize = 10_000;
 
-/// What is wrong with a finding's shape, all of it at once. Empty if nothing is.
+/// All problems with the shape of a finding. Empty if the shape is valid.
 pub(crate) fn shape_problems(member: &Member) -> Vec<String> {
     let finding = &member.finding;
     let mut problems = Vec::new();
-    title(finding, &mut problems);
-    position(finding, &mut problems);
+    check_title(finding, &mut problems);
+    check_position(finding, &mut problems);
     if let Some(problem) = path_problem(&finding.file) {
         problems.push(format!("`file`: {problem}"));
     }
-    for (at, piece) in finding.evidence.iter().enumerate() {
-        if let Some(problem) = piece.file.as_deref().and_then(path_problem) {
-            problems.push(format!("`evidence[{at}].file`: {problem}"));
+    for (index, evidence) in finding.evidence.iter().enumerate() {
+        if let Some(problem) = evidence.file.as_deref().and_then(path_problem) {
+            problems.push(format!("`evidence[{index}].file`: {problem}"));
         }
     }
-    if finding.evidence.len() > EVIDENCE_MAX {
+    if finding.evidence.len() > MAX_QUOTES {
         let count = finding.evidence.len();
-        problems
-            .push(format!("`evidence` has {count} quotes: give the {EVIDENCE_MAX} that matter"));
+        problems.push(format!("`evidence` has {count} quotes: give the {MAX_QUOTES} that matter"));
     }
-    if finding.evidence.iter().any(|piece| piece.snippet.len() > SNIPPET_MAX) {
-        problems.push(format!("a `snippet` has more than {SNIPPET_MAX} bytes: quote less"));
+    if finding.evidence.iter().any(|evidence| evidence.snippet.len() > MAX_SNIPPET_BYTES) {
+        problems.push(format!("a `snippet` has more than {MAX_SNIPPET_BYTES} bytes: quote less"));
     }
-    // A program points at what it computed; everyone else must quote.
+    // Static checks may point at a line without a quote; models must quote.
     if finding.evidence.is_empty()
         && member.proof == Proof::Quotes
         && member.origin == Origin::Model
@@ -45,7 +44,7 @@ pub(crate) fn shape_problems(member: &Member) -> Vec<String> {
     problems
 }
 
-fn title(finding: &Finding, problems: &mut Vec<String>) {
+fn check_title(finding: &Finding, problems: &mut Vec<String>) {
     let length = finding.title.chars().count();
     if finding.title.trim().is_empty() {
         problems.push("`title` is empty: say in one line what is wrong".to_owned());
@@ -59,7 +58,7 @@ fn title(finding: &Finding, problems: &mut Vec<String>) {
     }
 }
 
-fn position(finding: &Finding, problems: &mut Vec<String>) {
+fn check_position(finding: &Finding, problems: &mut Vec<String>) {
     let has_lines =
         finding.line_start.is_some() || finding.line_end.is_some() || finding.side.is_some();
     match (finding.diff_line, finding.line_start) {
@@ -72,8 +71,8 @@ fn position(finding: &Finding, problems: &mut Vec<String>) {
             let end = finding.line_end.unwrap_or(start).get();
             if end < start.get() {
                 problems.push("`line_end` is before `line_start`: swap them".to_owned());
-            } else if end - start.get() >= LINES_MAX {
-                problems.push(format!("more than {LINES_MAX} lines are cited: cite those that matter"));
+            } else if end - start.get() >= MAX_CITED_LINES {
+                problems.push(format!("more than {MAX_CITED_LINES} lines are cited: cite those that matter"));
             }
         }
         (Some(_), _) => {}

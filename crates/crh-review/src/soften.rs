@@ -1,59 +1,60 @@
-//! Weak findings about tests and upkeep that nobody else shares: a line among the testing gaps or the residual risks
-//! instead of an issue.
+//! Softens weak findings about tests and maintainability that only one reviewer reports: they
+//! become lines of the testing gaps or residual risks instead of issues.
 
 use std::collections::BTreeSet;
 
 use crate::finding::{AutofixClass, Category, Confidence, Member, Origin, Severity};
 use crate::report::Issue;
-use crate::words::normal_title;
+use crate::words::normalise_title;
 
-/// Who is less sure than this has not named both the input and the effect.
-const FIRM: Confidence = Confidence::thousandths(750);
-/// How many words may stand between `no` and `test`: `no unit or integration test`.
-const WORDS_BETWEEN: usize = 3;
+/// Confidence of a finding that names both the input and the effect.
+const FIRM_CONFIDENCE: Confidence = Confidence::thousandths(750);
+/// Maximum number of words between `no` and `test`: `no unit or integration test`.
+const MAX_WORDS_BETWEEN: usize = 3;
 
-/// The list of a report that takes a finding in.
+/// List of the report that receives a softened finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum QuietPlace {
+pub(crate) enum NoteList {
     TestingGaps,
     ResidualRisks,
 }
 
-/// The folders of which is said already that tests are missing.
+/// Folders that already have an issue about missing tests.
 #[derive(Debug, Default)]
-pub(crate) struct Untested {
+pub(crate) struct UntestedFolders {
     folders: BTreeSet<String>,
 }
 
-/// Where an issue goes that is too weak to be one, and why it is; none if it stays.
-pub(crate) fn weak(issue: &Issue) -> Option<(QuietPlace, String)> {
-    let place = quiet_place(issue)?;
+/// The list and the reason for an issue that is too weak; `None` if it stays an issue.
+pub(crate) fn soften_weak(issue: &Issue) -> Option<(NoteList, String)> {
+    let list = note_list(issue)?;
     if issue.autofix_class == AutofixClass::Advisory {
-        return Some((place, "one reviewer, who sees nothing to do".to_owned()));
+        return Some((list, "only one reviewer, marked as advisory".to_owned()));
     }
-    let is_unsure = issue.confidence < FIRM;
-    is_unsure.then(|| (place, format!("one reviewer, confidence {}", issue.confidence.value())))
+    let is_low_confidence = issue.confidence < FIRM_CONFIDENCE;
+    is_low_confidence
+        .then(|| (list, format!("only one reviewer, confidence {}", issue.confidence.value())))
 }
 
-impl Untested {
-    /// Where an issue goes that says once more of a folder that it has no tests; none if it stays. Issues are given in the
-    /// order of their urgency: the first of a folder speaks for the others.
-    pub(crate) fn again(&mut self, issue: &Issue) -> Option<(QuietPlace, String)> {
+impl UntestedFolders {
+    /// The list and the reason for another issue about missing tests in the same folder; `None` if
+    /// it stays. Issues must come in order of urgency: the first per folder stays.
+    pub(crate) fn soften_repeat(&mut self, issue: &Issue) -> Option<(NoteList, String)> {
         let folder = issue.location.file.rsplit_once('/').map_or("", |(folder, _)| folder);
-        if issue.category != Category::Testing || !misses_tests(&issue.title) {
+        if issue.category != Category::Testing || !reports_missing_tests(&issue.title) {
             return None;
         }
         let is_first = self.folders.insert(folder.to_owned());
-        let place = quiet_place(issue).filter(|_| !is_first)?;
-        Some((place, "another issue says that tests are missing in this folder".to_owned()))
+        let list = note_list(issue).filter(|_| !is_first)?;
+        Some((list, "another issue reports missing tests in this folder".to_owned()))
     }
 }
 
-/// The list that an issue may become a line of; none if it has to stay an issue however weak it is.
-fn quiet_place(issue: &Issue) -> Option<QuietPlace> {
-    let place = match issue.category {
-        Category::Testing => QuietPlace::TestingGaps,
-        Category::Maintainability => QuietPlace::ResidualRisks,
+/// The list that an issue may move to; `None` if it must stay an issue.
+fn note_list(issue: &Issue) -> Option<NoteList> {
+    let list = match issue.category {
+        Category::Testing => NoteList::TestingGaps,
+        Category::Maintainability => NoteList::ResidualRisks,
         Category::Security
         | Category::Bug
         | Category::ErrorHandling
@@ -66,37 +67,39 @@ fn quiet_place(issue: &Issue) -> Option<QuietPlace> {
         | Category::Standards
         | Category::Requirements => return None,
     };
-    let is_mild = match issue.severity {
+    let is_minor = match issue.severity {
         Severity::P0 | Severity::P1 => false,
         Severity::P2 | Severity::P3 => true,
     };
     let voices: BTreeSet<&str> = issue.members.iter().map(Member::voice).collect();
-    // Who also calls it something else, such as a bug, is heard.
-    let is_soft = |member: &Member| {
+    // A member with another category, such as a bug, keeps the issue.
+    let is_softenable = |member: &Member| {
         member.origin == Origin::Model && member.finding.category == issue.category
     };
-    let all_soft = issue.members.iter().all(is_soft);
-    (is_mild && all_soft && voices.len() == 1 && !issue.pre_existing).then_some(place)
+    let all_softenable = issue.members.iter().all(is_softenable);
+    (is_minor && all_softenable && voices.len() == 1 && !issue.pre_existing).then_some(list)
 }
 
-/// Whether a title says that tests are missing, and not that a test is wrong.
-fn misses_tests(title: &str) -> bool {
-    let title = normal_title(title);
+/// Whether a title reports missing tests, as opposed to a wrong test.
+fn reports_missing_tests(title: &str) -> bool {
+    let title = normalise_title(title);
     let words: Vec<&str> = title.split(' ').collect();
     let is_test = |word: &&str| matches!(*word, "test" | "tests" | "coverage");
-    let lacks = |at: usize| {
-        let after = &words[at + 1..];
-        match words[at] {
+    let reports_missing_at = |index: usize| {
+        let following = &words[index + 1..];
+        match words[index] {
             "untested" => true,
             "no" | "missing" | "without" | "lack" | "lacks" | "lacking" => {
-                after.iter().take(WORDS_BETWEEN + 1).any(is_test)
+                following.iter().take(MAX_WORDS_BETWEEN + 1).any(is_test)
             }
-            "not" | "never" => matches!(after.first(), Some(&"tested" | &"covered")),
-            "test" | "tests" => matches!(after, ["missing", ..] | ["is" | "are", "missing", ..]),
+            "not" | "never" => matches!(following.first(), Some(&"tested" | &"covered")),
+            "test" | "tests" => {
+                matches!(following, ["missing", ..] | ["is" | "are", "missing", ..])
+            }
             _ => false,
         }
     };
-    (0..words.len()).any(lacks)
+    (0..words.len()).any(reports_missing_at)
 }
 
 #[cfg(test)]
@@ -104,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_test_is_told_from_a_wrong_one() {
+    fn missing_test_differs_from_wrong_test() {
         for title in [
             "No test covers refunds",
             "Missing unit and integration tests",
@@ -114,7 +117,7 @@ mod tests {
             "Tests are missing for refunds",
             "refund() lacks a test",
         ] {
-            assert!(misses_tests(title), "{title}");
+            assert!(reports_missing_tests(title), "{title}");
         }
         for title in [
             "Test asserts nothing",
@@ -123,7 +126,7 @@ mod tests {
             "The test never fails",
             "",
         ] {
-            assert!(!misses_tests(title), "{title}");
+            assert!(!reports_missing_tests(title), "{title}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! JSON in which no key is given twice: with the usual readers the last one wins, and the first is lost in silence.
+//! JSON that rejects duplicate keys. Most parsers keep the last value and silently lose the first.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 
 /// A JSON value without duplicate keys.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Strict(pub Value);
+pub struct StrictJson(pub Value);
 
-struct StrictVisitor;
+struct StrictJsonVisitor;
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for StrictJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Strict)
+        deserializer.deserialize_any(StrictJsonVisitor).map(StrictJson)
     }
 }
 
-impl<'de> Visitor<'de> for StrictVisitor {
+impl<'de> Visitor<'de> for StrictJsonVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(StrictJson(item)) = items.next_element()? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
-        while let Some((key, Strict(value))) = entries.next_entry::<String, Strict>()? {
+        while let Some((key, StrictJson(value))) = entries.next_entry::<String, StrictJson>()? {
             if map.contains_key(&key) {
                 return Err(A::Error::custom(format!("the key `{key}` is given twice")));
             }
@@ -78,17 +78,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_is_given_twice_is_refused_at_every_depth() {
+    fn duplicate_key_is_rejected_at_every_depth() {
         for text in [r#"{"a": 1, "a": 2}"#, r#"[{"b": {"a": [], "a": null}}]"#] {
-            let error = serde_json::from_str::<Strict>(text).unwrap_err().to_string();
+            let error = serde_json::from_str::<StrictJson>(text).unwrap_err().to_string();
             assert!(error.starts_with("the key `a` is given twice"), "{error}");
         }
     }
 
     #[test]
-    fn everything_else_is_read_as_usual() {
+    fn other_json_is_parsed_as_usual() {
         let text = r#"{"a": [1, -2, 3.5, "x", true, null], "b": {"a": {}}}"#;
-        let Strict(value) = serde_json::from_str(text).unwrap();
+        let StrictJson(value) = serde_json::from_str(text).unwrap();
         assert_eq!(value, serde_json::from_str::<Value>(text).unwrap());
     }
 }

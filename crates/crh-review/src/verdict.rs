@@ -1,4 +1,4 @@
-//! The verdict: a table, never a model's choice.
+//! Decides the verdict by fixed rules, never by a model.
 
 use std::fmt;
 
@@ -10,130 +10,141 @@ use crate::report::{
     CoverageState, Fate, FileCoverage, Issue, PlanSource, Queue, Report, Requirement,
     RequirementState, Status, Strategy,
 };
-use crate::route::queue;
+use crate::route::queue_for;
 
-/// What a review says about merging.
+/// Whether a change can be merged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Verdict {
-    /// A P0 is open, or something that was promised is missing.
+    /// A P0 is open, or a requirement of an explicit plan is missing.
     #[serde(rename = "Not ready")]
     NotReady,
-    /// Something actionable is open.
+    /// Actionable issues are open.
     #[serde(rename = "Ready with fixes")]
     ReadyWithFixes,
-    /// Nothing is open, but not everything was looked at.
+    /// Nothing is open, but the review is incomplete.
     #[default]
     Incomplete,
-    /// Nothing is open and everything was looked at.
+    /// Nothing is open, and the review is complete.
     #[serde(rename = "Ready to merge")]
     ReadyToMerge,
-    /// Only checks were asked for, and they found nothing.
+    /// Only static checks were requested, and they found nothing actionable.
     #[serde(rename = "Checks passed")]
     ChecksPassed,
 }
 
-/// What the user asked for.
+/// Which command produced the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Asked {
+pub enum CommandKind {
     /// A review.
     Review,
-    /// Only what needs no model (`crh check`, `--strategy static`).
+    /// Static checks only (`crh check`, `--strategy static`).
     Checks,
 }
 
-/// The verdict on a report, and why. It reads the issues before any of them is cut off by a cap.
-pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
-    let shown = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let open: Vec<Open> = shown.map(|issue| (issue.severity, issue.queue)).collect();
-    verdict_on(report, &open, asked)
+/// The verdict and its reason. Call it before the limit on issues applies.
+pub fn verdict(report: &Report, command: CommandKind) -> (Verdict, String) {
+    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let open_findings: Vec<OpenFinding> =
+        open_issues.map(|issue| (issue.severity, issue.queue)).collect();
+    decide(report, &open_findings, command)
 }
 
-/// The same for a report that is whole: what a cap or `--min-severity` hides is open, too.
-pub(crate) fn verdict_with_hidden(report: &Report, asked: Asked) -> (Verdict, String) {
-    let shown = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let shown = shown.map(|issue| (issue.severity, issue.queue));
-    let hidden = report.withheld().filter_map(|dropped| {
+/// The verdict of a finished report. Issues hidden by the limit or by `--min-severity` count as
+/// open.
+pub(crate) fn verdict_with_hidden(report: &Report, command: CommandKind) -> (Verdict, String) {
+    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let shown_findings = open_issues.map(|issue| (issue.severity, issue.queue));
+    let hidden_findings = report.hidden_open_findings().filter_map(|dropped| {
         let finding = &dropped.member.as_ref()?.finding;
-        Some((finding.severity, queue(finding.autofix_class, finding.owner)))
+        Some((finding.severity, queue_for(finding.autofix_class, finding.owner)))
     });
-    let open: Vec<Open> = shown.chain(hidden).collect();
-    verdict_on(report, &open, asked)
+    let open_findings: Vec<OpenFinding> = shown_findings.chain(hidden_findings).collect();
+    decide(report, &open_findings, command)
 }
 
-/// Something that is open: how bad it is, and where it waits.
-type Open = (Severity, Queue);
+/// Severity and queue of an open finding.
+type OpenFinding = (Severity, Queue);
 
-fn verdict_on(report: &Report, open: &[Open], asked: Asked) -> (Verdict, String) {
-    let blockers = open.iter().filter(|(severity, _)| *severity == Severity::P0).count();
-    let actionable = open.iter().filter(|(severity, queue)| acts(*severity, *queue)).count();
-    let unmet = unmet_requirements(report);
-    let doubts = doubts(report, asked);
-    let (verdict, reason) = if blockers > 0 {
-        (
-            Verdict::NotReady,
-            format!("{} must be fixed before the merge", count(blockers, "P0 issue")),
-        )
-    } else if !unmet.is_empty() {
-        (
-            Verdict::NotReady,
-            format!("the plan asks for {}, which this change does not have", unmet.join(", ")),
-        )
-    } else if actionable > 0 {
-        (Verdict::ReadyWithFixes, format!("{} to fix", count(actionable, "issue")))
-    } else {
-        return nothing_actionable(report, open, asked, &doubts);
-    };
-    match doubts.is_empty() {
-        true => (verdict, reason),
-        false => (verdict, format!("{reason}; the review is incomplete: {}", doubts.join(", "))),
-    }
-}
-
-/// Whether a review may have missed something: not everything that was asked for was looked at.
-pub fn is_incomplete(report: &Report, asked: Asked) -> bool {
-    !doubts(report, asked).is_empty()
-}
-
-/// How many findings somebody has silenced.
-fn silenced(report: &Report) -> usize {
-    report.suppressed.iter().filter(|it| it.fate == Fate::Suppressed).count()
-}
-
-fn nothing_actionable(
+fn decide(
     report: &Report,
-    open: &[Open],
-    asked: Asked,
-    doubts: &[String],
+    open_findings: &[OpenFinding],
+    command: CommandKind,
 ) -> (Verdict, String) {
-    let found = match (!open.is_empty(), silenced(report)) {
-        (false, 0) => "nothing was found".to_owned(),
-        (false, some) => format!("nothing was found but {}", count(some, "silenced finding")),
-        (true, 0) => "nothing actionable was found".to_owned(),
-        (true, some) => {
-            format!("nothing actionable was found beside {}", count(some, "silenced finding"))
-        }
+    let p0_count = open_findings.iter().filter(|(severity, _)| *severity == Severity::P0).count();
+    let actionable_count =
+        open_findings.iter().filter(|(severity, queue)| needs_action(*severity, *queue)).count();
+    let unmet_ids = unmet_requirements(report);
+    let gaps = incomplete_reasons(report, command);
+    let (verdict, reason) = if p0_count > 0 {
+        (
+            Verdict::NotReady,
+            format!("{} must be fixed before the merge", plural(p0_count, "P0 issue")),
+        )
+    } else if !unmet_ids.is_empty() {
+        (
+            Verdict::NotReady,
+            format!("the change does not meet {} of the plan", unmet_ids.join(", ")),
+        )
+    } else if actionable_count > 0 {
+        (Verdict::ReadyWithFixes, format!("{} to fix", plural(actionable_count, "issue")))
+    } else {
+        return verdict_without_actionable(report, open_findings, command, &gaps);
     };
-    match (asked, doubts.is_empty()) {
-        (Asked::Checks, true) => (Verdict::ChecksPassed, found),
-        // What nobody has looked at has passed nothing.
-        (Asked::Checks, false) if nothing_is_in_scope(report) || has_lost_files(report) => {
-            (Verdict::Incomplete, doubts.join(", "))
-        }
-        (Asked::Checks, false) => {
-            (Verdict::ChecksPassed, format!("{found}; {}", doubts.join(", ")))
-        }
-        (Asked::Review, true) => (Verdict::ReadyToMerge, "nothing actionable was found".to_owned()),
-        (Asked::Review, false) => (Verdict::Incomplete, doubts.join(", ")),
+    match gaps.is_empty() {
+        true => (verdict, reason),
+        false => (verdict, format!("{reason}; the review is incomplete: {}", gaps.join(", "))),
     }
 }
 
-/// Whether an open issue keeps a change from being merged as it is.
-pub(crate) fn is_actionable(issue: &Issue) -> bool {
-    acts(issue.severity, issue.queue)
+/// Whether the review may have missed something.
+pub fn is_incomplete(report: &Report, command: CommandKind) -> bool {
+    !incomplete_reasons(report, command).is_empty()
 }
 
-fn acts(severity: Severity, queue: Queue) -> bool {
+/// Number of suppressed findings.
+fn suppressed_count(report: &Report) -> usize {
+    report.suppressed.iter().filter(|dropped| dropped.fate == Fate::Suppressed).count()
+}
+
+fn verdict_without_actionable(
+    report: &Report,
+    open_findings: &[OpenFinding],
+    command: CommandKind,
+    gaps: &[String],
+) -> (Verdict, String) {
+    let result = match (!open_findings.is_empty(), suppressed_count(report)) {
+        (false, 0) => "nothing was found".to_owned(),
+        (false, count) => {
+            format!("nothing was found except {}", plural(count, "suppressed finding"))
+        }
+        (true, 0) => "nothing actionable was found".to_owned(),
+        (true, count) => {
+            format!("nothing actionable was found except {}", plural(count, "suppressed finding"))
+        }
+    };
+    match (command, gaps.is_empty()) {
+        (CommandKind::Checks, true) => (Verdict::ChecksPassed, result),
+        // If no check has seen a file, the checks have not passed.
+        (CommandKind::Checks, false) if nothing_is_in_scope(report) || is_missing_files(report) => {
+            (Verdict::Incomplete, gaps.join(", "))
+        }
+        (CommandKind::Checks, false) => {
+            (Verdict::ChecksPassed, format!("{result}; {}", gaps.join(", ")))
+        }
+        (CommandKind::Review, true) => {
+            (Verdict::ReadyToMerge, "nothing actionable was found".to_owned())
+        }
+        (CommandKind::Review, false) => (Verdict::Incomplete, gaps.join(", ")),
+    }
+}
+
+/// Whether an open issue blocks the merge.
+pub(crate) fn is_actionable(issue: &Issue) -> bool {
+    needs_action(issue.severity, issue.queue)
+}
+
+fn needs_action(severity: Severity, queue: Queue) -> bool {
     match severity {
         Severity::P0 | Severity::P1 => true,
         Severity::P2 => matches!(queue, Queue::Fixer | Queue::Residual),
@@ -142,8 +153,8 @@ fn acts(severity: Severity, queue: Queue) -> bool {
 }
 
 fn unmet_requirements(report: &Report) -> Vec<String> {
-    let explicit = report.plan.iter().filter(|plan| plan.plan_source == PlanSource::Explicit);
-    explicit
+    let explicit_plans = report.plan.iter().filter(|plan| plan.plan_source == PlanSource::Explicit);
+    explicit_plans
         .flat_map(|plan| &plan.requirements)
         .filter(|requirement| !requirement.waived)
         .filter(|requirement| match requirement.state {
@@ -154,55 +165,60 @@ fn unmet_requirements(report: &Report) -> Vec<String> {
         .collect()
 }
 
-/// What of an explicit plan nobody has judged, in words; none if all was. A guessed plan is no contract.
+/// Which requirements of an explicit plan were not judged. Inferred plans do not count.
 fn unjudged_requirements(report: &Report) -> Option<String> {
     let plan = report.plan.as_ref().filter(|plan| plan.plan_source == PlanSource::Explicit)?;
-    let open: Vec<&Requirement> = plan.requirements.iter().filter(|it| !it.waived).collect();
-    let not_judged = |it: &&&Requirement| it.state == RequirementState::NotJudged;
-    match open.iter().filter(not_judged).count() {
+    let open_requirements: Vec<&Requirement> =
+        plan.requirements.iter().filter(|requirement| !requirement.waived).collect();
+    let is_not_judged = |it: &&&Requirement| it.state == RequirementState::NotJudged;
+    match open_requirements.iter().filter(is_not_judged).count() {
         0 => None,
-        all if all == open.len() => Some("the plan's requirements were not judged".to_owned()),
-        some => {
-            Some(format!("{some} of {} of the plan not judged", count(open.len(), "requirement")))
+        count if count == open_requirements.len() => {
+            Some("the plan's requirements were not judged".to_owned())
         }
+        count => Some(format!(
+            "{count} of {} of the plan not judged",
+            plural(open_requirements.len(), "requirement")
+        )),
     }
 }
 
-/// Whether there are files and none of them was for review.
+/// Whether the change has files, but none is in scope.
 fn nothing_is_in_scope(report: &Report) -> bool {
-    let is_out = |file: &FileCoverage| file.state == CoverageState::OutOfScope;
-    !report.coverage.is_empty() && report.coverage.iter().all(is_out)
+    let is_out_of_scope = |file: &FileCoverage| file.state == CoverageState::OutOfScope;
+    !report.coverage.is_empty() && report.coverage.iter().all(is_out_of_scope)
 }
 
-/// Whether a change is said to lead somewhere, and no file of it is known.
-fn has_lost_files(report: &Report) -> bool {
+/// Whether base and head differ, but the report lists no files.
+fn is_missing_files(report: &Report) -> bool {
     report.coverage.is_empty() && report.change.base_sha != report.change.head_sha
 }
 
-/// Why what was asked for may not have been done.
-fn doubts(report: &Report, asked: Asked) -> Vec<String> {
-    let mut doubts = coverage_doubts(report);
-    match asked {
-        Asked::Review if report.strategy == Strategy::Static => {
-            doubts.push("only checks that need no model ran".to_owned());
+/// Why the review may be incomplete.
+fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
+    let mut gaps = coverage_problems(report);
+    match command {
+        CommandKind::Review if report.strategy == Strategy::Static => {
+            gaps.push("only static checks ran".to_owned());
         }
-        // Findings that are merged come without the files that were looked at; checks know theirs.
-        Asked::Checks if has_lost_files(report) => {
-            doubts.push("no file of the change was reviewed".to_owned());
+        // `crh merge` has no coverage; checks always have.
+        CommandKind::Checks if is_missing_files(report) => {
+            gaps.push("no file of the change was reviewed".to_owned());
         }
-        Asked::Review | Asked::Checks => {}
+        CommandKind::Review | CommandKind::Checks => {}
     }
-    doubts
+    gaps
 }
 
-/// Why a review may have missed something.
-fn coverage_doubts(report: &Report) -> Vec<String> {
-    let mut doubts = Vec::new();
-    let failed: Vec<_> = report.failed_reviewers().map(|row| row.name.as_str()).collect();
-    if !failed.is_empty() {
-        doubts.push(format!("failed reviewers: {}", failed.join(", ")));
+/// Gaps in the coverage.
+fn coverage_problems(report: &Report) -> Vec<String> {
+    let mut gaps = Vec::new();
+    let failed_names: Vec<_> =
+        report.failed_reviewers().map(|reviewer| reviewer.name.as_str()).collect();
+    if !failed_names.is_empty() {
+        gaps.push(format!("failed reviewers: {}", failed_names.join(", ")));
     }
-    let partly = report
+    let gap_count = report
         .coverage
         .iter()
         .filter(|file| match file.state {
@@ -212,33 +228,33 @@ fn coverage_doubts(report: &Report) -> Vec<String> {
             }
         })
         .count();
-    if partly > 0 {
-        doubts.push(format!("{} not wholly reviewed", count(partly, "file")));
+    if gap_count > 0 {
+        gaps.push(format!("{} not fully reviewed", plural(gap_count, "file")));
     }
     if nothing_is_in_scope(report) {
-        doubts.push("no file of the change was reviewed".to_owned());
+        gaps.push("no file of the change was reviewed".to_owned());
     }
-    let malformed = report.fates().get(&Fate::Malformed).copied().unwrap_or_default();
-    if malformed > 0 {
-        doubts.push(format!("{} of the reviewers could not be read", count(malformed, "finding")));
+    let malformed_count = report.fates().get(&Fate::Malformed).copied().unwrap_or_default();
+    if malformed_count > 0 {
+        gaps.push(format!("{} could not be read", plural(malformed_count, "finding")));
     }
-    doubts.extend(unjudged_requirements(report));
+    gaps.extend(unjudged_requirements(report));
     match report.status {
         Status::Ok | Status::Degraded => {}
-        Status::Truncated => doubts.push("the review was cut short".to_owned()),
-        Status::Error => doubts.push("nothing was reviewed".to_owned()),
+        Status::Truncated => gaps.push("the review was cut short".to_owned()),
+        Status::Error => gaps.push("nothing was reviewed".to_owned()),
     }
-    doubts
+    gaps
 }
 
-fn count(number: usize, thing: &str) -> String {
+pub(crate) fn plural(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
 impl Verdict {
-    /// The word for readers that know three and would take a fourth for green: an incomplete review is
-    /// not ready. Checks that passed keep their own words, for they are no review.
-    pub fn of_three(self) -> &'static str {
+    /// Label for readers that know only three verdicts. `Incomplete` maps to "Not ready". "Checks
+    /// passed" stays, because checks are not a review.
+    pub fn three_state_label(self) -> &'static str {
         match self {
             Self::NotReady | Self::Incomplete => "Not ready",
             Self::ReadyWithFixes => "Ready with fixes",
@@ -247,7 +263,7 @@ impl Verdict {
         }
     }
 
-    /// CRH's word.
+    /// The verdict in the CRH specification.
     pub fn crh_word(self) -> &'static str {
         match self {
             Self::NotReady | Self::ReadyWithFixes => "needs-work",

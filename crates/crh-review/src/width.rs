@@ -1,75 +1,76 @@
-//! How much room a text takes on a terminal, where some characters take two columns and others none.
+//! Text width on a terminal, where characters take zero, one or two columns.
 
 use unicode_width::UnicodeWidthChar;
 
-/// Stands where something was cut off.
-const CUT: char = '…';
-/// Makes a picture of the character before it, which may then be wider than it is alone.
-const AS_PICTURE: char = '\u{fe0f}';
+/// Marks truncated text.
+const ELLIPSIS: char = '…';
+/// Turns the previous character into an emoji, which can be wider.
+const EMOJI_SELECTOR: char = '\u{fe0f}';
 
-/// How many columns of a terminal a line takes, at the most: where characters are joined to one, terminals differ.
+/// Upper bound on the columns of a line. Terminals differ for joined characters.
 pub fn columns(line: &str) -> usize {
     line.chars().map(width).sum()
 }
 
 fn width(char: char) -> usize {
-    if char == AS_PICTURE { 1 } else { char.width().unwrap_or(1) }
+    if char == EMOJI_SELECTOR { 1 } else { char.width().unwrap_or(1) }
 }
 
-/// A line that takes at most so many columns, with a mark if something of it is missing.
-pub fn cut(line: &str, most: usize) -> String {
-    if columns(line) <= most {
+/// Truncates a line to `max_columns` columns, with an ellipsis.
+pub fn truncate(line: &str, max_columns: usize) -> String {
+    if columns(line) <= max_columns {
         return line.to_owned();
     }
-    let room = most.saturating_sub(1);
+    let max_text_columns = max_columns.saturating_sub(1);
     let mut out = String::new();
-    let mut taken = 0;
+    let mut used_columns = 0;
     for char in line.chars() {
-        taken += width(char);
-        if taken > room {
+        used_columns += width(char);
+        if used_columns > max_text_columns {
             break;
         }
         out.push(char);
     }
-    if most > 0 {
-        out.push(CUT);
+    if max_columns > 0 {
+        out.push(ELLIPSIS);
     }
     out
 }
 
-/// The same with the cut in the middle, for what is known by its beginning and its end.
-pub fn cut_inside(line: &str, most: usize) -> String {
-    if columns(line) <= most || most < 3 {
-        return cut(line, most);
+/// Truncates a line like [`truncate`], but with the ellipsis in the middle, so both ends stay
+/// visible.
+pub fn truncate_middle(line: &str, max_columns: usize) -> String {
+    if columns(line) <= max_columns || max_columns < 3 {
+        return truncate(line, max_columns);
     }
-    let end_room = (most - 1) / 2;
-    let mut taken = 0;
+    let max_end_columns = (max_columns - 1) / 2;
+    let mut used_columns = 0;
     let end = line.char_indices().rev().take_while(|(_, char)| {
-        taken += width(*char);
-        taken <= end_room
+        used_columns += width(*char);
+        used_columns <= max_end_columns
     });
-    let end = end.last().map_or("", |(at, _)| &line[at..]);
-    format!("{}{end}", cut(line, most - columns(end)))
+    let end = end.last().map_or("", |(offset, _)| &line[offset..]);
+    format!("{}{end}", truncate(line, max_columns - columns(end)))
 }
 
-/// Text wrapped at blanks, and between characters of scripts that have none, to lines of so many columns; the first line
-/// starts with one prefix, the others with another. A word that is longer than a line stays whole.
-pub fn wrapped(first: &str, others: &str, text: &str, width: usize) -> String {
+/// Wraps text to `width` columns, at spaces and between wide characters. The first line starts with
+/// `first_prefix`, the others with `other_prefix`. Words longer than a line stay whole.
+pub fn wrap(first_prefix: &str, other_prefix: &str, text: &str, width: usize) -> String {
     let mut out = String::new();
-    let mut line = first.to_owned();
-    let mut is_empty = true;
+    let mut line = first_prefix.to_owned();
+    let mut line_is_empty = true;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
-        for (at, piece) in unbreakable(word).enumerate() {
-            let blank = if at == 0 && !is_empty { " " } else { "" };
-            if !is_empty && columns(&line) + blank.len() + columns(piece) > width {
+        for (index, piece) in break_points(word).enumerate() {
+            let separator = if index == 0 && !line_is_empty { " " } else { "" };
+            if !line_is_empty && columns(&line) + separator.len() + columns(piece) > width {
                 out.push_str(line.trim_end());
                 out.push('\n');
-                line = others.to_owned();
+                line = other_prefix.to_owned();
             } else {
-                line.push_str(blank);
+                line.push_str(separator);
             }
             line.push_str(piece);
-            is_empty = false;
+            line_is_empty = false;
         }
     }
     out.push_str(line.trim_end());
@@ -77,8 +78,8 @@ pub fn wrapped(first: &str, others: &str, text: &str, width: usize) -> String {
     out
 }
 
-/// The pieces of a word between which a line may end: every wide character is one.
-fn unbreakable(word: &str) -> impl Iterator<Item = &str> {
+/// Splits a word where a line may break: around every wide character.
+fn break_points(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
@@ -87,8 +88,8 @@ fn unbreakable(word: &str) -> impl Iterator<Item = &str> {
             true => first.len_utf8(),
             false => rest.find(is_wide).unwrap_or(rest.len()),
         };
-        let (piece, after) = rest.split_at(end);
-        rest = after;
+        let (piece, remaining) = rest.split_at(end);
+        rest = remaining;
         Some(piece)
     })
 }
@@ -100,8 +101,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_cut_by_columns_and_says_so() {
-        for (line, most, expected) in [
+    fn long_line_is_truncated_with_ellipsis() {
+        for (line, max_columns, expected) in [
             ("plain", 5, "plain"),
             ("plain", 4, "pla…"),
             ("plain", 1, "…"),
@@ -112,30 +113,30 @@ mod tests {
             ("e\u{301}te\u{301}", 3, "e\u{301}te\u{301}"),
             ("e\u{301}te\u{301}", 2, "e\u{301}…"),
         ] {
-            assert_eq!(cut(line, most), expected, "{line} {most}");
+            assert_eq!(truncate(line, max_columns), expected, "{line} {max_columns}");
         }
     }
 
     #[test]
-    fn a_line_is_cut_inside_so_that_both_ends_stay() {
-        for (line, most, expected) in [
+    fn middle_truncation_keeps_both_ends() {
+        for (line, max_columns, expected) in [
             ("read src/lib.rs", 15, "read src/lib.rs"),
             ("read src/lib.rs", 14, "read sr…lib.rs"),
             ("read src/lib.rs", 3, "r…s"),
             ("read src/lib.rs", 2, "r…"),
             ("設定/画面.rs", 8, "設定….rs"),
         ] {
-            assert_eq!(cut_inside(line, most), expected, "{line} {most}");
+            assert_eq!(truncate_middle(line, max_columns), expected, "{line} {max_columns}");
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_cut_fits(line in ".*|[ab設❤\u{fe0f}\u{301}]*", most in 0_usize..40) {
-            let shown = cut(&line, most);
-            prop_assert!(columns(&shown) <= most, "{} in {}", shown, most);
-            prop_assert!(columns(&cut_inside(&line, most)) <= most, "{} in {}", line, most);
-            prop_assert!(shown == line || most == 0 || shown.ends_with(CUT), "{}", shown);
+        fn truncated_line_fits(line in ".*|[ab設❤\u{fe0f}\u{301}]*", most in 0_usize..40) {
+            let truncated = truncate(&line, most);
+            prop_assert!(columns(&truncated) <= most, "{} in {}", truncated, most);
+            prop_assert!(columns(&truncate_middle(&line, most)) <= most, "{} in {}", line, most);
+            prop_assert!(truncated == line || most == 0 || truncated.ends_with(ELLIPSIS), "{}", truncated);
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Text compared as people compare it: white space folded, punctuation out, small words out.
+//! Normalises text for comparison: white space collapsed, punctuation and stop words removed.
 
-/// Words that two unrelated titles may well share. `not`, `no` and `without` are not among them.
+/// Words without meaning for comparison. `not`, `no` and `without` carry meaning and are not
+/// listed.
 const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "for", "from", "has",
     "have", "if", "in", "into", "is", "it", "its", "may", "might", "of", "on", "or", "so", "than",
@@ -8,8 +9,8 @@ const STOP_WORDS: &[&str] = &[
     "with", "would",
 ];
 
-/// A line with its white space folded: none at the ends, one blank between words.
-pub(crate) fn folded(line: &str) -> String {
+/// Trims a line and collapses white space.
+pub(crate) fn collapse_whitespace(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for word in line.split_whitespace() {
         if !out.is_empty() {
@@ -20,39 +21,39 @@ pub(crate) fn folded(line: &str) -> String {
     out
 }
 
-/// A title for comparison: lower case, punctuation out, spaces folded.
-pub fn normal_title(title: &str) -> String {
-    let spaced: String = title
+/// A title for comparison: lower case, no punctuation, white space collapsed.
+pub fn normalise_title(title: &str) -> String {
+    let words: String = title
         .chars()
         .map(|char| if char.is_alphanumeric() || char == '_' { char } else { ' ' })
         .flat_map(char::to_lowercase)
         .collect();
-    folded(&spaced)
+    collapse_whitespace(&words)
 }
 
-/// A title for comparison, the same whether or not it was cleaned for a comment in between.
-pub fn normal_posted_title(title: &str) -> String {
-    let plain = title.replace("&amp;", "&").replace("&lt;", " ").replace("&gt;", " ");
-    normal_title(&plain)
+/// A title for comparison that may have been escaped for a comment.
+pub fn normalise_posted_title(title: &str) -> String {
+    let unescaped = title.replace("&amp;", "&").replace("&lt;", " ").replace("&gt;", " ");
+    normalise_title(&unescaped)
 }
 
-/// The words of a normalised title that carry its meaning.
-pub(crate) fn content_words(normal_title: &str) -> impl Iterator<Item = &str> {
-    normal_title
+/// Words of a normalised title, without stop words.
+pub(crate) fn content_words(normalised_title: &str) -> impl Iterator<Item = &str> {
+    normalised_title
         .split(' ')
         .filter(|word| !word.is_empty() && STOP_WORDS.binary_search(word).is_err())
 }
 
-/// How much two sorted sets overlap (Jaccard): 0.0 nothing, 1.0 all. Two empty sets do not overlap.
+/// Jaccard overlap of two sorted sets, from 0.0 to 1.0. Two empty sets do not overlap.
 pub(crate) fn overlap<T: Ord>(left: &[T], right: &[T]) -> f64 {
-    let (mut at_left, mut at_right, mut common) = (0, 0, 0_usize);
-    while let (Some(l), Some(r)) = (left.get(at_left), right.get(at_right)) {
-        common += usize::from(l == r);
-        at_left += usize::from(l <= r);
-        at_right += usize::from(r <= l);
+    let (mut left_index, mut right_index, mut common_count) = (0, 0, 0_usize);
+    while let (Some(l), Some(r)) = (left.get(left_index), right.get(right_index)) {
+        common_count += usize::from(l == r);
+        left_index += usize::from(l <= r);
+        right_index += usize::from(r <= l);
     }
-    let all = left.len() + right.len() - common;
-    if all == 0 { 0.0 } else { common as f64 / all as f64 }
+    let union_count = left.len() + right.len() - common_count;
+    if union_count == 0 { 0.0 } else { common_count as f64 / union_count as f64 }
 }
 
 #[cfg(test)]
@@ -60,20 +61,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stop_words_are_sorted_so_that_they_can_be_searched() {
+    fn stop_words_are_sorted_for_binary_search() {
         assert!(STOP_WORDS.is_sorted());
     }
 
     #[test]
-    fn punctuation_and_case_do_not_make_two_titles() {
-        let left = normal_title("Off-by-one in `Pager.next()`!");
-        assert_eq!(left, normal_title("off by one  in pager next"));
+    fn titles_ignore_punctuation_and_case() {
+        let left = normalise_title("Off-by-one in `Pager.next()`!");
+        assert_eq!(left, normalise_title("off by one  in pager next"));
     }
 
     #[test]
-    fn overlap_counts_only_words_that_mean_something() {
+    fn overlap_ignores_stop_words() {
         let words = |title| {
-            let title = normal_title(title);
+            let title = normalise_title(title);
             let mut words: Vec<_> = content_words(&title).map(str::to_owned).collect();
             words.sort();
             words

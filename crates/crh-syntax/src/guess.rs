@@ -1,68 +1,68 @@
-//! Definitions in a text whose language has no grammar here: guesses from keywords, indentation and braces.
+//! Guesses definitions in languages without a grammar, from keywords, indentation and braces.
 //!
-//! A guess is made where three signs agree: a line reads like the head of a definition, the lines after it
-//! are indented deeper until one closes the block or falls back, and the braces in between balance. Where one
-//! of them disagrees, there is no guess. Comments and strings over several lines are not told from code.
+//! A guess requires three signs: a line looks like the head of a definition, the following lines
+//! are indented until the block ends, and the braces balance. If one is missing, there is no guess.
+//! Multi-line comments and strings are not distinguished from code.
 
 use crate::parse::one_based;
-use crate::{Import, Imports};
+use crate::{ImportList, ImportStatement};
 
-/// A definition that was guessed, not parsed.
+/// A guessed definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuessedSpan {
-    /// The name on its first line, as it stands there.
+    /// Name on its first line.
     pub name: String,
-    /// The first line, 1-based. Attributes before it are not recognised.
+    /// First line, 1-based. Attributes before it are not recognised.
     pub start: u32,
-    /// The last line, inclusive.
+    /// Last line, inclusive.
     pub end: u32,
 }
 
-/// What looks like the definitions of a text in an unknown language, in source order; none where in doubt.
+/// Guesses the definitions of a text, in source order. Omits doubtful ones.
 pub fn fallback_spans(text: &str) -> Vec<GuessedSpan> {
-    let mut guess = Guess::default();
-    for (row, line) in without_mark(text).lines().enumerate() {
+    let mut guess = SpanGuesser::default();
+    for (row, line) in without_bom(text).lines().enumerate() {
         guess.read(row, line);
     }
     guess.finish()
 }
 
-/// Lines at the left edge that look like imports.
-pub(crate) fn imports(text: &str) -> Imports {
-    let mut imports = Imports::default();
-    let lines = without_mark(text).lines().enumerate();
+/// Unindented lines that look like imports.
+pub(crate) fn imports(text: &str) -> ImportList {
+    let mut imports = ImportList::default();
+    let lines = without_bom(text).lines().enumerate();
     for (row, line) in lines.filter(|(_, line)| looks_like_import(line)) {
         let line_number = one_based(row);
         let text = line.trim_end().to_owned();
-        imports.push(Import { start: line_number, end: line_number, text });
+        imports.push(ImportStatement { start: line_number, end: line_number, text });
     }
     imports
 }
 
-/// The text behind its byte order mark, which the parsers skip by themselves.
-fn without_mark(text: &str) -> &str {
+/// The text without a byte order mark, which parsers skip.
+fn without_bom(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 #[derive(Default)]
-struct Guess<'t> {
-    open: Vec<Head<'t>>,
+struct SpanGuesser<'t> {
+    open: Vec<DefinitionHead<'t>>,
     spans: Vec<GuessedSpan>,
-    /// The last row that is not blank.
+    /// Last non-blank row.
     last: usize,
     /// Open braces before each row.
     braces: Vec<i64>,
 }
 
-struct Head<'t> {
+struct DefinitionHead<'t> {
     name: &'t str,
     row: usize,
     indent: &'t str,
-    /// Whether the first line has its whole body on it.
+    /// Whether the whole body is on the first line.
     is_whole: bool,
 }
 
-impl<'t> Guess<'t> {
+impl<'t> SpanGuesser<'t> {
     fn read(&mut self, row: usize, line: &'t str) {
         let before = self.braces.last().copied().unwrap_or_default();
         if self.braces.is_empty() {
@@ -80,12 +80,12 @@ impl<'t> Guess<'t> {
         {
             let is_whole =
                 code.contains('{') && code.ends_with(['}', ';']) || code.ends_with(" end");
-            self.open.push(Head { name, row, indent, is_whole });
+            self.open.push(DefinitionHead { name, row, indent, is_whole });
         }
         self.last = row;
     }
 
-    /// Closes what this line is not inside of. True if the line itself belongs to an open head.
+    /// Closes blocks that end before this line. Returns whether the line belongs to an open head.
     fn close_before(&mut self, row: usize, indent: &str, code: &str) -> bool {
         while let Some(head) = self.open.last() {
             let is_deeper = indent.len() > head.indent.len() && indent.starts_with(head.indent);
@@ -93,11 +93,11 @@ impl<'t> Guess<'t> {
                 return false;
             }
             let is_beside = indent == head.indent && !head.is_whole;
-            if is_beside && goes_on(code) {
+            if is_beside && continues_head(code) {
                 return true;
             }
-            let end = if is_beside && closes(code) { row } else { self.last };
-            // Tabs here and blanks there: nobody can say what is inside what.
+            let end = if is_beside && closes_block(code) { row } else { self.last };
+            // Mixed tabs and spaces cannot be compared.
             let is_comparable = head.indent.starts_with(indent);
             if let Some(head) = self.open.pop()
                 && is_comparable
@@ -111,7 +111,7 @@ impl<'t> Guess<'t> {
         false
     }
 
-    fn keep(&mut self, head: &Head<'t>, end: usize) {
+    fn keep(&mut self, head: &DefinitionHead<'t>, end: usize) {
         let balance = |row: usize| self.braces.get(row).copied();
         let is_balanced = balance(head.row) == balance(end + 1);
         if is_balanced && (end > head.row || head.is_whole) {
@@ -132,7 +132,7 @@ impl<'t> Guess<'t> {
     }
 }
 
-/// Opening less closing braces of a line, those in double quotes left out.
+/// Opening minus closing braces, outside of double quotes.
 fn brace_balance(line: &str) -> i64 {
     let mut balance = 0;
     let (mut in_quotes, mut is_escaped) = (false, false);
@@ -149,21 +149,21 @@ fn brace_balance(line: &str) -> i64 {
     balance
 }
 
-/// Whether a line at the head's own indentation still belongs to the head: a brace on a line of its own, or
-/// the end of parameters over several lines.
-fn goes_on(code: &str) -> bool {
+/// Whether a line with the indentation of the head belongs to the head: an opening brace, or the
+/// end of a parameter list.
+fn continues_head(code: &str) -> bool {
     code == "{" || (code.starts_with(')') && code.ends_with(['{', ':']))
 }
 
-/// Whether a line at the head's own indentation closes its block.
-fn closes(code: &str) -> bool {
+/// Whether a line with the indentation of the head closes its block.
+fn closes_block(code: &str) -> bool {
     code.starts_with(['}', ')', ']'])
         || ["end", "fi", "done", "esac"]
             .iter()
             .any(|word| code.strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_name_char)))
 }
 
-/// The name that a line defines, if it reads like the head of a definition.
+/// The defined name, if the line looks like the head of a definition.
 fn head_name(code: &str) -> Option<&str> {
     let code = without_modifiers(code);
     let (word, rest) = first_word(code);
@@ -183,7 +183,7 @@ fn assigned_function(code: &str) -> Option<&str> {
     matches!(word, "function" | "func" | "fn" | "fun" | "proc").then_some(name)
 }
 
-/// `name(…) {` with nothing but words of a type before it.
+/// `name(…) {` with only type words before it.
 fn function_with_braces(code: &str) -> Option<&str> {
     let (before, after) = code.split_once('(')?;
     let has_body = code.ends_with('{') || (after.contains('{') && code.ends_with('}'));
@@ -199,13 +199,13 @@ fn function_with_braces(code: &str) -> Option<&str> {
     let type_words = &before[..start];
     let is_plain =
         type_words.chars().all(is_of_type) && !type_words.split_whitespace().any(is_control);
-    // A call ends in a parenthesis too; only a type before the name tells a head from it.
+    // A call ends in a parenthesis too. Only a type before the name makes it a definition.
     let has_sign = code.ends_with(['{', '}']) || !type_words.trim().is_empty();
     (is_plain && has_sign && !is_control(name)).then_some(name)
 }
 
 fn without_modifiers(code: &str) -> &str {
-    // No language stacks more of them than this.
+    // More than any language uses.
     const MODIFIERS_MAX: usize = 8;
     let mut code = code;
     for _ in 0..MODIFIERS_MAX {
@@ -222,7 +222,7 @@ fn first_word(code: &str) -> (&str, &str) {
     code.split_at(code.find(|c: char| !is_name_char(c)).unwrap_or(code.len()))
 }
 
-/// A name with the dots and colons in it, as in `Module.function` or `Table:method`.
+/// A name with dots and colons, such as `Module.function` or `Table:method`.
 fn name_at_start(code: &str) -> Option<&str> {
     let is_inside = |c: char| is_name_char(c) || matches!(c, '.' | ':' | '?' | '!');
     let end = code.find(|c: char| !is_inside(c)).unwrap_or(code.len());
@@ -290,7 +290,7 @@ fn is_keyword_of_definition(word: &str) -> bool {
     )
 }
 
-/// Words that have a parenthesis and a block behind them and define nothing.
+/// Keywords with parentheses and a block that define nothing.
 fn is_control(word: &str) -> bool {
     matches!(
         word,

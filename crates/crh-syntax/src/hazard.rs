@@ -1,39 +1,39 @@
-//! Texts that would end the process: some grammars bring a scanner in C that keeps its state in a fixed
-//! buffer and calls `abort` when it does not fit, and some text takes all memory there is. Rust cannot catch
-//! either, so such texts are turned away.
+//! Rejects texts that would kill the process. Some grammars have a C scanner that calls `abort` if
+//! its state exceeds a fixed buffer, and some texts exhaust memory. Rust cannot catch either.
 //!
-//! Everything here is one pass over the text.
+//! Each check is one pass over the text.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::Language;
 use crate::parse::Hazard;
 
-/// tree-sitter-python 0.25.0 writes two bytes an open indentation into 1024, and one too many when the
-/// count is odd. The stack of indentations has no value twice, so that many different ones bound it.
+/// tree-sitter-python 0.25.0 writes two bytes per open indentation into a buffer of 1024, and one
+/// too many for odd counts. Open indentations are distinct, so counting distinct ones is a bound.
 const INDENTATIONS_MAX: usize = 380;
 
-/// tree-sitter-ruby 0.23.1 writes the length of a heredoc's word as one byte and checks it on the way back.
-/// <https://github.com/tree-sitter/tree-sitter-ruby/issues/269>; the fix is not in a release.
+/// tree-sitter-ruby 0.23.1 stores the length of a heredoc word in one byte and asserts it when
+/// reading. See <https://github.com/tree-sitter/tree-sitter-ruby/issues/269>; the fix is not
+/// released.
 const HEREDOC_WORD_MAX: usize = 255;
 
-/// tree-sitter-ruby 0.23.1 tests two bytes too few of its 1024 before it writes a heredoc. Half of the
-/// buffer is far more than code uses and leaves room for what this estimate does not see.
+/// tree-sitter-ruby 0.23.1 checks two bytes too few of its 1024 before it writes a heredoc. Half of
+/// the buffer is more than real code uses and leaves a margin for this estimate.
 const RUBY_STATE_MAX: usize = 512;
 
-/// What the scanner writes for an open heredoc on top of its word, and for an open literal.
+/// Scanner bytes of an open heredoc in addition to its word, and of an open literal.
 const HEREDOC_BYTES: usize = 4;
 const LITERAL_BYTES: usize = 5;
 
-/// `a<a<a<…` is a comparison or a list of type arguments until it ends, and the parser keeps both readings of
-/// each: memory grows with the square of the row, 900 MB for 20 kB, in one step that nobody can stop.
+/// `a<a<a<…` is a comparison or a list of type arguments until it ends, and the parser keeps both
+/// readings. Memory grows quadratically: 900 MB for 20 kB, in one step that cannot be stopped.
 const ANGLES_MAX: usize = 256;
 
-/// What is still open costs the parser most, above all where it has several readings: a megabyte of
-/// `a<b,c>(` takes 1.5 GB. No code that people write comes near this depth.
+/// Open brackets are expensive, especially with several readings: a megabyte of `a<b,c>(` takes 1.5
+/// GB. Real code is never this deep.
 const NESTING_MAX: usize = 10_000;
 
-/// Turns away what the language's parser cannot survive.
+/// Rejects texts that the language's parser cannot survive.
 pub(crate) fn check(language: Language, text: &str) -> Result<(), Hazard> {
     nesting(text.as_bytes())?;
     match language {
@@ -54,11 +54,11 @@ pub(crate) fn check(language: Language, text: &str) -> Result<(), Hazard> {
     }
 }
 
-/// What the parser is told to stand behind the last byte of a text.
+/// Bytes that the parser reads after the end of the text.
 ///
-/// tree-sitter-kotlin-ng 1.1.0 looks for the blank after an annotation without minding the end of the text,
-/// and never comes back if there is none.
-pub(crate) fn end(language: Language, text: &str) -> &'static [u8] {
+/// tree-sitter-kotlin-ng 1.1.0 looks for whitespace after an annotation beyond the end of the text,
+/// and loops forever without it.
+pub(crate) fn padding(language: Language, text: &str) -> &'static [u8] {
     match language {
         Language::Kotlin if !text.ends_with('\n') => b"\n",
         Language::Kotlin
@@ -78,8 +78,8 @@ pub(crate) fn end(language: Language, text: &str) -> &'static [u8] {
     }
 }
 
-/// Counts open brackets, each kind by itself, so that the wrong one closes nothing. Those in strings and
-/// comments count too; they rarely come without their partner.
+/// Counts open brackets of each kind, including those in strings and comments, which are usually
+/// balanced.
 fn nesting(text: &[u8]) -> Result<(), Hazard> {
     let (mut round, mut square, mut curly) = (0_usize, 0_usize, 0_usize);
     for byte in text {
@@ -99,7 +99,7 @@ fn nesting(text: &[u8]) -> Result<(), Hazard> {
     Ok(())
 }
 
-/// Counts `<` without a `>` up to where a statement or a block ends. A shift is none: it has one reading.
+/// Counts unclosed `<` up to the end of a statement or block. Shift operators do not count.
 fn angles(text: &[u8]) -> Result<(), Hazard> {
     let mut open = 0_usize;
     let mut before = b'\n';
@@ -119,7 +119,7 @@ fn angles(text: &[u8]) -> Result<(), Hazard> {
     Ok(())
 }
 
-/// Counts the different widths of leading blanks, as the scanner measures them.
+/// Counts distinct indentation widths, measured like the scanner.
 fn python(text: &[u8]) -> Result<(), Hazard> {
     let mut widths = BTreeSet::new();
     let mut at = 0;
@@ -135,7 +135,7 @@ fn python(text: &[u8]) -> Result<(), Hazard> {
     Ok(())
 }
 
-/// The width of the blanks from here, and where they end. A backslash joins the next line's blanks to them.
+/// Width and end of the leading whitespace. A backslash joins the next line.
 fn indentation(text: &[u8], mut at: usize) -> (usize, usize) {
     let mut width = 0;
     while let Some(byte) = text.get(at) {
@@ -152,9 +152,8 @@ fn indentation(text: &[u8], mut at: usize) -> (usize, usize) {
     (width, at)
 }
 
-/// Follows heredocs and braces line by line. A heredoc is taken to be open from its `<<` to the line that
-/// closes it, one that opens inside another for ever; every brace is taken for an interpolation with a
-/// literal in it.
+/// Follows heredocs and braces line by line. A heredoc is open until the line that closes it, and a
+/// nested one forever. Every brace counts as an interpolation with a literal.
 fn ruby(text: &[u8]) -> Result<(), Hazard> {
     let mut open: VecDeque<&[u8]> = VecDeque::new();
     let (mut open_bytes, mut nested_bytes, mut braces) = (0, 0, 0_usize);
@@ -191,7 +190,7 @@ fn ruby(text: &[u8]) -> Result<(), Hazard> {
     Ok(())
 }
 
-/// The word of a heredoc that starts here, cut off where it is longer than any that is let through.
+/// The heredoc word that starts here, cut off beyond the maximum.
 fn heredoc_word(text: &[u8]) -> Option<&[u8]> {
     let after = text.strip_prefix(b"<<")?;
     let after = after.strip_prefix(b"-").or(after.strip_prefix(b"~")).unwrap_or(after);
@@ -211,13 +210,13 @@ fn heredoc_word(text: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// Whether the text is let through, and whether the parser then survives it.
+    /// Checks the result, and that the parser survives an accepted text.
     fn check_survival(language: Language, text: &str, expected: Result<(), Hazard>) {
         assert_eq!(check(language, text), expected);
         if let Err(hazard) = expected {
             assert_eq!(
                 crate::symbols(language, text),
-                Err(crate::NotParsed::Hazard(hazard)),
+                Err(crate::ParseError::Hazard(hazard)),
                 "the parser must not see it"
             );
         } else {
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heredoc_with_a_long_word_is_turned_away() {
+    fn long_heredoc_word_is_rejected() {
         let text = |letters: usize| {
             let word = "A".repeat(letters);
             format!("x = <<~{word}\n  text\n{word}\n")
@@ -237,25 +236,25 @@ mod tests {
     }
 
     #[test]
-    fn an_unclosed_quote_after_a_heredoc_mark_is_turned_away() {
+    fn unclosed_quote_after_heredoc_mark_is_rejected() {
         let text = format!("x = <<~\"SQL\n{}", "  some text\n".repeat(40));
         check_survival(Language::Ruby, &text, Err(Hazard::Heredocs));
     }
 
     #[test]
-    fn a_spec_full_of_heredocs_is_let_through() {
+    fn many_closed_heredocs_are_accepted() {
         let text = "offence(<<~RUBY, <<~OUT)\n  a { b }\nRUBY\n  c\nOUT\n".repeat(500);
         check_survival(Language::Ruby, &text, Ok(()));
     }
 
     #[test]
-    fn many_heredocs_on_one_line_are_turned_away() {
+    fn many_heredocs_on_one_line_are_rejected() {
         let text = format!("f({})\n", "<<A, ".repeat(150));
         check_survival(Language::Ruby, &text, Err(Hazard::Heredocs));
     }
 
     #[test]
-    fn a_staircase_of_blocks_is_turned_away_before_it_is_too_deep() {
+    fn too_many_indentations_are_rejected() {
         let text = |steps: usize| {
             let step = |depth: usize| format!("{}if a:\n", " ".repeat(depth));
             (0..steps).map(step).collect::<String>()
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_are_turned_away_where_no_code_goes() {
+    fn too_deep_brackets_are_rejected() {
         for language in Language::ALL {
             let text = "(".repeat(NESTING_MAX + 1);
             check_survival(language, &text, Err(Hazard::Nesting));
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_are_measured_across_joined_lines() {
+    fn indentation_is_measured_across_joined_lines() {
         assert_eq!(indentation(b"  \t\\\r\n  x", 0), (12, 8));
         assert_eq!(indentation(b"  \r\n\n x", 0), (1, 6));
     }

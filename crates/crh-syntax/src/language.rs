@@ -1,4 +1,4 @@
-//! The languages we can read, how a file name gives one away, and the grammar behind each.
+//! Supported languages, their file names and grammars.
 
 use std::fmt;
 
@@ -54,9 +54,10 @@ impl Language {
         Self::Swift,
     ];
 
-    /// The language of a file, by its name alone. `.h` is C, since a name cannot tell it from C++.
-    pub fn of_path(path: &str) -> Option<Self> {
-        // A name that is not UTF-8 is known as git quotes it; no backslash in it is a folder's then.
+    /// Language of a file by its name. `.h` counts as C, because the name does not distinguish it
+    /// from C++.
+    pub fn from_path(path: &str) -> Option<Self> {
+        // Git quotes names that are not UTF-8. Backslashes in them are escapes, not separators.
         let name = match path.strip_prefix('"').and_then(|path| path.strip_suffix('"')) {
             Some(path) => path.rsplit('/').next().unwrap_or(path),
             None => path.rsplit(['/', '\\']).next().unwrap_or(path),
@@ -71,7 +72,7 @@ impl Language {
         if stem.is_empty() {
             return None;
         }
-        // Compilers on Unix have always taken a capital letter for C++.
+        // Unix compilers treat a capital letter as C++.
         if matches!(extension, "C" | "H") {
             return Some(Self::Cpp);
         }
@@ -96,7 +97,7 @@ impl Language {
         }
     }
 
-    /// The language a person, a model or an editor means by a word, in any case: `python`, `ts`, `c++`.
+    /// Language by a common name, in any case: `python`, `ts`, `c++`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name.trim().to_ascii_lowercase().as_str() {
             "python" | "python3" | "py" => Some(Self::Python),
@@ -119,7 +120,7 @@ impl Language {
         }
     }
 
-    /// The lower-case name crh writes everywhere.
+    /// Lower-case name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -139,8 +140,8 @@ impl Language {
         }
     }
 
-    /// Its grammar, for engines that work on trees of [`crate::Parsed`]. A text goes through [`crate::Parsed`] first: some make a
-    /// grammar end the process.
+    /// Grammar, for engines that use the trees of [`crate::SyntaxTree`]. Parse texts only with
+    /// [`crate::SyntaxTree`], because some texts make a grammar kill the process.
     pub fn grammar(self) -> tree_sitter::Language {
         let grammar = match self {
             Self::Python => tree_sitter_python::LANGUAGE,

@@ -1,35 +1,35 @@
-//! What classes have and what they call of themselves, in Python, JavaScript and TypeScript.
+//! Members of classes and calls of own methods, in Python, JavaScript and TypeScript.
 
 use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
 use crate::parse::{one_based, source};
-use crate::{Language, Parsed};
+use crate::{Language, SyntaxTree};
 
-/// A class as its text shows it.
+/// Members of a class.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Class {
-    /// Its name.
+pub struct ClassMembers {
+    /// Name of the class.
     pub name: String,
-    /// Its methods, with their lines, 1-based.
+    /// Methods with their lines, 1-based.
     pub methods: Vec<(String, u32)>,
-    /// Every name that it may have for itself: methods, fields, what is assigned to `self` or `this`.
+    /// All possible own names: methods, fields, and assignments to `self` or `this`.
     pub names: BTreeSet<String>,
-    /// What it calls on `self` or `this`, with the lines, 1-based.
+    /// Calls on `self` or `this` with their lines, 1-based.
     pub calls: Vec<(String, u32)>,
-    /// Whether it may have more than its text shows: it inherits, or something is done to it.
-    pub is_open: bool,
+    /// Whether it may have more members, for example inherited ones.
+    pub has_hidden_members: bool,
 }
 
-impl Parsed<'_> {
-    /// The classes of a text, outer ones first; none in other languages.
-    pub fn classes(&self) -> Vec<Class> {
+impl SyntaxTree<'_> {
+    /// Classes of a text, outer ones first. Empty for other languages.
+    pub fn classes(&self) -> Vec<ClassMembers> {
         let is_known = matches!(
             self.language(),
             Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx
         );
-        let mut classes: Vec<Class> = Vec::new();
+        let mut classes: Vec<ClassMembers> = Vec::new();
         if !is_known {
             return classes;
         }
@@ -39,9 +39,9 @@ impl Parsed<'_> {
             let node = cursor.node();
             if is_class(&node) {
                 around.push(classes.len());
-                classes.push(class(&node, self.text()));
+                classes.push(new_class(&node, self.text()));
             } else if let Some(at) = around.last() {
-                learn(&mut classes[*at], &node, self.text());
+                add_member(&mut classes[*at], &node, self.text());
             }
             if cursor.goto_first_child() {
                 continue;
@@ -69,7 +69,7 @@ fn is_class(node: &Node<'_>) -> bool {
         )
 }
 
-fn class(node: &Node<'_>, text: &str) -> Class {
+fn new_class(node: &Node<'_>, text: &str) -> ClassMembers {
     let name = node.child_by_field_name("name").map(|it| source(&it, text).to_owned());
     let is_decorated = node.parent().is_some_and(|it| it.kind() == "decorated_definition");
     let inherits = node.named_children(&mut node.walk()).any(|it| {
@@ -79,24 +79,24 @@ fn class(node: &Node<'_>, text: &str) -> Class {
                 && source(&it, text) != "(object)"
                 && source(&it, text) != "()"
     });
-    Class {
+    ClassMembers {
         name: name.unwrap_or_default(),
-        is_open: inherits || is_decorated || node.kind() == "abstract_class_declaration",
-        ..Class::default()
+        has_hidden_members: inherits || is_decorated || node.kind() == "abstract_class_declaration",
+        ..ClassMembers::default()
     }
 }
 
-fn learn(class: &mut Class, node: &Node<'_>, text: &str) {
+fn add_member(class: &mut ClassMembers, node: &Node<'_>, text: &str) {
     let words = |node: Option<Node<'_>>| node.map(|it| source(&it, text).to_owned());
     match node.kind() {
         "function_definition" | "method_definition" => {
             let line = one_based(node.start_position().row);
             let name = words(node.child_by_field_name("name")).unwrap_or_default();
-            class.is_open |= matches!(name.as_str(), "__getattr__" | "__getattribute__");
+            class.has_hidden_members |= matches!(name.as_str(), "__getattr__" | "__getattribute__");
             class.names.insert(name.clone());
             class.methods.push((name, line));
         }
-        // Whatever is bound inside may be a field.
+        // Anything bound inside may be a field.
         "assignment" | "assignment_expression" => {
             let left = node.child_by_field_name("left");
             let name = left.and_then(|it| {
@@ -118,7 +118,8 @@ fn learn(class: &mut Class, node: &Node<'_>, text: &str) {
         "call" | "call_expression" => {
             let Some(function) = node.child_by_field_name("function") else { return };
             let owner = words(function.child_by_field_name("object")).unwrap_or_default();
-            class.is_open |= matches!(source(&function, text), "setattr" | "Object.assign");
+            class.has_hidden_members |=
+                matches!(source(&function, text), "setattr" | "Object.assign");
             let name = function
                 .child_by_field_name("attribute")
                 .or_else(|| function.child_by_field_name("property"));

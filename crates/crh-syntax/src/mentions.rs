@@ -1,61 +1,61 @@
-//! Where names stand in a text as code: never in a comment or a string, and with what is done there.
+//! Finds names in code, outside of comments and strings, with their role.
 
 use std::collections::BTreeSet;
 
 use tree_sitter::{Node, TreeCursor};
 
 use crate::parse::one_based;
-use crate::{Language, NotParsed, Parsed, parse};
+use crate::{Language, ParseError, SyntaxTree, parse};
 
-/// The most mentions kept of one text. Whoever asks whether a name is used needs a few.
+/// Maximum number of mentions per text.
 pub const MENTIONS_MAX: usize = 10_000;
 
-/// A name in the code of a text.
+/// A name in code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mention {
-    /// The name, without what is around it.
+pub struct NameMention {
+    /// The name without qualifiers.
     pub name: String,
-    /// The line, 1-based.
+    /// Line, 1-based.
     pub line: u32,
-    /// What is done with it. In doubt it is [`Named`](MentionRole::Named): a use is only what is surely one.
+    /// Role of the name. Doubtful cases are [`Named`](MentionRole::Named).
     pub role: MentionRole,
 }
 
-/// What is done with a name.
+/// Role of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MentionRole {
-    /// It is given to something: a definition, a parameter, a variable, an argument or a key.
+    /// Defined or bound: a definition, parameter, variable, argument or key.
     Named,
-    /// It is taken in from elsewhere.
+    /// Imported.
     Imported,
-    /// It is called: `name()`.
+    /// Called: `name()`.
     Called,
-    /// It belongs to what stands before it: `of.name`, `of->name`, `of::name`.
-    Reached {
-        /// The word before it; empty if that is no word.
+    /// A member: `of.name`, `of->name`, `of::name`.
+    Member {
+        /// The word before it; empty if there is none.
         of: String,
     },
-    /// Anything else: its value or type is used.
+    /// Any other use of its value or type.
     Read,
 }
 
-/// The places in a text where one of these names stands as code, in source order; at most [`MENTIONS_MAX`].
+/// Mentions of these names in code, in source order; at most [`MENTIONS_MAX`].
 pub fn mentions(
     language: Language,
     text: &str,
     names: &BTreeSet<&str>,
-) -> Result<Vec<Mention>, NotParsed> {
-    Ok(Parsed::new(language, text)?.mentions(names))
+) -> Result<Vec<NameMention>, ParseError> {
+    Ok(SyntaxTree::new(language, text)?.mentions(names))
 }
 
-impl Parsed<'_> {
-    /// The places where one of these names stands as code, in source order; at most [`MENTIONS_MAX`].
-    pub fn mentions(&self, names: &BTreeSet<&str>) -> Vec<Mention> {
-        of_parsed(self, names)
+impl SyntaxTree<'_> {
+    /// Mentions of these names in code, in source order; at most [`MENTIONS_MAX`].
+    pub fn mentions(&self, names: &BTreeSet<&str>) -> Vec<NameMention> {
+        find_mentions(self, names)
     }
 }
 
-fn of_parsed(parsed: &Parsed<'_>, names: &BTreeSet<&str>) -> Vec<Mention> {
+fn find_mentions(parsed: &SyntaxTree<'_>, names: &BTreeSet<&str>) -> Vec<NameMention> {
     let (language, text) = (parsed.language(), parsed.text());
     let mut cursor = parsed.tree().walk();
     let mut around = Vec::new();
@@ -66,13 +66,17 @@ fn of_parsed(parsed: &Parsed<'_>, names: &BTreeSet<&str>) -> Vec<Mention> {
             let name = parse::source(&node, text);
             if names.contains(name) {
                 let (name, line) = (name.to_owned(), one_based(node.start_position().row));
-                mentions.push(Mention { name, line, role: role(language, &cursor, &around, text) });
+                mentions.push(NameMention {
+                    name,
+                    line,
+                    role: role(language, &cursor, &around, text),
+                });
             }
         }
         if mentions.len() == MENTIONS_MAX {
             return mentions;
         }
-        let frame = Around { kind: node.kind(), field: cursor.field_name() };
+        let frame = EnclosingNode { kind: node.kind(), field: cursor.field_name() };
         if cursor.goto_first_child() {
             around.push(frame);
             continue;
@@ -86,14 +90,13 @@ fn of_parsed(parsed: &Parsed<'_>, names: &BTreeSet<&str>) -> Vec<Mention> {
     }
 }
 
-/// A node around the one that is looked at.
-struct Around<'t> {
+struct EnclosingNode<'t> {
     kind: &'t str,
-    /// The field that it is in.
+    /// Field of the parent that it is in.
     field: Option<&'t str>,
 }
 
-/// Names are leaves that grammars call identifiers; PHP calls them names, and Ruby those with a capital constants.
+/// Names are leaf nodes: identifiers, or in PHP names and in Ruby constants.
 fn is_name(node: &Node<'_>) -> bool {
     let kind = node.kind();
     node.is_named()
@@ -105,7 +108,7 @@ fn is_name(node: &Node<'_>) -> bool {
 fn role(
     language: Language,
     cursor: &TreeCursor<'_>,
-    around: &[Around<'_>],
+    around: &[EnclosingNode<'_>],
     text: &str,
 ) -> MentionRole {
     let node = cursor.node();
@@ -115,13 +118,13 @@ fn role(
     let before = text.get(..node.start_byte()).unwrap_or_default().trim_end();
     let after = text.get(node.end_byte()..).unwrap_or_default().trim_start();
     if let Some(owner) = owner(language, before) {
-        return MentionRole::Reached { of: last_word(owner.trim_end()).to_owned() };
+        return MentionRole::Member { of: last_word(owner.trim_end()).to_owned() };
     }
     let parent = around.last().map_or("", |it| it.kind);
     let is_call = parent.contains("call") || parent.contains("invocation");
-    // The dollar sign makes it a variable, whatever else has the name.
+    // A dollar sign makes it a variable.
     let is_variable = language == Language::Php && before.ends_with('$');
-    if is_variable || !is_call && names_something(&node, cursor.field_name(), around) {
+    if is_variable || !is_call && binds_name(&node, cursor.field_name(), around) {
         return MentionRole::Named;
     }
     if after.starts_with('(') || after.starts_with("!(") {
@@ -130,7 +133,7 @@ fn role(
     MentionRole::Read
 }
 
-/// What a name belongs to, if the text before it says that it belongs to something.
+/// The owner of a name, if there is one before it.
 fn owner(language: Language, before: &str) -> Option<&str> {
     let signs: &[&str] = match language {
         Language::C | Language::Cpp => &["->", "::", "."],
@@ -148,7 +151,7 @@ fn owner(language: Language, before: &str) -> Option<&str> {
         | Language::Swift => &["::", "."],
     };
     let owner = signs.iter().find_map(|sign| before.strip_suffix(sign))?;
-    // `..` is a range, and `...` spreads; `?.` and `!!.` reach like `.` does.
+    // `..` is a range, and `...` a spread; `?.` and `!!.` act like `.`.
     let owner = owner.trim_end_matches(['?', '!']);
     (!owner.ends_with('.')).then_some(owner)
 }
@@ -159,8 +162,8 @@ fn is_import(kind: &str) -> bool {
         || matches!(kind, "use_declaration" | "using_directive" | "namespace_use_declaration")
 }
 
-/// Whether a name is given to something here.
-fn names_something(node: &Node<'_>, field: Option<&str>, around: &[Around<'_>]) -> bool {
+/// Whether the name is bound here.
+fn binds_name(node: &Node<'_>, field: Option<&str>, around: &[EnclosingNode<'_>]) -> bool {
     const FIELDS: [&str; 9] =
         ["name", "declarator", "left", "pattern", "alias", "key", "parameter", "label", "names"];
     let parent = around.last();

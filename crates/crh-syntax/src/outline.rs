@@ -1,38 +1,38 @@
-//! One walk over a tree that finds its definitions and its imports.
+//! One walk over a tree that collects definitions and imports.
 //!
-//! The walk keeps its own stack: a tree can be as deep as its text is long.
+//! It keeps its own stack, because a tree can be as deep as its text is long.
 
 use tree_sitter::Node;
 
-use crate::definition::{Definition, Found, Frame, Holds, Kind, Names, Scope, Site};
+use crate::definition::{
+    Definition, DefinitionKind, EnclosingScope, Frame, InnerFunctions, NodeRole, Qualification,
+    Site,
+};
 use crate::parse::one_based;
 use crate::{
-    Import, Imports, Language, NotParsed, Parsed, Symbol, SymbolKind, Symbols, definition, parse,
+    ImportList, ImportStatement, Language, ParseError, Symbol, SymbolKind, Symbols, SyntaxTree,
+    definition, parse,
 };
 
-/// The longest qualified name that is kept, in bytes. The longest in the standard libraries of our languages
-/// are below two hundred.
+/// Maximum length of a qualified name in bytes. Names in standard libraries have fewer than 200.
 pub(crate) const NAME_MAX: usize = 512;
 
-/// The most symbols kept of one text: with names of full length these are 32 MiB.
+/// Maximum number of symbols per text, 32 MiB with names of full length.
 const SYMBOLS_MAX: usize = 65_536;
 
-/// What one walk finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub(crate) symbols: Symbols,
-    pub(crate) imports: Imports,
+    pub(crate) imports: ImportList,
 }
 
-/// Parses a text and walks its tree.
-pub(crate) fn of(language: Language, text: &str) -> Result<Outline, NotParsed> {
-    Ok(of_parsed(&Parsed::new(language, text)?))
+pub(crate) fn parse_outline(language: Language, text: &str) -> Result<Outline, ParseError> {
+    Ok(tree_outline(&SyntaxTree::new(language, text)?))
 }
 
-/// Walks the tree of a text.
-pub(crate) fn of_parsed(parsed: &Parsed<'_>) -> Outline {
+pub(crate) fn tree_outline(parsed: &SyntaxTree<'_>) -> Outline {
     let (language, tree) = (parsed.language(), parsed.tree());
-    let mut walk = Walk::new(language, parsed.text());
+    let mut walk = OutlineWalk::new(language, parsed.text());
     let mut cursor = tree.walk();
     let mut frames = vec![Frame::new(cursor.node(), None)];
     loop {
@@ -55,27 +55,27 @@ pub(crate) fn of_parsed(parsed: &Parsed<'_>) -> Outline {
     }
 }
 
-struct Walk<'t> {
+struct OutlineWalk<'t> {
     language: Language,
     text: &'t str,
-    open: Vec<Open>,
+    open: Vec<OpenScope>,
     symbols: Vec<Symbol>,
     left_out: u32,
-    imports: Imports,
+    imports: ImportList,
 }
 
-/// A definition or a scope that the walk is inside of.
-struct Open {
-    /// How many frames are around its node.
+/// An enclosing definition or scope.
+struct OpenScope {
+    /// Number of frames around its node.
     depth: usize,
-    /// The qualified name that goes before the names inside; `None` where it got too long to keep.
+    /// Qualified name of the scope; `None` if too long.
     prefix: Option<String>,
     kind: Option<SymbolKind>,
-    holds: Holds,
+    inner: InnerFunctions,
     in_function: bool,
 }
 
-impl<'t> Walk<'t> {
+impl<'t> OutlineWalk<'t> {
     fn new(language: Language, text: &'t str) -> Self {
         Self {
             language,
@@ -83,7 +83,7 @@ impl<'t> Walk<'t> {
             open: Vec::new(),
             symbols: Vec::new(),
             left_out: 0,
-            imports: Imports::default(),
+            imports: ImportList::default(),
         }
     }
 
@@ -91,12 +91,12 @@ impl<'t> Walk<'t> {
         let Some(site) = Site::new(frames, self.text) else { return };
         let in_function = self.open.last().is_some_and(|open| open.in_function);
         if !in_function && definition::is_import(self.language, &site) {
-            self.imports.push(Import::of(&site.node(), self.text));
+            self.imports.push(ImportStatement::from_node(&site.node(), self.text));
         }
-        match definition::find(self.language, &site) {
-            Found::Nothing => {}
-            Found::Scope(scope) => self.open_scope(frames.len(), scope),
-            Found::Definition(found) => self.define(frames, &found),
+        match definition::node_role(self.language, &site) {
+            NodeRole::Nothing => {}
+            NodeRole::Scope(scope) => self.open_scope(frames.len(), scope),
+            NodeRole::Definition(found) => self.define(frames, &found),
         }
     }
 
@@ -106,33 +106,36 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn open_scope(&mut self, depth: usize, scope: Scope) {
+    fn open_scope(&mut self, depth: usize, scope: EnclosingScope) {
         let prefix = self.qualified(&scope.name, SymbolKind::Type);
         let outer = self.open.last();
-        let in_function =
-            outer.is_some_and(|open| open.in_function) || scope.holds == Holds::Functions;
+        let in_function = outer.is_some_and(|open| open.in_function)
+            || scope.inner == InnerFunctions::AreFunctions;
         let kind = match scope.name.as_str() {
             "" => outer.and_then(|open| open.kind),
             _ => Some(SymbolKind::Type),
         };
-        self.open.push(Open { depth, prefix, kind, holds: scope.holds, in_function });
+        self.open.push(OpenScope { depth, prefix, kind, inner: scope.inner, in_function });
     }
 
     fn define(&mut self, frames: &[Frame<'t>], found: &Definition) {
         let outer = self.open.last();
-        let kind = match (found.kind, outer.map(|open| open.holds)) {
-            (Kind::Callable, Some(Holds::Methods)) | (Kind::Method, _) => SymbolKind::Method,
-            (Kind::Callable, Some(Holds::Functions) | None) => SymbolKind::Function,
-            (Kind::Type, _) => SymbolKind::Type,
-            (Kind::Module, _) => SymbolKind::Module,
+        let kind = match (found.kind, outer.map(|open| open.inner)) {
+            (DefinitionKind::Callable, Some(InnerFunctions::AreMethods))
+            | (DefinitionKind::Method, _) => SymbolKind::Method,
+            (DefinitionKind::Callable, Some(InnerFunctions::AreFunctions) | None) => {
+                SymbolKind::Function
+            }
+            (DefinitionKind::Type, _) => SymbolKind::Type,
+            (DefinitionKind::Module, _) => SymbolKind::Module,
         };
         let in_function = match kind {
             SymbolKind::Function | SymbolKind::Method => true,
             SymbolKind::Type | SymbolKind::Module => outer.is_some_and(|open| open.in_function),
         };
-        let name = match found.names {
-            Names::Nested => self.qualified(&found.name, kind),
-            Names::Flat => Some(found.name.clone()).filter(|name| name.len() <= NAME_MAX),
+        let name = match found.qualification {
+            Qualification::Nested => self.qualified(&found.name, kind),
+            Qualification::Flat => Some(found.name.clone()).filter(|name| name.len() <= NAME_MAX),
         };
         match &name {
             Some(name) if self.symbols.len() < SYMBOLS_MAX => {
@@ -142,11 +145,17 @@ impl<'t> Walk<'t> {
             }
             _ => self.left_out = self.left_out.saturating_add(1),
         }
-        let (depth, holds) = (frames.len(), found.holds);
-        self.open.push(Open { depth, prefix: name, kind: Some(kind), holds, in_function });
+        let (depth, holds) = (frames.len(), found.inner);
+        self.open.push(OpenScope {
+            depth,
+            prefix: name,
+            kind: Some(kind),
+            inner: holds,
+            in_function,
+        });
     }
 
-    /// A name behind the names around it, unless that gets too long.
+    /// Qualifies a name, unless it gets too long.
     fn qualified(&self, name: &str, kind: SymbolKind) -> Option<String> {
         let Some(outer) = self.open.last() else {
             return Some(name.to_owned()).filter(|name| name.len() <= NAME_MAX);
@@ -168,8 +177,8 @@ impl<'t> Walk<'t> {
     }
 }
 
-impl Import {
-    fn of(node: &Node<'_>, text: &str) -> Self {
+impl ImportStatement {
+    fn from_node(node: &Node<'_>, text: &str) -> Self {
         let verbatim = parse::source(node, text).trim_end();
         let start = one_based(node.start_position().row);
         Self { start, end: definition::last_line(node, text).max(start), text: verbatim.to_owned() }

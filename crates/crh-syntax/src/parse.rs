@@ -1,6 +1,6 @@
-//! From text to a tree within bounds: size, work, and what a grammar's own scanner cannot survive.
+//! Parses text within limits on size, work, and what grammars can survive.
 //!
-//! Invariant: the same text always gives the same answer; `work.rs` says why.
+//! Invariant: the same text always gives the same result; see `work_budget.rs`.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,95 +8,92 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use crate::work::{ERROR_WEIGHT_MAX, Work};
+use crate::work_budget::{ERROR_WEIGHT_MAX, WorkBudget};
 use crate::{Language, hazard};
 
-/// The largest text that is parsed, in bytes. Hand-written files end well below it. A tree takes up to 400
-/// bytes for a byte of text when every byte is a token, so this also bounds memory, to less than half a
-/// gigabyte; text made to hurt that gets past `hazard.rs` has been seen to take twice that.
+/// Maximum text size in bytes. A tree takes up to 400 bytes per byte of text, so this limits memory
+/// to less than half a gigabyte. Hostile text that passes `hazard.rs` may take twice as much.
 pub const TEXT_MAX: usize = 1024 * 1024;
 
-/// The parser is fed in pieces of this many bytes, so that scanning far ahead shows up as reads.
+/// Size of the pieces fed to the parser, so that far look-ahead is counted as reads.
 const PIECE: usize = 4096;
 
-/// How long a parse without errors may take: a release build needs a tenth of it.
-const QUICK: Duration = Duration::from_millis(20);
+/// Time limit of the fast path. A release build needs a tenth of it.
+const QUICK_LIMIT: Duration = Duration::from_millis(20);
 const QUICK_PER_KILOBYTE: Duration = Duration::from_millis(2);
 
-/// Why there is no tree.
+/// Why a text could not be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotParsed {
-    /// The text has more than [`TEXT_MAX`] bytes.
+pub enum ParseError {
+    /// The text exceeds [`TEXT_MAX`].
     #[error("the text has {bytes} bytes, more than the {TEXT_MAX} that are parsed")]
     TooLarge {
-        /// Its size.
+        /// Size in bytes.
         bytes: usize,
     },
-    /// The parser was stopped because the text costs far more work than text of its size does.
+    /// The text exceeds the work budget for its size.
     #[error("parsing was stopped: the text costs too much work")]
     TooMuchWork,
-    /// The text would make the grammar's C code stop the whole process or take all its memory, so it never saw
-    /// it.
+    /// The text would make the grammar's C code kill the process or exhaust memory.
     #[error("the text was not parsed: {0}")]
     Hazard(Hazard),
-    /// The grammar and the parser do not fit together. A test shows that this does not happen.
+    /// The grammar is incompatible with the parser. A test excludes this.
     #[error("the grammar cannot be loaded")]
     Grammar,
 }
 
-/// What in a text would make a grammar's C code stop the process or take all its memory.
+/// Why a text would kill the process or exhaust memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Hazard {
-    /// Python: more different indentations than the scanner can keep.
+    /// Python: too many different indentations.
     #[error("it has too many different indentations")]
     Indentations,
-    /// Ruby: a heredoc's word, or the literals open at once, longer than the scanner can keep.
+    /// Ruby: a heredoc word, or the open literals, are too long.
     #[error("its heredocs are too long or too deeply nested")]
     Heredocs,
-    /// Languages with `<` for type arguments: too many in a row that nothing closes.
+    /// Languages with type arguments: too many unclosed `<`.
     #[error("it has too many `<` in a row without a `>`")]
     Angles,
-    /// Any language: brackets inside brackets, far deeper than code goes.
+    /// All languages: brackets nested too deeply.
     #[error("its brackets are nested too deeply")]
     Nesting,
 }
 
-/// What the errors of some texts may cost together. Only they make a parse dear: a text without any costs what its size
-/// says.
+/// Error budget shared by several texts. Only syntax errors make parsing expensive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Allowance(u64);
+pub struct ErrorAllowance(u64);
 
-impl Default for Allowance {
-    /// What one text may cost.
+impl Default for ErrorAllowance {
+    /// The budget of one text.
     fn default() -> Self {
         Self(ERROR_WEIGHT_MAX)
     }
 }
 
-/// A text with its tree: parsed once, asked for whatever is of interest.
+/// A parsed text.
 #[derive(Debug)]
-pub struct Parsed<'t> {
+pub struct SyntaxTree<'t> {
     language: Language,
     text: &'t str,
     tree: Tree,
 }
 
-impl<'t> Parsed<'t> {
+impl<'t> SyntaxTree<'t> {
     /// Parses a text.
-    pub fn new(language: Language, text: &'t str) -> Result<Self, NotParsed> {
-        Self::within(language, text, &mut Allowance::default())
+    pub fn new(language: Language, text: &'t str) -> Result<Self, ParseError> {
+        Self::with_allowance(language, text, &mut ErrorAllowance::default())
     }
 
-    /// Parses one of several texts that together may cost only so much.
-    pub fn within(
+    /// Parses one of several texts that share an error budget.
+    pub fn with_allowance(
         language: Language,
         text: &'t str,
-        allowance: &mut Allowance,
-    ) -> Result<Self, NotParsed> {
-        Ok(Self { language, text, tree: tree(language, text, allowance)? })
+        allowance: &mut ErrorAllowance,
+    ) -> Result<Self, ParseError> {
+        Ok(Self { language, text, tree: parse_tree(language, text, allowance)? })
     }
 
-    /// The language it was parsed as.
+    /// Language of the text.
     pub fn language(&self) -> Language {
         self.language
     }
@@ -106,93 +103,99 @@ impl<'t> Parsed<'t> {
         self.text
     }
 
-    /// The tree, for engines that work on trees. Its last nodes can end one byte behind the text.
+    /// The tree-sitter tree. Its last nodes can end one byte after the text.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 }
 
-/// Why a text is not even given to the parser, which one look over it tells; none if it is.
-pub fn refusal(language: Language, text: &str) -> Option<NotParsed> {
+/// Why a text is rejected before parsing, if it is.
+pub fn refusal(language: Language, text: &str) -> Option<ParseError> {
     if text.len() > TEXT_MAX {
-        return Some(NotParsed::TooLarge { bytes: text.len() });
+        return Some(ParseError::TooLarge { bytes: text.len() });
     }
-    hazard::check(language, text).err().map(NotParsed::Hazard)
+    hazard::check(language, text).err().map(ParseError::Hazard)
 }
 
-/// The tree of a text. Its last nodes can end one byte behind the text; see [`hazard::end`].
-fn tree(language: Language, text: &str, allowance: &mut Allowance) -> Result<Tree, NotParsed> {
+/// Parses a text. The last nodes can end one byte after the text; see [`hazard::padding`].
+fn parse_tree(
+    language: Language,
+    text: &str,
+    allowance: &mut ErrorAllowance,
+) -> Result<Tree, ParseError> {
     if let Some(refusal) = refusal(language, text) {
         return Err(refusal);
     }
     let mut parser = Parser::new();
-    parser.set_language(&language.grammar()).map_err(|_| NotParsed::Grammar)?;
-    // Only errors make a parse dear beyond its steps and reads, and only the log tells how many there are. Most texts
-    // have none, so that the log is written only if they do.
-    let quick = attempt(&mut parser, language, text, Errors::End(Instant::now()), allowance);
+    parser.set_language(&language.grammar()).map_err(|_| ParseError::Grammar)?;
+    // Only errors make parsing expensive, and only the parser's log reveals their number. Most
+    // texts have no errors, so first try without the slow log.
+    let quick =
+        attempt(&mut parser, language, text, ErrorHandling::Abort(Instant::now()), allowance);
     if let Some(tree) = quick {
         return Ok(tree);
     }
     parser.reset();
-    let counted = attempt(&mut parser, language, text, Errors::AreCounted, allowance);
-    counted.ok_or(NotParsed::TooMuchWork)
+    let counted = attempt(&mut parser, language, text, ErrorHandling::Count, allowance);
+    counted.ok_or(ParseError::TooMuchWork)
 }
 
-/// What errors in a text do to an attempt to parse it.
+/// What to do about syntax errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Errors {
-    /// It is given up as soon as they show, or if it takes longer than a text without errors does, from a moment on. It then
-    /// begins anew and counts: how fast a machine is decides how long an answer takes, never what it is.
-    End(Instant),
-    AreCounted,
+enum ErrorHandling {
+    /// Abort at the first error, or if it takes longer than an error-free text. Then parse again
+    /// with `Count`, so that the speed of the machine never affects the result.
+    Abort(Instant),
+    Count,
 }
 
-/// A tree within what a text may cost.
+/// Parses within the limits.
 fn attempt(
     parser: &mut Parser,
     language: Language,
     text: &str,
-    errors: Errors,
-    allowance: &mut Allowance,
+    errors: ErrorHandling,
+    allowance: &mut ErrorAllowance,
 ) -> Option<Tree> {
-    let work = Arc::new(Work::allowed_for(text.len(), allowance.0));
-    if errors == Errors::AreCounted {
+    let work = Arc::new(WorkBudget::for_text(text.len(), allowance.0));
+    if errors == ErrorHandling::Count {
         let log = Arc::clone(&work);
-        parser.set_logger(Some(Box::new(move |_, message| log.note(message))));
+        parser.set_logger(Some(Box::new(move |_, message| log.count_log_line(message))));
     }
     let mut read = |offset: usize, _| {
-        work.read(offset);
+        work.count_read(offset);
         let rest = text.as_bytes().get(offset..).unwrap_or_default();
         if offset == text.len() {
-            return hazard::end(language, text);
+            return hazard::padding(language, text);
         }
         &rest[..rest.len().min(PIECE)]
     };
     let mut step = |state: &ParseState| match errors {
-        Errors::End(began) if state.has_error() || is_slow(began, text) => ControlFlow::Break(()),
-        Errors::End(_) | Errors::AreCounted => work.step(),
+        ErrorHandling::Abort(began) if state.has_error() || is_slow(began, text) => {
+            ControlFlow::Break(())
+        }
+        ErrorHandling::Abort(_) | ErrorHandling::Count => work.count_steps(),
     };
     let options = ParseOptions::new().progress_callback(&mut step);
     let tree = parser.parse_with_options(&mut read, None, Some(options));
     allowance.0 = allowance.0.saturating_sub(work.error_weight());
-    // It may have been finished between two steps, at a price that nobody should get used to. Errors may have come and gone
-    // between two steps, too: without the log they were not counted.
-    let is_whole = |tree: &Tree| errors == Errors::AreCounted || !tree.root_node().has_error();
+    // The parser may have finished between two checks although the budget was exceeded. Without the
+    // log, errors were not counted.
+    let is_whole = |tree: &Tree| errors == ErrorHandling::Count || !tree.root_node().has_error();
     tree.filter(|tree| !work.is_spent() && is_whole(tree))
 }
 
-/// Whether an attempt takes longer than a text of this size does without errors, even on a machine that is busy.
+/// Whether parsing takes longer than for an error-free text on a busy machine.
 fn is_slow(began: Instant, text: &str) -> bool {
     began.elapsed()
-        > QUICK + QUICK_PER_KILOBYTE * u32::try_from(text.len() / 1024).unwrap_or(u32::MAX)
+        > QUICK_LIMIT + QUICK_PER_KILOBYTE * u32::try_from(text.len() / 1024).unwrap_or(u32::MAX)
 }
 
-/// A row of tree-sitter's as people count.
+/// Converts a zero-based row to a line number.
 pub(crate) fn one_based(zero_based: usize) -> u32 {
     u32::try_from(zero_based).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// A node's text.
 pub(crate) fn source<'t>(node: &Node<'_>, text: &'t str) -> &'t str {
     let end = node.end_byte().min(text.len());
     text.get(node.start_byte()..end).unwrap_or_default()
@@ -203,18 +206,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_share_an_allowance_share_its_bound() {
-        let mut allowance = Allowance(50);
+    fn shared_error_allowance_limits_all_texts() {
+        let mut allowance = ErrorAllowance(50);
         let text = format!("{}x = = 1\n", "x = 1\n".repeat(2_000));
         let mut parsed = 0;
-        while Parsed::within(Language::Python, &text, &mut allowance).is_ok() {
+        while SyntaxTree::with_allowance(Language::Python, &text, &mut allowance).is_ok() {
             parsed += 1;
             assert!(parsed < 50, "{allowance:?}");
         }
         assert!(parsed > 0, "{allowance:?}");
-        assert_eq!(allowance, Allowance(0));
-        // What has no error costs nothing.
-        assert!(Parsed::within(Language::Python, "x = 1\n", &mut allowance).is_ok());
-        assert!(Parsed::new(Language::Python, &text).is_ok());
+        assert_eq!(allowance, ErrorAllowance(0));
+        // A text without errors costs nothing.
+        assert!(SyntaxTree::with_allowance(Language::Python, "x = 1\n", &mut allowance).is_ok());
+        assert!(SyntaxTree::new(Language::Python, &text).is_ok());
     }
 }

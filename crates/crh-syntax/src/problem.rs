@@ -1,70 +1,68 @@
-//! Where a text does not follow its grammar.
+//! Syntax errors of a text.
 
 mod layout;
 
 use tree_sitter::{Node, Tree};
 
 use crate::parse::one_based;
-use crate::{Language, NotParsed, Parsed};
+use crate::{Language, ParseError, SyntaxTree};
 
-/// The most problems kept of one text. One mistake makes a few; whoever wants to know whether there is any needs one.
+/// Maximum number of problems per text.
 pub const PROBLEMS_MAX: usize = 20;
 
-/// What is wrong with a text, as far as its grammar tells. Grammars are wrong too: the table at the top of this crate
-/// says where.
+/// Syntax errors found by the grammar. Grammars have errors too; see the table in `lib.rs`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Problems {
-    /// The places, in source order; at most [`PROBLEMS_MAX`]. None if the text parses.
-    pub places: Vec<Problem>,
-    /// A bracket that the text has more often than its partner, such as `{`. Then the text is wrong, whatever its grammar
-    /// knows. Those in strings and comments are not counted, as far as the parser still knew where these were. None
-    /// if the text parses.
+pub struct SyntaxProblems {
+    /// Problems in source order; at most [`PROBLEMS_MAX`].
+    pub list: Vec<SyntaxProblem>,
+    /// A bracket without a partner, such as `{`, which is an error even if the grammar accepts it.
+    /// Brackets in strings and comments do not count, as far as the parser recognises them.
     pub unpaired: Option<&'static str>,
 }
 
-/// A place where a text does not follow its grammar.
+/// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The first line that the parser could not make sense of, 1-based.
+pub struct SyntaxProblem {
+    /// First line, 1-based.
     pub start: u32,
-    /// The last such line, inclusive. A bracket that nothing closes can make it the last line of the text.
+    /// Last line, inclusive. An unclosed bracket can extend it to the end of the text.
     pub end: u32,
-    /// What is wrong there.
-    pub kind: ProblemKind,
+    /// Kind of the error.
+    pub kind: SyntaxProblemKind,
 }
 
-/// What is wrong at a place.
+/// Kind of a syntax error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProblemKind {
-    /// Something is not there, which the grammar calls by this name, such as `)`.
+pub enum SyntaxProblemKind {
+    /// A missing token, such as `)`.
     Missing(String),
-    /// Something is there that has no place in the grammar.
+    /// An unexpected token.
     Unexpected,
-    /// The grammar takes it and the language does not, for this reason: what the blanks of Python mean, and statements of Go outside
-    /// of functions.
-    Refused(&'static str),
+    /// Accepted by the grammar but not by the language, for this reason: indentation in Python,
+    /// statements outside of functions in Go.
+    Rejected(&'static str),
 }
 
-/// What is wrong with a text.
-pub fn problems(language: Language, text: &str) -> Result<Problems, NotParsed> {
-    Ok(Parsed::new(language, text)?.problems())
+/// Syntax errors of a text.
+pub fn problems(language: Language, text: &str) -> Result<SyntaxProblems, ParseError> {
+    Ok(SyntaxTree::new(language, text)?.problems())
 }
 
-impl Parsed<'_> {
-    /// What is wrong with the text.
-    pub fn problems(&self) -> Problems {
-        let mut places = places(self.tree(), one_based(self.text().matches('\n').count()));
+impl SyntaxTree<'_> {
+    /// Syntax errors of the text.
+    pub fn problems(&self) -> SyntaxProblems {
+        let mut places = find_problems(self.tree(), one_based(self.text().matches('\n').count()));
         if places.is_empty() && self.language() == Language::Python {
             places = layout::problems(self);
         } else if places.is_empty() && self.language() == Language::Go {
-            places = statements_outside(self.tree());
+            places = statements_outside_functions(self.tree());
         }
-        let unpaired = if places.is_empty() { None } else { unpaired(self.tree()) };
-        Problems { places, unpaired }
+        let unpaired = if places.is_empty() { None } else { unpaired_bracket(self.tree()) };
+        SyntaxProblems { list: places, unpaired }
     }
 }
 
-fn places(tree: &Tree, lines: u32) -> Vec<Problem> {
+fn find_problems(tree: &Tree, lines: u32) -> Vec<SyntaxProblem> {
     let mut problems = Vec::new();
     let mut cursor = tree.walk();
     loop {
@@ -75,7 +73,7 @@ fn places(tree: &Tree, lines: u32) -> Vec<Problem> {
                 return problems;
             }
         }
-        // What is inside an error is what the parser tried in its despair.
+        // Nodes inside an error are only the parser's attempts to recover.
         if node.has_error() && !node.is_error() && cursor.goto_first_child() {
             continue;
         }
@@ -87,34 +85,34 @@ fn places(tree: &Tree, lines: u32) -> Vec<Problem> {
     }
 }
 
-/// The grammar of Go takes statements anywhere, for snippets; a file has declarations alone.
-fn statements_outside(tree: &Tree) -> Vec<Problem> {
+/// The Go grammar accepts statements anywhere, for snippets. A file has only declarations.
+fn statements_outside_functions(tree: &Tree) -> Vec<SyntaxProblem> {
     let root = tree.root_node();
     let mut cursor = root.walk();
     let outside = root.named_children(&mut cursor).filter(|it| it.kind().ends_with("_statement"));
-    let problem = |it: Node<'_>| Problem {
+    let problem = |it: Node<'_>| SyntaxProblem {
         start: one_based(it.start_position().row),
         end: one_based(it.end_position().row),
-        kind: ProblemKind::Refused("a statement stands outside of every function"),
+        kind: SyntaxProblemKind::Rejected("a statement stands outside of every function"),
     };
     outside.map(problem).take(PROBLEMS_MAX).collect()
 }
 
-fn problem(node: &Node<'_>, lines: u32) -> Option<Problem> {
+fn problem(node: &Node<'_>, lines: u32) -> Option<SyntaxProblem> {
     let kind = if node.is_missing() {
-        ProblemKind::Missing(node.kind().to_owned())
+        SyntaxProblemKind::Missing(node.kind().to_owned())
     } else if node.is_error() {
-        ProblemKind::Unexpected
+        SyntaxProblemKind::Unexpected
     } else {
         return None;
     };
     let start = one_based(node.start_position().row).min(lines);
     let end = one_based(node.end_position().row).min(lines);
-    Some(Problem { start, end: end.max(start), kind })
+    Some(SyntaxProblem { start, end: end.max(start), kind })
 }
 
-/// The first bracket that the tokens of a text have more often than its partner.
-fn unpaired(tree: &Tree) -> Option<&'static str> {
+/// The first bracket that occurs more often than its partner.
+fn unpaired_bracket(tree: &Tree) -> Option<&'static str> {
     const PAIRS: [(&str, &str); 3] = [("(", ")"), ("[", "]"), ("{", "}")];
     let mut balance = [0_i64; PAIRS.len()];
     let mut cursor = tree.walk();
@@ -136,7 +134,7 @@ fn unpaired(tree: &Tree) -> Option<&'static str> {
     }
 }
 
-/// Whether a token opens a bracket: `{`, and also `${` or `#{` in a string, or `%w(`.
+/// Whether a token opens a bracket: `{`, also `${`, `#{` or `%w(`.
 fn opens(token: &str, bracket: &str) -> bool {
     token.ends_with(bracket) && token.len() <= 3
 }

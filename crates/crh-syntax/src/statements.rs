@@ -1,30 +1,30 @@
-//! The outermost statements of a text, and those one level further in, told by its lines and brackets alone: a hundred times as fast as a tree.
+//! Splits a text into its outermost statements, and a statement into those one level deeper, from
+//! lines and brackets only. This is a hundred times as fast as parsing.
 //!
-//! Invariant: in doubt there is no answer. Where there is one, each part parses by itself as it does in the whole: no string, no bracket and no
-//! clause goes on from one to the next.
+//! Invariant: each part parses alone as it does in the whole text. In doubt there is no result.
 
 use std::ops::Range;
 
 use crate::Language;
 
-/// Words that continue the statement above them at its own indentation.
+/// Keywords that continue the statement above at the same indentation.
 const CLAUSES: [&str; 4] = ["else", "elif", "except", "finally"];
 
-/// Where the outermost statements of a text are, in order, each from the start of its first line to that of the next; what stands before the
-/// first is part of it, and so are comments and empty lines of the one above them. None if that cannot be told without a tree, as in most
-/// languages.
+/// Outermost statements in order, each from its first line to the start of the next. Leading text
+/// belongs to the first, and comments and blank lines to the statement above. `None` if it cannot
+/// be determined without a tree, as in most languages.
 pub fn outermost_statements(language: Language, text: &str) -> Option<Vec<Range<usize>>> {
-    if is_told_by_lines(language) { python(text.as_bytes()) } else { None }
+    if is_line_based(language) { python_statements(text.as_bytes()) } else { None }
 }
 
-/// Where the statements are that stand one level inside of one, each with what belongs to it as in [`outermost_statements`]; what is between them are
-/// the lines that they stand under. None if it has none inside, or its lines are not indented as they should be, or it cannot be told.
+/// Statements one level inside of a statement. The gaps between them are the lines that introduce
+/// them. `None` if there are none, the indentation is inconsistent, or it cannot be determined.
 pub fn inner_statements(language: Language, statement: &str) -> Option<Vec<Range<usize>>> {
-    if is_told_by_lines(language) { inner_of_python(statement.as_bytes()) } else { None }
+    if is_line_based(language) { python_inner_statements(statement.as_bytes()) } else { None }
 }
 
-/// Whether lines and brackets tell where statements begin and end.
-fn is_told_by_lines(language: Language) -> bool {
+/// Whether lines and brackets determine statements.
+fn is_line_based(language: Language) -> bool {
     match language {
         Language::Python => true,
         Language::JavaScript
@@ -43,9 +43,9 @@ fn is_told_by_lines(language: Language) -> bool {
     }
 }
 
-fn inner_of_python(text: &[u8]) -> Option<Vec<Range<usize>>> {
+fn python_inner_statements(text: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut inner: Vec<Range<usize>> = Vec::new();
-    // The blanks of the statement itself, and of the block that is being read.
+    // Indentation of the statement, and of the current block.
     let (mut outer, mut block): (Option<&[u8]>, Option<&[u8]>) = (None, None);
     let (mut is_decorated, mut may_open) = (false, false);
     let mut at = 0;
@@ -70,7 +70,7 @@ fn inner_of_python(text: &[u8]) -> Option<Vec<Range<usize>>> {
                 is_decorated = code.starts_with(b"@");
             }
         }
-        // Empty lines and comments belong to what is above them.
+        // Blank lines and comments belong to the statement above.
         match inner.last_mut() {
             Some(last) if block.is_some() => last.end = end,
             Some(_) | None => {}
@@ -84,15 +84,15 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-fn python(text: &[u8]) -> Option<Vec<Range<usize>>> {
-    // Line ends and blanks of other kinds are read by the grammar in its own way.
+fn python_statements(text: &[u8]) -> Option<Vec<Range<usize>>> {
+    // The grammar treats other line endings and whitespace specially.
     let is_odd = |byte: &u8| matches!(byte, b'\r' | b'\x0b' | b'\x0c' | 0);
     if text.starts_with(b"\xef\xbb\xbf") || text.iter().any(is_odd) {
         return None;
     }
     let mut starts: Vec<usize> = Vec::new();
     let mut at = 0;
-    // A decorator belongs to what comes after it.
+    // A decorator belongs to the following statement.
     let mut is_decorated = false;
     while at < text.len() {
         let line = &text[at..];
@@ -100,7 +100,7 @@ fn python(text: &[u8]) -> Option<Vec<Range<usize>>> {
             Some(b'\n' | b'#') => {}
             Some(b' ' | b'\t') => {
                 let code = line.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-                // A first line that is indented is an error, or the end of something that was not seen.
+                // An indented first line is an error, or continues something unseen.
                 if starts.is_empty() && !matches!(code, None | Some(b'\n' | b'#')) {
                     return None;
                 }
@@ -123,23 +123,22 @@ fn python(text: &[u8]) -> Option<Vec<Range<usize>>> {
 fn is_clause(line: &[u8]) -> bool {
     CLAUSES.iter().any(|word| {
         let rest = line.strip_prefix(word.as_bytes());
-        rest.is_some_and(|rest| !rest.first().is_some_and(|it| is_of_name(*it)))
+        rest.is_some_and(|rest| !rest.first().is_some_and(|it| is_name_byte(*it)))
     })
 }
 
-fn is_of_name(byte: u8) -> bool {
+fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
-/// A line, with what its brackets, strings and backslashes join to it.
+/// A line with its continuation lines.
 struct LogicalLine {
-    /// Where the next one begins.
+    /// Start of the next line.
     end: usize,
-    /// The last sign of its code.
+    /// Last character of code.
     last: Option<u8>,
 }
 
-/// The line that begins here.
 fn logical_line(text: &[u8], from: usize) -> Option<LogicalLine> {
     let mut open: Vec<u8> = Vec::new();
     let (mut at, mut last) = (from, None);
@@ -161,7 +160,7 @@ fn logical_line(text: &[u8], from: usize) -> Option<LogicalLine> {
                 at = string_end(text, from, at)?;
                 continue;
             }
-            // Only the end of a line can be escaped outside of strings.
+            // Outside of strings only a line end can be escaped.
             b'\\' if text.get(at + 1) != Some(&b'\n') => return None,
             b'\\' => at += 1,
             _ => {}
@@ -175,7 +174,8 @@ fn line_end(text: &[u8], from: usize) -> usize {
     text[from..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| from + end)
 }
 
-/// Where a string ends whose first quote stands here; none if it does not, or has code in it that cannot be told from its text.
+/// End of a string that starts here; `None` if it is unterminated or contains interpolated code
+/// that cannot be skipped.
 fn string_end(text: &[u8], from: usize, quote: usize) -> Option<usize> {
     let sign = text[quote];
     let is_long = text[quote..].starts_with(&[sign; 3]);
@@ -188,7 +188,7 @@ fn string_end(text: &[u8], from: usize, quote: usize) -> Option<usize> {
             b'{' if has_code && braces == 0 && text.get(at + 1) == Some(&b'{') => at += 1,
             b'{' if has_code => braces += 1,
             b'}' if has_code => braces = braces.saturating_sub(1),
-            // Strings, comments and escapes in the code of a string are rare.
+            // Strings, comments and escapes within interpolated code are rare.
             b'"' | b'\'' | b'#' | b'\\' | b'\n' if braces > 0 => {
                 if !matches!(byte, b'"' | b'\'') || *byte == sign {
                     return None;
@@ -196,7 +196,7 @@ fn string_end(text: &[u8], from: usize, quote: usize) -> Option<usize> {
                 at += simple_string(&text[at..], sign)?;
                 continue;
             }
-            // Whether it escapes a brace depends on more than its neighbour.
+            // Whether it escapes a brace depends on more context.
             b'\\' if has_code && text.get(at + 1) == Some(&b'{') => return None,
             b'\\' => at += 1,
             b'\n' if !is_long => return None,
@@ -209,7 +209,7 @@ fn string_end(text: &[u8], from: usize, quote: usize) -> Option<usize> {
     None
 }
 
-/// The length of a string in the code of another that has the outer quotes; none if it has anything special in it.
+/// Length of a simple string within interpolated code; `None` if it contains anything special.
 fn simple_string(text: &[u8], outer: u8) -> Option<usize> {
     let (quote, rest) = text.split_first()?;
     let end = rest.iter().position(|byte| {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn inner_statements_stand_one_level_further_in() {
+    fn inner_statements_are_one_level_deeper() {
         let check = |text: &str| -> Option<Vec<String>> {
             let parts = inner_statements(Language::Python, text)?;
             Some(parts.into_iter().map(|range| text[range].to_owned()).collect())
@@ -267,7 +267,7 @@ mod tests {
             "a = 1\n",
             "a = (\n    1)\n",
             "if a: b\n",
-            // Not indented as one statement is.
+            // Inconsistent indentation.
             "if a:\n    b\n  c\n",
             "if a:\n    b\n\tc\n",
             "    if a:\n        b\n  c\n",
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn in_doubt_there_is_no_answer() {
+    fn ambiguous_text_has_no_result() {
         for text in [
             "  a = 1\n",
             "a = (1\n",

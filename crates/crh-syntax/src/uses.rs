@@ -1,6 +1,6 @@
-//! Where names stand in a text as code, each with what stands before it and what it is called with.
+//! Finds names in code with their qualifier and call arguments.
 //!
-//! It tells more than `mentions.rs` does, which is for many languages and for a first look.
+//! It is more detailed than `mentions.rs`, which supports more languages.
 
 mod in_macro;
 
@@ -10,47 +10,47 @@ use tree_sitter::Node;
 
 use crate::parse::{one_based, source};
 use crate::surface::Arguments;
-use crate::{Language, Parsed};
+use crate::{Language, SyntaxTree};
 
-/// The most uses kept of one text: whoever wants to know whether a name is used needs a few.
+/// Maximum number of uses per text.
 pub const USES_MAX: usize = 20_000;
 
-/// A name in the code of a text.
+/// A name in code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Use {
-    /// The name, without what is around it.
+pub struct NameUse {
+    /// The name without qualifiers.
     pub name: String,
-    /// What it belongs to as it is written, `a.b` or `a::b`; empty if it stands alone.
-    pub of: String,
-    /// The line, 1-based.
+    /// Qualifier as written, `a.b` or `a::b`; empty if there is none.
+    pub qualifier: String,
+    /// Line, 1-based.
     pub line: u32,
-    /// What is done with it.
+    /// Role of the name.
     pub role: UseRole,
 }
 
-/// What is done with a name.
+/// Role of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UseRole {
-    /// It is given to something: a definition, a parameter, a variable. In doubt it is this.
+    /// Bound: a definition, parameter or variable. The default in doubtful cases.
     Bound,
-    /// It is a key, a label or a part of a macro, which need not mean anything by that name.
+    /// A key, a label or a macro token, which may be unrelated.
     Key,
-    /// It is part of an import or an export.
-    Taken,
-    /// Something is assigned to it as a member of something else.
+    /// Part of an import or export.
+    Imported,
+    /// Assigned as a member.
     Written,
     /// Its value or type is used.
     Read,
-    /// It is called.
+    /// Called with these arguments.
     Called(Arguments),
 }
 
-impl Parsed<'_> {
-    /// The places where one of these names stands as code, in source order; at most [`USES_MAX`].
-    pub fn uses(&self, names: &BTreeSet<&str>) -> Vec<Use> {
+impl SyntaxTree<'_> {
+    /// Uses of these names in code, in source order; at most [`USES_MAX`].
+    pub fn uses(&self, names: &BTreeSet<&str>) -> Vec<NameUse> {
         let text = self.text();
         let mut cursor = self.tree().walk();
-        let mut around: Vec<Step<'_>> = Vec::new();
+        let mut around: Vec<PathStep<'_>> = Vec::new();
         let mut uses = Vec::new();
         loop {
             let node = cursor.node();
@@ -58,11 +58,11 @@ impl Parsed<'_> {
             let is_leaf = node.child_count() == 0;
             if is_leaf && is_name(&node) && names.contains(source(&node, text)) {
                 around.push(frame);
-                let mut it = used(self.language(), text, &around);
+                let mut it = classify_use(self.language(), text, &around);
                 around.pop();
                 if self.language() == Language::Rust && it.role == UseRole::Key {
-                    let known = in_macro::used(text, &around, &cursor);
-                    (it.of, it.role) = known.unwrap_or((it.of, it.role));
+                    let known = in_macro::macro_use(text, &around, &cursor);
+                    (it.qualifier, it.role) = known.unwrap_or((it.qualifier, it.role));
                 }
                 uses.push(it);
             }
@@ -83,8 +83,8 @@ impl Parsed<'_> {
     }
 }
 
-/// A node on the way from the root, and the field that it is in.
-type Step<'t> = (Node<'t>, Option<&'t str>);
+/// A node on the path from the root, and its field.
+type PathStep<'t> = (Node<'t>, Option<&'t str>);
 
 fn is_name(node: &Node<'_>) -> bool {
     let kind = node.kind();
@@ -94,12 +94,12 @@ fn is_name(node: &Node<'_>) -> bool {
             || kind == "constant")
 }
 
-/// The path to a leaf ends with the leaf.
-fn used(language: Language, text: &str, path: &[Step<'_>]) -> Use {
+/// Classifies the leaf at the end of the path.
+fn classify_use(language: Language, text: &str, path: &[PathStep<'_>]) -> NameUse {
     let (leaf, _) = path[path.len() - 1];
     let mut at = path.len() - 1;
     let mut of = String::new();
-    // The member expression that the leaf is the last part of.
+    // The member expression that ends with the leaf.
     if let Some((parent, _)) = at.checked_sub(1).and_then(|up| path.get(up))
         && let Some(owner) = owner(parent, path[at].1)
     {
@@ -110,15 +110,15 @@ fn used(language: Language, text: &str, path: &[Step<'_>]) -> Use {
         at -= 1;
     }
     let role = role(language, text, path, at, of.is_empty());
-    Use {
+    NameUse {
         name: source(&leaf, text).to_owned(),
-        of,
+        qualifier: of,
         line: one_based(leaf.start_position().row),
         role,
     }
 }
 
-/// What the last part of a member expression belongs to.
+/// Owner in a member expression.
 fn owner<'t>(parent: &Node<'t>, field: Option<&str>) -> Option<Node<'t>> {
     let (last, owner) = match parent.kind() {
         "attribute" => ("attribute", "object"),
@@ -138,19 +138,25 @@ fn owner<'t>(parent: &Node<'t>, field: Option<&str>) -> Option<Node<'t>> {
     (field == Some(last)).then(|| parent.child_by_field_name(owner)).flatten()
 }
 
-fn role(language: Language, text: &str, path: &[Step<'_>], at: usize, is_alone: bool) -> UseRole {
+fn role(
+    language: Language,
+    text: &str,
+    path: &[PathStep<'_>],
+    at: usize,
+    is_alone: bool,
+) -> UseRole {
     let (node, field) = path[at];
     let leaf = path[path.len() - 1].0;
     let around = &path[..at];
     if around.iter().any(|(it, _)| is_import(it.kind())) {
-        return UseRole::Taken;
+        return UseRole::Imported;
     }
     if around.iter().any(|(it, _)| it.kind() == "token_tree") {
         return UseRole::Key;
     }
-    // A method call is one node in Java and Ruby.
+    // In Java and Ruby a method call is one node.
     let (node_or_call, call_field) = match node.kind() {
-        "method_invocation" | "call" if !is_alone => return called(language, text, node),
+        "method_invocation" | "call" if !is_alone => return call_role(language, text, node),
         _ => (node, field),
     };
     let Some((parent, parent_field)) = around.last().copied() else { return UseRole::Read };
@@ -161,7 +167,7 @@ fn role(language: Language, text: &str, path: &[Step<'_>], at: usize, is_alone: 
             return UseRole::Written;
         }
     }
-    if let Some(role) = call(language, text, around, call_field) {
+    if let Some(role) = enclosing_call(language, text, around, call_field) {
         return role;
     }
     if !is_alone {
@@ -170,7 +176,7 @@ fn role(language: Language, text: &str, path: &[Step<'_>], at: usize, is_alone: 
     if is_key(&leaf, parent.kind(), call_field) {
         return UseRole::Key;
     }
-    if binds(&node_or_call, call_field, parent, parent_field, around) {
+    if binds_name(&node_or_call, call_field, parent, parent_field, around) {
         return UseRole::Bound;
     }
     UseRole::Read
@@ -189,16 +195,16 @@ fn is_import(kind: &str) -> bool {
         )
 }
 
-/// The call that a name or a member expression is the function of.
-fn call(
+/// The call of this name or member expression.
+fn enclosing_call(
     language: Language,
     text: &str,
-    around: &[Step<'_>],
+    around: &[PathStep<'_>],
     field: Option<&str>,
 ) -> Option<UseRole> {
     let (parent, parent_field) = around.last()?;
     if parent.kind() == "generic_function" {
-        return call(language, text, &around[..around.len() - 1], *parent_field);
+        return enclosing_call(language, text, &around[..around.len() - 1], *parent_field);
     }
     let is_function = match parent.kind() {
         "call" => matches!(field, Some("function" | "method")),
@@ -208,13 +214,13 @@ fn call(
         "object_creation_expression" => field == Some("type"),
         _ => false,
     };
-    is_function.then(|| called(language, text, *parent))
+    is_function.then(|| call_role(language, text, *parent))
 }
 
-fn called(language: Language, text: &str, call: Node<'_>) -> UseRole {
+fn call_role(language: Language, text: &str, call: Node<'_>) -> UseRole {
     let mut given = Arguments::default();
     let Some(arguments) = call.child_by_field_name("arguments") else {
-        // `new X` and Ruby's calls without brackets.
+        // `new X`, and Ruby calls without parentheses.
         return UseRole::Called(given);
     };
     if !matches!(arguments.kind(), "argument_list" | "arguments") {
@@ -241,10 +247,10 @@ fn called(language: Language, text: &str, call: Node<'_>) -> UseRole {
                 given.names.extend(name.map(|name| source(&name, text).to_owned()));
             }
             "pair" => given.is_open = true,
-            _ => given.places += 1,
+            _ => given.positional += 1,
         }
     }
-    // A call with several results can be all arguments at once, in Go.
+    // In Go a call with several results can supply all arguments.
     let is_spread = arguments.children(&mut arguments.walk()).any(|it| it.kind() == "...");
     if language == Language::Go
         && (is_spread || all.len() == 1 && all[0].kind() == "call_expression")
@@ -270,17 +276,17 @@ fn is_key(leaf: &Node<'_>, parent: &str, field: Option<&str>) -> bool {
         || parent == "labeled_statement"
 }
 
-/// Whether a name is given to something here.
-fn binds(
+/// Whether the name is bound here.
+fn binds_name(
     node: &Node<'_>,
     field: Option<&str>,
     parent: Node<'_>,
     parent_field: Option<&str>,
-    around: &[Step<'_>],
+    around: &[PathStep<'_>],
 ) -> bool {
     const FIELDS: [&str; 6] = ["name", "declarator", "pattern", "alias", "parameter", "left"];
     let kind = parent.kind();
-    // An element of JSX and a type's arguments have names, too, which are used.
+    // Names of JSX elements and type arguments are uses.
     if kind.starts_with("jsx")
         || kind == "generic_type"
         || kind == "struct_expression"

@@ -1,50 +1,50 @@
-//! How much work a text may cost, counted in what the parser does and never in time, so that the same text
-//! always gives the same answer.
+//! Work budget of a text, counted in parser steps and never in time, so that results are
+//! deterministic.
 //!
-//! The parser asks once every hundred steps whether to go on. Steps alone do not bound it: one step can
-//! scan to the end of the text, and one error can undo and redo everything that is still open before it. So
-//! what is read is counted where the text is handed out, and errors are counted from the parser's log. The
-//! log makes a parse three times as long (half a microsecond a byte), and hostile text harmless.
+//! The parser calls back every hundred steps. Steps alone are not a bound: one step can scan to the
+//! end of the text, and one error can redo everything that is open. Therefore reads are counted
+//! where text is handed out, and errors in the parser's log. The log triples the parse time (half a
+//! microsecond per byte) but makes hostile text harmless.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Hundreds of steps: code takes up to 0.04 of them a byte, with errors or without.
+/// Limit in hundreds of steps. Code takes up to 0.04 per byte.
 const STEPS_BASE: u64 = 1_000;
 const BYTES_PER_STEP: u64 = 8;
 
-/// Pieces of text: one for each piece of it, and up to 0.006 a byte where a scanner looks far ahead.
+/// Limit on pieces of text read. Code takes up to 0.006 per byte if a scanner looks far ahead.
 const READS_BASE: u64 = 2_000;
 const BYTES_PER_READ: u64 = 64;
 
-/// Errors: code that its grammar does not quite know has up to 4 in a kilobyte, a C++ header taken for C up
-/// to 36. Text in no language has hundreds.
+/// Limit on errors. Code that the grammar does not fully support has up to 4 per kilobyte, a C++
+/// header parsed as C up to 36, and text in no language hundreds.
 const ERRORS_BASE: u64 = 500;
 const ERRORS_PER_KILOBYTE: u64 = 40;
 
-/// Errors, each weighed with the kilobytes before it: an error costs at most about a millisecond for each
-/// of those, so text made to hurt is stopped within a minute. Code of 300 kB may have one in each.
+/// Limit on errors weighted by the kilobytes before them. An error costs at most a millisecond per
+/// kilobyte, so hostile text is stopped within a minute.
 pub(crate) const ERROR_WEIGHT_MAX: u64 = 50_000;
 
 const KILOBYTE: u64 = 1024;
 
-/// The work that one text may still cost. It is shared with the parser's log, which has to be able to change
-/// threads, though it never does; hence the atomics.
-pub(crate) struct Work {
+/// Remaining work budget of one text. Atomics are required because the parser's log callback must
+/// be `Send`.
+pub(crate) struct WorkBudget {
     steps: AtomicU64,
     reads: AtomicU64,
     errors: AtomicU64,
     error_weight: AtomicU64,
     error_weight_max: u64,
-    /// How far into the text the parser has asked to read.
+    /// Farthest offset that was read.
     reached: AtomicU64,
     is_spent: AtomicBool,
 }
 
-impl Work {
-    /// What a text of this size may cost, its errors at most this much.
-    pub(crate) fn allowed_for(bytes: usize, error_weight_max: u64) -> Self {
+impl WorkBudget {
+    /// Budget for a text of this size and an error limit.
+    pub(crate) fn for_text(bytes: usize, error_weight_max: u64) -> Self {
         let bytes = bytes as u64;
         Self {
             steps: AtomicU64::new(STEPS_BASE + bytes / BYTES_PER_STEP),
@@ -57,21 +57,21 @@ impl Work {
         }
     }
 
-    /// Pays for a hundred steps.
-    pub(crate) fn step(&self) -> ControlFlow<()> {
+    /// Counts a hundred steps.
+    pub(crate) fn count_steps(&self) -> ControlFlow<()> {
         self.pay(&self.steps);
         if self.is_spent() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Pays for a piece of text. It is handed out in any case, since a scanner that meets a sudden end may
-    /// never come back; the next step stops the parser.
-    pub(crate) fn read(&self, offset: usize) {
+    /// Counts a read. It is always served, because a scanner that meets a sudden end may loop
+    /// forever; the next step stops the parser.
+    pub(crate) fn count_read(&self, offset: usize) {
         self.reached.fetch_max(offset as u64, Relaxed);
         self.pay(&self.reads);
     }
 
-    /// Takes note of a line of the parser's log, of which only the start of error recovery matters.
-    pub(crate) fn note(&self, message: &str) {
+    /// Counts log lines that start an error recovery.
+    pub(crate) fn count_log_line(&self, message: &str) {
         if !message.starts_with("resume version") {
             return;
         }
@@ -84,12 +84,12 @@ impl Work {
         }
     }
 
-    /// What its errors have cost.
+    /// Weighted errors so far.
     pub(crate) fn error_weight(&self) -> u64 {
         self.error_weight.load(Relaxed)
     }
 
-    /// Whether the text cost more than it may.
+    /// Whether the budget is exceeded.
     pub(crate) fn is_spent(&self) -> bool {
         self.is_spent.load(Relaxed)
     }

@@ -1,29 +1,26 @@
-//! A GitHub that keeps state: REST, some GraphQL and git over HTTP, on loopback, over real repositories.
+//! A stateful fake GitHub on loopback: REST, some GraphQL and git over HTTP, with real repositories.
 //!
-//! It is as strict as GitHub with what is written to it, and fails on script. What GitHub would have taken in silence and
-//! nobody meant to send is in `surprises`.
+//! It validates writes like GitHub and has scripted faults. `surprises` lists requests that GitHub would accept but that crh
+//! should not send.
 //!
 //! ```ignore
 //! let github = FakeGitHub::start();
 //! github.repository("acme/shop", &repo);
 //! let pull = github.pull("acme/shop", Pull { head: "feature".into(), ..Pull::default() });
 //! program.envs(github.environment());
-//! assert_eq!(github.shown(&pull), "…");
+//! assert_eq!(github.render(&pull), "…");
 //! ```
 
-#[path = "fake_github/server.rs"]
-pub(crate) mod desk;
 mod diff;
 mod exchange;
 pub(crate) mod faults;
 pub(crate) mod git;
 mod graphql;
 mod json;
-#[path = "fake_github/scenario.rs"]
-mod play;
+mod render;
 mod rest;
-#[path = "fake_github/render.rs"]
-mod show;
+mod scenario;
+pub(crate) mod server;
 mod state;
 pub(crate) mod time;
 
@@ -34,78 +31,78 @@ use std::path::Path;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-use desk::Desk;
 pub use diff::Side;
 pub use exchange::Exchange;
-pub use faults::{Fault, Hold, How, Moment, On};
+pub use faults::{Fault, FaultKind, FaultTrigger, HoldPoint, WriteHold};
 use json::View;
-pub use play::{Pull, PullAt};
+pub use scenario::{Pull, PullHandle};
 use serde_json::Value;
+use server::FakeGitHubServer;
 pub use state::{Comment, Issue, Permission, Review, Sarif, Thread};
 use state::{PullRequest, State};
 use tempfile::TempDir;
 
 use crate::http::Server;
 
-/// The account that a program speaks for, unless a test says otherwise.
+/// Account of the program under test.
 pub const REVIEWER: &str = "crh-reviewer";
 
-/// Its token.
+/// Token of [`REVIEWER`].
 pub const TOKEN: &str = "ghp_fakeTokenOfTheReviewer0123456789";
 
-/// The private key of the App that [`FakeGitHub::app`] installs. It opens nothing else.
+/// Private key of the App that [`FakeGitHub::app`] installs.
 pub const APP_KEY: &str = include_str!("fake_github/app-key.pem");
 
-/// The variable with the folder into which every fake writes what it was asked and what it answered, a file each and an
-/// exchange a line. Nothing is written without it.
+/// Variable with a folder for recorded exchanges: one file per fake, one exchange per line. Unset:
+/// nothing is recorded.
 pub const EXCHANGES: &str = "CRH_FAKE_GITHUB_EXCHANGES";
 
-/// The fake. It listens as long as it lives.
+/// A fake GitHub. Stops when dropped.
 #[derive(Debug)]
 pub struct FakeGitHub {
     server: Option<Server>,
-    desk: Arc<Desk>,
-    /// The bare repositories.
+    desk: Arc<FakeGitHubServer>,
+    /// Bare repositories.
     folder: TempDir,
 }
 
-/// Everything that a GitHub had at a moment.
+/// State of a fake at a moment.
 #[derive(Debug)]
-pub struct Kept(State);
+pub struct GitHubSnapshot(State);
 
 impl FakeGitHub {
-    /// A GitHub without repositories, on a port of its own, that knows [`REVIEWER`] with a [`TOKEN`] that may do
-    /// everything.
+    /// Starts a GitHub without repositories on a free port. It knows [`REVIEWER`] with a [`TOKEN`]
+    /// that has all permissions.
     pub fn start() -> Self {
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(FakeGitHubServer::default());
         let server = Server::start(desk.clone()).unwrap();
-        desk.listens_at(format!("http://{}", server.address()));
+        desk.set_address(format!("http://{}", server.address()));
         let github = Self { server: Some(server), desk, folder: TempDir::new().unwrap() };
         github.token(TOKEN, REVIEWER, &Permission::ALL);
         github
     }
 
-    /// Its address, as a browser would have it.
+    /// Web address.
     pub fn url(&self) -> String {
         self.desk.address().to_owned()
     }
 
-    /// The address of REST.
+    /// Address of the REST API.
     pub fn api_url(&self) -> String {
         format!("{}/api/v3", self.url())
     }
 
-    /// The address of GraphQL.
+    /// Address of the GraphQL API.
     pub fn graphql_url(&self) -> String {
         format!("{}/api/graphql", self.url())
     }
 
-    /// Where git fetches a repository from.
+    /// Address to fetch a repository from with git.
     pub fn git_url(&self, repository: &str) -> String {
         format!("{}/{repository}.git", self.url())
     }
 
-    /// What a program has in its environment to speak with this GitHub as [`REVIEWER`].
+    /// Environment for a program that uses this GitHub as [`REVIEWER`].
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         self.environment_with(TOKEN)
     }
@@ -126,68 +123,68 @@ impl FakeGitHub {
         ]
     }
 
-    /// Makes something go wrong. Faults are tried in the order in which they were named, one at a request.
+    /// Adds a fault. Faults are tried in order, one per request.
     pub fn fail(&self, fault: Fault) -> &Self {
         self.desk.traffic().faults.push(fault);
         self
     }
 
-    /// Lets every answer wait so long.
+    /// Delays every reply.
     pub fn latency(&self, time: Duration) -> &Self {
         self.desk.traffic().latency = time;
         self
     }
 
-    /// Holds the write of a number, counted from the fake's first as in [`On::Write`].
-    pub fn hold_write(&self, number: usize, moment: Moment) -> Hold {
-        let hold = Hold::new(number, moment);
+    /// Holds a write by number, counted as in [`FaultTrigger::Write`].
+    pub fn hold_write(&self, number: usize, moment: HoldPoint) -> WriteHold {
+        let hold = WriteHold::new(number, moment);
         self.desk.traffic().held.push(hold.held.clone());
         hold
     }
 
-    /// All requests so far, in the order in which they came.
+    /// All requests, in order of arrival.
     pub fn requests(&self) -> Vec<Exchange> {
         let traffic = self.desk.traffic();
         traffic.exchanges[traffic.forgotten..].to_vec()
     }
 
-    /// The requests that changed something.
+    /// Requests that changed something.
     pub fn writes(&self) -> Vec<Exchange> {
         self.requests().into_iter().filter(|exchange| exchange.applied).collect()
     }
 
-    /// How many writes have come, whatever became of them: the number of the last one.
+    /// Number of received writes, including failed ones.
     pub fn writes_received(&self) -> usize {
         self.desk.traffic().writes
     }
 
-    /// Leaves the requests so far out of `requests` and `writes`; writes are still counted on.
+    /// Hides the requests so far from `requests` and `writes`. Writes keep their numbers.
     pub fn forget_requests(&self) {
         let mut traffic = self.desk.traffic();
         traffic.forgotten = traffic.exchanges.len();
     }
 
-    /// What came that GitHub does not know or that nobody means to send: tests want it empty.
+    /// Requests that GitHub does not know or that crh should not send. Tests expect none.
     pub fn surprises(&self) -> Vec<String> {
         self.state().surprises.clone()
     }
 
-    /// The comments on a pull request as a whole, oldest first.
-    pub fn comments(&self, at: &PullAt) -> Vec<Comment> {
+    /// General comments on a pull request, oldest first.
+    pub fn comments(&self, at: &PullHandle) -> Vec<Comment> {
         self.with(at, |pull| pull.comments.clone())
     }
 
     /// The reviews of a pull request, oldest first.
-    pub fn reviews(&self, at: &PullAt) -> Vec<Review> {
+    pub fn reviews(&self, at: &PullHandle) -> Vec<Review> {
         self.with(at, |pull| pull.reviews.clone())
     }
 
-    /// The conversations about lines of a pull request, oldest first.
-    pub fn threads(&self, at: &PullAt) -> Vec<Thread> {
+    /// Inline threads of a pull request, oldest first.
+    pub fn threads(&self, at: &PullHandle) -> Vec<Thread> {
         self.with(at, |pull| pull.threads.clone())
     }
 
-    /// The issues of a repository that were not deleted, by their numbers.
+    /// Issues of a repository by number, without deleted ones.
     pub fn issues(&self, repository: &str) -> Vec<Issue> {
         let (owner, name) = repository.split_once('/').unwrap();
         let state = self.state();
@@ -195,7 +192,7 @@ impl FakeGitHub {
         issues.filter(|issue| !issue.deleted).cloned().collect()
     }
 
-    /// The open pull requests of a repository as they were opened, by their numbers.
+    /// Open pull requests of a repository by number, as they were opened.
     pub fn pulls(&self, repository: &str) -> Vec<Pull> {
         let (owner, name) = repository.split_once('/').unwrap();
         let state = self.state();
@@ -213,12 +210,12 @@ impl FakeGitHub {
         opened.collect()
     }
 
-    /// The commit at the head of a pull request.
-    pub fn head(&self, at: &PullAt) -> String {
+    /// Head commit of a pull request.
+    pub fn head(&self, at: &PullHandle) -> String {
         self.with(at, |pull| pull.head_sha.clone())
     }
 
-    /// The check runs of a repository as REST shows them, with all annotations in `output.annotations`.
+    /// Check runs of a repository in REST format, with all annotations in `output.annotations`.
     pub fn check_runs(&self, repository: &str) -> Vec<Value> {
         let state = self.state();
         let view = View { state: &state, server: self.desk.address() };
@@ -232,25 +229,25 @@ impl FakeGitHub {
         runs.collect()
     }
 
-    /// The SARIF reports of a repository, in the order in which they came.
+    /// SARIF reports of a repository, in order of arrival.
     pub fn sarifs(&self, repository: &str) -> Vec<Sarif> {
         let (owner, name) = repository.split_once('/').unwrap();
         self.state().repository(owner, name).unwrap().sarifs.clone()
     }
 
-    /// All that can be seen of a pull request, as a text to compare: no times, no commits by their hashes, numbers in the
-    /// order in which they came.
-    pub fn shown(&self, at: &PullAt) -> String {
-        self.with(at, show::pull)
+    /// The visible content of a pull request as text for comparison: without times and hashes, with
+    /// ids in order of arrival.
+    pub fn render(&self, at: &PullHandle) -> String {
+        self.with(at, render::render_pull)
     }
 
-    /// Everything that is there now, to begin from again.
-    pub fn kept(&self) -> Kept {
-        Kept(self.state().clone())
+    /// Saves the current state.
+    pub fn snapshot(&self) -> GitHubSnapshot {
+        GitHubSnapshot(self.state().clone())
     }
 
-    /// Makes everything as it was. Writes are still counted on, and git has what was pushed meanwhile.
-    pub fn put_back(&self, kept: &Kept) {
+    /// Restores a saved state. Write numbers continue, and git keeps what was pushed meanwhile.
+    pub fn restore(&self, kept: &GitHubSnapshot) {
         let mut state = self.state();
         let surprises = std::mem::take(&mut state.surprises);
         *state = kept.0.clone();
@@ -261,7 +258,7 @@ impl FakeGitHub {
         self.desk.state()
     }
 
-    fn with<T>(&self, at: &PullAt, look: impl FnOnce(&PullRequest) -> T) -> T {
+    fn with<T>(&self, at: &PullHandle, look: impl FnOnce(&PullRequest) -> T) -> T {
         let state = self.state();
         let (owner, name) = at.repository.split_once('/').unwrap();
         look(&state.repository(owner, name).unwrap().pulls[&at.number])
@@ -274,7 +271,7 @@ impl Drop for FakeGitHub {
             held.release();
         }
         drop(self.server.take());
-        // The check of requests and replies against GitHub's own description reads them from there.
+        // `scripts/check-github-api` reads the exchanges from there.
         if let Some(folder) = std::env::var_os(EXCHANGES) {
             let traffic = self.desk.traffic();
             let lines = traffic.exchanges.iter().filter_map(Exchange::line);

@@ -1,30 +1,25 @@
-//! A Launchpad that keeps state: the web service, the token flow, the librarian and git over HTTP, on loopback, over real
-//! repositories.
+//! A stateful fake Launchpad on loopback: web service, token flow, librarian and git over HTTP, with real repositories.
 //!
-//! It takes what Launchpad takes and answers as Launchpad answers, as far as merge proposals are concerned, and fails on script.
-//! What nobody means to send is in `surprises`. `scripts/check-launchpad-fake` holds it against Launchpad's own client.
+//! It behaves like Launchpad for merge proposals and has scripted faults. `surprises` lists requests that crh should not send.
+//! `scripts/check-launchpad-fake` tests it with Launchpad's own client.
 //!
 //! ```ignore
 //! let launchpad = FakeLaunchpad::start();
 //! launchpad.repository("~acme/shop/+git/shop", &repo);
 //! let merge = launchpad.propose(Merge::default());
 //! program.envs(launchpad.environment());
-//! assert_eq!(launchpad.shown(&merge), "…");
+//! assert_eq!(launchpad.render(&merge), "…");
 //! ```
 
+mod barrier;
 mod create;
-#[path = "fake_launchpad/server.rs"]
-mod desk;
 mod faults;
-#[path = "fake_launchpad/barrier.rs"]
-mod gathering;
 mod json;
 mod oauth;
-#[path = "fake_launchpad/scenario.rs"]
-mod play;
+mod render;
 mod rest;
-#[path = "fake_launchpad/render.rs"]
-mod show;
+mod scenario;
+mod server;
 mod state;
 
 #[cfg(test)]
@@ -32,47 +27,47 @@ mod tests;
 
 use std::sync::{Arc, MutexGuard};
 
-use desk::{Desk, Librarian};
-pub use faults::{Fault, How, On};
-pub use gathering::Gathering;
-pub use play::{Merge, MergeAt};
+pub use barrier::RequestBarrier;
+pub use faults::{LaunchpadFault, LaunchpadFaultKind, LaunchpadFaultTrigger};
+pub use scenario::{Merge, MergeHandle};
+use server::{FakeLaunchpadServer, Librarian};
 pub use state::Comment;
 use state::{Proposal, State};
 use tempfile::TempDir;
 
-pub use crate::fake_github::{Exchange, Hold, Moment};
+pub use crate::fake_github::{Exchange, HoldPoint, WriteHold};
 use crate::http::Server;
 
-/// The account that a program speaks for, unless a test says otherwise.
+/// Account of the program under test.
 pub const REVIEWER: &str = "crh-reviewer";
 
-/// The name of the program that its token was given to.
+/// Consumer key of the token.
 pub const CONSUMER: &str = "crh";
 
-/// Its token.
+/// Token of [`REVIEWER`].
 pub const TOKEN: &str = "fakeTokenOfTheReviewer";
 
-/// What proves that the token is its own: letters and digits, as Launchpad gives them out.
+/// Secret of the token: letters and digits, as Launchpad issues them.
 pub const SECRET: &str = "fakeSecretOfTheReviewer";
 
-/// The fake. It listens as long as it lives.
+/// A fake Launchpad. Stops when dropped.
 #[derive(Debug)]
 pub struct FakeLaunchpad {
     server: Option<Server>,
     librarian: Option<Server>,
-    desk: Arc<Desk>,
-    /// The bare repositories.
+    desk: Arc<FakeLaunchpadServer>,
+    /// Bare repositories.
     folder: TempDir,
 }
 
 impl FakeLaunchpad {
-    /// A Launchpad without repositories, on a port of its own, that knows [`REVIEWER`] with a [`TOKEN`]. Its librarian is
-    /// another host: it listens on another port.
+    /// Starts a Launchpad without repositories on a free port. It knows [`REVIEWER`] with a
+    /// [`TOKEN`]. The librarian has its own port.
     pub fn start() -> Self {
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(FakeLaunchpadServer::default());
         let server = Server::start(desk.clone()).unwrap();
         let librarian = Server::start(Arc::new(Librarian(desk.clone()))).unwrap();
-        desk.listens_at(
+        desk.set_addresses(
             format!("http://{}", server.address()),
             format!("http://{}", librarian.address()),
         );
@@ -82,7 +77,7 @@ impl FakeLaunchpad {
         launchpad
     }
 
-    /// Its address: where its pages are, and git.
+    /// Address of pages and git.
     pub fn url(&self) -> String {
         self.desk.address().to_owned()
     }
@@ -92,17 +87,17 @@ impl FakeLaunchpad {
         format!("{}/devel", self.url())
     }
 
-    /// The address of the librarian, which has the texts of diffs.
+    /// Address of the librarian, which serves diffs.
     pub fn librarian_url(&self) -> String {
         self.desk.librarian_address().to_owned()
     }
 
-    /// Where git fetches a repository from.
+    /// Address to fetch a repository from with git.
     pub fn git_url(&self, repository: &str) -> String {
         format!("{}/{repository}", self.url())
     }
 
-    /// What a program has in its environment to speak with this Launchpad as [`REVIEWER`].
+    /// Environment for a program that uses this Launchpad as [`REVIEWER`].
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let mut environment = self.environment_without();
         environment.push(("LP_ACCESS_TOKEN", TOKEN.to_owned()));
@@ -110,58 +105,58 @@ impl FakeLaunchpad {
         environment
     }
 
-    /// The same as nobody.
+    /// Environment for anonymous access.
     pub fn environment_without(&self) -> Vec<(&'static str, String)> {
         vec![("LP_SERVICE_ROOT", self.url()), ("LP_CONSUMER_KEY", CONSUMER.to_owned())]
     }
 
-    /// Makes something go wrong. Faults are tried in the order in which they were named, one at a request.
-    pub fn fail(&self, fault: Fault) -> &Self {
+    /// Adds a fault. Faults are tried in order, one per request.
+    pub fn fail(&self, fault: LaunchpadFault) -> &Self {
         self.desk.traffic().faults.push(fault);
         self
     }
 
-    /// Holds the write with this number, until the test lets it go.
-    pub fn hold_write(&self, number: usize, moment: Moment) -> Hold {
-        let hold = Hold::new(number, moment);
+    /// Holds a write by number until the test releases it.
+    pub fn hold_write(&self, number: usize, moment: HoldPoint) -> WriteHold {
+        let hold = WriteHold::new(number, moment);
         self.desk.traffic().held.push(hold.held.clone());
         hold
     }
 
-    /// Answers nothing before so many requests of the web service wait for their answers at the same time, or a long time is over.
-    pub fn gather(&self, requests: usize) -> Gathering {
-        let gathering = Gathering::new(requests);
+    /// Answers web service requests only when this many wait at the same time, or after a timeout.
+    pub fn gather(&self, requests: usize) -> RequestBarrier {
+        let gathering = RequestBarrier::new(requests);
         self.desk.traffic().gathering = Some(gathering.clone());
         gathering
     }
 
-    /// All requests so far, in the order in which they came.
+    /// All requests, in order of arrival.
     pub fn requests(&self) -> Vec<Exchange> {
         self.desk.traffic().exchanges.clone()
     }
 
-    /// The requests that changed something.
+    /// Requests that changed something.
     pub fn writes(&self) -> Vec<Exchange> {
         self.requests().into_iter().filter(|exchange| exchange.applied).collect()
     }
 
-    /// What the librarian was asked, with the headers of each request.
+    /// Requests to the librarian, with headers.
     pub fn librarian_requests(&self) -> Vec<Exchange> {
         self.desk.traffic().librarian.clone()
     }
 
-    /// What came that Launchpad does not know or that nobody means to send: tests want it empty.
+    /// Requests that Launchpad does not know or that crh should not send. Tests expect none.
     pub fn surprises(&self) -> Vec<String> {
         self.state().surprises.clone()
     }
 
     /// The comments on a merge proposal, oldest first.
-    pub fn comments(&self, at: &MergeAt) -> Vec<Comment> {
+    pub fn comments(&self, at: &MergeHandle) -> Vec<Comment> {
         self.with(at, |proposal| proposal.comments.clone())
     }
 
     /// The ids of the preview diffs of a merge proposal, oldest first.
-    pub fn preview_diffs(&self, at: &MergeAt) -> Vec<u64> {
+    pub fn preview_diffs(&self, at: &MergeHandle) -> Vec<u64> {
         self.with(at, |proposal| proposal.diffs.iter().map(|diff| diff.id).collect())
     }
 
@@ -169,28 +164,28 @@ impl FakeLaunchpad {
     ///
     /// # Panics
     /// If there is none.
-    pub fn diff_text(&self, at: &MergeAt) -> String {
+    pub fn diff_text(&self, at: &MergeHandle) -> String {
         self.with(at, |proposal| {
             String::from_utf8_lossy(&proposal.diffs.last().unwrap().text).into_owned()
         })
     }
 
-    /// The commit at the tip of the branch that is proposed, as Launchpad knows it.
-    pub fn head(&self, at: &MergeAt) -> String {
+    /// Head commit of the source branch, as Launchpad knows it.
+    pub fn head(&self, at: &MergeHandle) -> String {
         let (repository, branch) = self.with(at, |proposal| proposal.source.clone());
         self.state().repository(&repository).unwrap().bare.tip(&branch).unwrap()
     }
 
-    /// All that can be seen of a merge proposal, as a text to compare: no times and no commits.
-    pub fn shown(&self, at: &MergeAt) -> String {
-        self.with(at, show::proposal)
+    /// The visible content of a merge proposal as text for comparison, without times and commits.
+    pub fn render(&self, at: &MergeHandle) -> String {
+        self.with(at, render::render_proposal)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.desk.state()
     }
 
-    fn with<T>(&self, at: &MergeAt, look: impl FnOnce(&Proposal) -> T) -> T {
+    fn with<T>(&self, at: &MergeHandle, look: impl FnOnce(&Proposal) -> T) -> T {
         look(&self.state().proposals[&at.path])
     }
 }

@@ -1,7 +1,7 @@
-//! A model that says what it is told to, over real HTTP, in the wire formats of four vendors.
+//! A scripted model server over real HTTP, in the wire formats of four vendors.
 //!
-//! Replies are scripted for each caller, since the order across callers is not fixed. A request that nobody scripted and
-//! a reply that nobody asked for fail the test.
+//! Replies are scripted per caller, because the order across callers is not fixed. A request
+//! without a scripted reply, or a reply that is not requested, fails the test.
 //!
 //! ```ignore
 //! let model = FakeModel::start()
@@ -37,7 +37,7 @@ pub use script::{
 
 use crate::http::Server;
 
-/// The fake model. It listens as long as it lives, and checks at its end that its script was followed.
+/// The fake model. It listens until it is dropped, and then checks that its script was followed.
 #[derive(Debug)]
 pub struct FakeModel {
     server: Option<Server>,
@@ -46,12 +46,12 @@ pub struct FakeModel {
 }
 
 impl FakeModel {
-    /// A model without a script, on a port of its own.
+    /// Starts a model without a script on a free port.
     pub fn start() -> Self {
         Self::with(None)
     }
 
-    /// A model that decides from each request what it answers, for tests under load. Nothing can stay unused.
+    /// Starts a model that computes each answer from its request, for load tests.
     pub fn answering(decide: impl Fn(&Asked) -> Scripted + Send + Sync + 'static) -> Self {
         Self::with(Some(decided(decide)))
     }
@@ -62,14 +62,14 @@ impl FakeModel {
         Self { address: server.address(), server: Some(server), book }
     }
 
-    /// Scripts replies for a caller, after those that are there.
+    /// Adds scripted replies for a caller.
     #[must_use]
     pub fn on(self, caller: &str, replies: impl IntoIterator<Item = Scripted>) -> Self {
         self.script(caller, replies);
         self
     }
 
-    /// Scripts replies for a caller of a model that is in use already.
+    /// Adds scripted replies while the model is running.
     pub fn script(&self, caller: &str, replies: impl IntoIterator<Item = Scripted>) {
         self.book.state().scripts.entry(caller.to_owned()).or_default().extend(replies);
     }
@@ -81,34 +81,36 @@ impl FakeModel {
         self
     }
 
-    /// Keeps only numbers, no requests: a test under load measures the memory of others.
+    /// Keeps only counts, not requests, so that load tests can measure memory.
     #[must_use]
     pub fn forgetful(self) -> Self {
         self.book.state().keeps = Keeps::Numbers;
         self
     }
 
-    /// The base URL, `http://127.0.0.1:PORT/v1`, the same for all formats: the path that a client adds says which one it
-    /// speaks (`/chat/completions`, `/responses`, `/messages`, `/models/NAME:streamGenerateContent?alt=sse`). A client
-    /// that joins URLs, as genai does, needs a `/` at its end.
+    /// The base URL, `http://127.0.0.1:PORT/v1`, for all formats. The path that the client appends
+    /// selects the format (`/chat/completions`, `/responses`, `/messages`,
+    /// `/models/NAME:streamGenerateContent?alt=sse`). A client that joins URLs, such as genai,
+    /// needs a trailing `/`.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// Waits until a caller has asked so many times; the answer to the last may be held back with `delayed`.
+    /// Waits until a caller has sent this many requests. `delayed` can hold back the last answer.
     ///
     /// # Panics
-    /// If it does not in two minutes.
+    ///
+    /// After two minutes.
     pub fn wait_for(&self, caller: &str, times: usize) {
         assert!(self.book.wait_for(caller, times), "`{caller}` has not asked {times} times");
     }
 
-    /// The requests so far, in the order in which they came.
+    /// All requests so far, in order of arrival.
     pub fn requests(&self) -> Vec<Asked> {
         self.book.state().requests.iter().map(|asked| Asked::clone(asked)).collect()
     }
 
-    /// What was counted so far, over all models.
+    /// Totals over all models.
     pub fn counted(&self) -> Counted {
         let mut sum = Counted::default();
         for counted in self.counted_by_model().into_values() {
@@ -117,19 +119,19 @@ impl FakeModel {
         sum
     }
 
-    /// What was counted so far for each model that was asked.
+    /// Totals per model.
     pub fn counted_by_model(&self) -> BTreeMap<String, Counted> {
         self.book.state().counted.clone()
     }
 
-    /// What the model saw, a message a line, callers in the order of their names.
+    /// All conversations, one message per line, sorted by caller.
     pub fn conversations(&self) -> String {
         let state = self.book.state();
         conversations::shown(&state.requests, &state.tags)
     }
 
-    /// Fails the test if there was a request without a reply in the script, a reply without a request, or a request that
-    /// a vendor would refuse. The end of the model does the same.
+    /// Fails the test if a request had no scripted reply, a reply was not requested, or a vendor
+    /// would reject a request. Dropping the model does the same.
     pub fn verify(&self) {
         let faults = self.book.state().all_faults();
         assert!(

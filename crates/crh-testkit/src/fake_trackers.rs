@@ -1,5 +1,5 @@
-//! A Linear and a Jira that keep state, on loopback: as much of them as filing tickets needs, and strict with it. They fail on
-//! script, before or after they have done what they were asked.
+//! Stateful fakes of Linear and Jira on loopback, as far as filing tickets needs them. They can
+//! fail before or after a ticket is created.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,23 +17,23 @@ pub const LINEAR_KEY: &str = "lin_api_fakeKeyOfTheReviewer0123456789";
 pub const JIRA_EMAIL: &str = "reviewer@example.com";
 /// Its token.
 pub const JIRA_TOKEN: &str = "fakeTokenOfTheReviewer0123456789";
-/// The team, and the project, that there is.
+/// The only team and project.
 pub const PLACE: &str = "SHOP";
 
-/// What goes wrong with the next ticket.
+/// A fault for the next ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// It is not made, and answered with a status.
+    /// Not created; answers with this status.
     StatusBefore(u16),
-    /// It is made, and answered with a status.
+    /// Created; answers with this status.
     StatusAfter(u16),
-    /// It is not made, and the connection ends.
+    /// Not created; closes the connection.
     CutBefore,
-    /// It is made, and the connection ends.
+    /// Created; closes the connection.
     CutAfter,
 }
 
-/// A ticket.
+/// A ticket of a fake tracker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FakeTicket {
     /// Its title.
@@ -42,18 +42,17 @@ pub struct FakeTicket {
     pub body: String,
     /// Its labels.
     pub labels: Vec<String>,
-    /// Whether somebody else has made it.
+    /// Whether another account created it.
     pub by_another: bool,
 }
 
-/// Which of the two it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Linear,
     Jira,
 }
 
-/// The fake. It listens as long as it lives.
+/// The fake tracker. It listens until it is dropped.
 #[derive(Debug)]
 pub struct FakeTracker {
     desk: Arc<Desk>,
@@ -71,13 +70,13 @@ struct State {
     tickets: Vec<FakeTicket>,
     requests: Vec<String>,
     troubles: Vec<Trouble>,
-    /// The labels that there are at Linear.
+    /// Labels that exist at Linear.
     labels: Vec<String>,
     refuses_labels: bool,
     surprises: Vec<String>,
 }
 
-/// What is answered: a status and a body.
+/// Status and body.
 type Answer = (u16, Value);
 
 impl FakeTracker {
@@ -102,22 +101,22 @@ impl FakeTracker {
         format!("http://{}", self.server.address())
     }
 
-    /// Makes something go wrong with the next ticket that is to be made.
+    /// Injects a fault for the next ticket.
     pub fn fail(&self, trouble: Trouble) {
         self.desk.state().troubles.push(trouble);
     }
 
-    /// Makes a label at Linear.
+    /// Creates a label at Linear.
     pub fn label(&self, name: &str) {
         self.desk.state().labels.push(name.to_owned());
     }
 
-    /// Refuses every ticket that has labels.
+    /// Rejects every ticket with labels.
     pub fn refuse_labels(&self) {
         self.desk.state().refuses_labels = true;
     }
 
-    /// Somebody makes a ticket.
+    /// Adds a ticket of another user.
     pub fn add(&self, ticket: FakeTicket) {
         self.desk.state().tickets.push(ticket);
     }
@@ -127,12 +126,12 @@ impl FakeTracker {
         self.desk.state().tickets.clone()
     }
 
-    /// What was asked for, in order.
+    /// All requests, in order.
     pub fn requests(&self) -> Vec<String> {
         self.desk.state().requests.clone()
     }
 
-    /// What came that nobody means to send: tests want it empty.
+    /// Unexpected requests. Tests require that there are none.
     pub fn surprises(&self) -> Vec<String> {
         self.desk.state().surprises.clone()
     }
@@ -259,7 +258,7 @@ impl State {
         }
     }
 
-    /// Every ticket that somebody could have meant: who asks has to look closely.
+    /// Returns all candidates, so that the client has to filter.
     fn found_at_jira(&mut self, body: &Value) -> Value {
         self.known(body, &["jql", "fields", "maxResults"]);
         let jql = body["jql"].as_str().unwrap_or_default();
@@ -307,7 +306,7 @@ impl State {
         })
     }
 
-    /// Makes a ticket, unless something goes wrong.
+    /// Creates a ticket, unless a fault is set.
     fn made(&mut self, ticket: FakeTicket, answer: impl Fn(usize) -> Answer) -> Option<Answer> {
         let trouble = (!self.troubles.is_empty()).then(|| self.troubles.remove(0));
         let failed = |status: u16| Some((status, json!({ "message": "Something went wrong" })));

@@ -1,19 +1,19 @@
-//! The fixture language: a whole test repository in one string.
+//! The fixture language: a test repository in one string.
 //!
-//! `//- path` starts a file. After `//- head`, files are those of the change: new text for a path, or
-//! `//- path (deleted)`. Files that the change does not name stay as they were.
+//! `//- path` starts a file. After `//- head`, files belong to the change: new text for a path, or
+//! `//- path (deleted)`. Other files stay unchanged.
 
 /// A repository before and after a change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Fixture {
     /// The files before the change.
     pub base: Vec<(String, String)>,
-    /// The files of the change; `None` for a deleted one. Empty if there is no change.
+    /// Files of the change; `None` for a deleted one. Empty if there is no change.
     pub head: Vec<(String, Option<String>)>,
 }
 
 impl Fixture {
-    /// Reads a fixture. Common indentation is taken off, so that it can stand inside a test.
+    /// Parses a fixture and removes common indentation.
     pub fn parse(text: &str) -> Self {
         let mut fixture = Self::default();
         let mut in_head = false;
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_string_is_a_repository_and_a_change() {
+    fn fixture_text_describes_base_and_change() {
         let fixture = Fixture::parse(
             "
             //- a.rs

@@ -1,4 +1,5 @@
-//! As much of HTTP/1.1 as the fakes need: requests in, replies of known length or in chunks out.
+//! The part of HTTP/1.1 that the fakes need: requests, and replies with a known length or in
+//! chunks.
 
 mod server;
 
@@ -8,10 +9,10 @@ use std::time::Duration;
 
 pub(crate) use server::{Server, Service};
 
-/// The longest head of a request; real ones have a tenth of it.
+/// Longest request head. Real ones have a tenth of it.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// The longest body of a request: a context of a million tokens fits several times.
+/// Longest request body: several times a context of a million tokens.
 const MAX_BODY: usize = 64 * 1024 * 1024;
 
 /// The most headers of a request.
@@ -35,28 +36,29 @@ impl Incoming {
     }
 }
 
-/// A reply, decided to the last byte: what remains is to wait and to write.
+/// A complete reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outgoing {
-    /// How long nothing is written.
+    /// Delay before the first byte.
     pub(crate) delay: Duration,
-    /// What is written, each on its own.
+    /// Separate writes.
     pub(crate) writes: Vec<Vec<u8>>,
     pub(crate) end: End,
 }
 
-/// What follows the last byte.
+/// What happens after the last byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The next request.
+    /// Read the next request.
     KeepAlive,
-    /// The connection is closed.
+    /// Close the connection.
     Close,
-    /// Nothing, and the connection stays.
+    /// Keep the connection open and silent.
     Silence,
 }
 
-/// The next request; none when the client has closed the connection. `buffer` keeps what was read beyond it.
+/// Reads the next request; `None` if the client closed the connection. `buffer` keeps bytes beyond
+/// it.
 pub(crate) fn incoming(
     stream: &mut (impl Read + Write),
     buffer: &mut Vec<u8>,
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_not_understood_is_refused() {
+    fn oversized_or_malformed_request_is_refused() {
         for (bytes, why) in [
             (
                 format!("GET /{} HTTP/1.1", "a".repeat(MAX_HEAD)),

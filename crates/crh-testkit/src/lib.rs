@@ -1,7 +1,8 @@
-//! What the tests of crh stand on: real repositories from a string, a runner for real programs, and
-//! a model that says what it is told to, and a GitHub, a Launchpad, a Linear and a Jira that keep state.
+//! Test support for crh: real repositories from a string, a program runner, a terminal, a scripted
+//! model, and stateful fakes of GitHub, Launchpad, Linear and Jira.
 //!
-//! Nothing here talks to the network beyond loopback, reads the user's configuration or depends on the time of day.
+//! Nothing here uses the network beyond loopback, reads user configuration or depends on the time
+//! of day.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 

@@ -1,4 +1,4 @@
-//! What benchmarks have in common: a line for each ratio, and the memory of a process.
+//! Shared by benchmarks: one line per ratio, and the memory of a process.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ pub fn is_within(what: &str, ratio: f64, limit: f64, detail: &str) -> bool {
     ratio <= limit
 }
 
-/// The high-water mark of the memory of a process, by its `/proc/ID/status`, in kilobytes; 0 if nobody says.
+/// Peak memory of a process in kilobytes, from `/proc/ID/status`; 0 if unknown.
 pub fn high_water(status: &Path) -> u64 {
     let status = fs::read_to_string(status).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

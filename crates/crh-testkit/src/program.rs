@@ -1,4 +1,4 @@
-//! Runs a program as a user would and shows what came of it.
+//! Runs a program as a user would and captures its output.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -9,28 +9,28 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a program that is to end at once may take for it on a slow machine.
+/// Longest wait for a program that should end at once, on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program about to be run. Its environment is empty but for `PATH`.
+/// A program to run. Its environment is empty except for `PATH`.
 #[derive(Debug)]
 pub struct Program {
     command: Command,
     stdin: Vec<u8>,
 }
 
-/// A program at work. Whoever lets go of it ends it.
+/// A running program. Dropping it kills the program.
 #[derive(Debug)]
 pub struct Running {
-    /// None once it has been waited for.
+    /// `None` after waiting.
     child: Option<Child>,
     writer: Option<JoinHandle<bool>>,
 }
 
-/// What a program printed and how it ended.
+/// Output and exit code of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Its exit code; -1 if a signal ended it.
+    /// -1 if a signal ended it.
     pub code: i32,
     /// Its standard output.
     pub stdout: String,
@@ -39,7 +39,7 @@ pub struct Output {
 }
 
 impl Program {
-    /// The program at a path, to be run in a folder.
+    /// A program to run in `folder`.
     #[expect(clippy::disallowed_methods, reason = "tests run the real program")]
     pub fn new(exe: impl AsRef<OsStr>, folder: &Path) -> Self {
         let mut command = Command::new(exe);
@@ -64,14 +64,14 @@ impl Program {
         self
     }
 
-    /// What it reads from standard input; nothing if this is left out.
+    /// Sets standard input; empty by default.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
     }
 
-    /// The command, for whoever starts it in another way.
+    /// The command, for other ways of starting it.
     pub(crate) fn into_command(self) -> Command {
         self.command
     }
@@ -81,8 +81,8 @@ impl Program {
         self.start().end()
     }
 
-    /// Starts it, for tests that do something while it runs. What it prints waits in a pipe until the end, so that it may
-    /// not be much.
+    /// Starts the program for tests that act while it runs. Its output stays in a pipe until the
+    /// end, so it must be small.
     pub fn start(mut self) -> Running {
         let mut child = self
             .command
@@ -93,9 +93,9 @@ impl Program {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let bytes = self.stdin;
-        // In a thread, since a program may print before it has read everything.
+        // In a thread, because a program may print before it has read everything.
         let writer = std::thread::spawn(move || {
-            // A program may also stop reading; what it prints then is what the test looks at.
+            // A program may stop reading; the test checks its output.
             stdin.write_all(&bytes).is_ok()
         });
         Running { child: Some(child), writer: Some(writer) }
@@ -103,24 +103,25 @@ impl Program {
 }
 
 impl Running {
-    /// Does what Ctrl-C does.
+    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         let id = self.child.as_ref().unwrap().id();
         let pid = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
-        // It has not been waited for, so that the number is still its own.
+        // The process was not waited for, so its id is still valid.
         kill_process(pid, Signal::INT).unwrap();
     }
 
-    /// Ends it as a machine that loses its power would: it cannot do anything more.
+    /// Kills the program with SIGKILL.
     pub fn kill(mut self) -> Output {
         self.child.as_mut().unwrap().kill().unwrap();
         self.end()
     }
 
-    /// Waits for its end and reads nothing before: a program that cannot print any more has to end all the same.
+    /// Waits for the end without reading output: a program that cannot print must still end.
     ///
     /// # Panics
-    /// If it does not end in a minute.
+    ///
+    /// After a minute.
     pub fn end_unread(mut self) -> Output {
         let start = Instant::now();
         while self.child.as_mut().unwrap().try_wait().unwrap().is_none() {
@@ -145,7 +146,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // It may have ended by itself, and then there is nothing to end.
+            // It may have ended already.
             drop(child.kill());
             drop(child.wait());
         }
@@ -153,7 +154,7 @@ impl Drop for Running {
 }
 
 impl Output {
-    /// All of it as one text, for comparing whole: exit code, standard error, standard output.
+    /// Exit code, standard error and standard output as one text.
     pub fn shown(&self) -> String {
         format!("exit {}\n{}---\n{}", self.code, self.stderr, self.stdout)
     }

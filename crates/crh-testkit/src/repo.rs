@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::fixture::Fixture;
 
-/// A git repository that is gone when the test ends.
+/// A temporary git repository.
 #[derive(Debug)]
 pub struct Repo {
     dir: TempDir,
@@ -55,7 +55,7 @@ impl Repo {
         repo
     }
 
-    /// A clone of this one by its address, as over a network: `--depth` and `--filter` work.
+    /// Clones this repository by URL, so that `--depth` and `--filter` work.
     pub fn cloned(&self, options: &[&str]) -> Self {
         let clone = Self { dir: TempDir::new().unwrap() };
         let (url, folder) = (self.url(), clone.path().to_str().unwrap().to_owned());
@@ -63,45 +63,46 @@ impl Repo {
         clone
     }
 
-    /// Its address.
+    /// The `file://` URL.
     pub fn url(&self) -> String {
         format!("file://{}", self.path().display())
     }
 
-    /// The commit that a name stands for.
+    /// The commit id of a revision.
     pub fn id(&self, name: &str) -> String {
         let printed = self.git(&["rev-parse", "--verify", &format!("{name}^{{commit}}")]);
         String::from_utf8(printed).unwrap().trim().to_owned()
     }
 
-    /// Where it is.
+    /// The folder of the repository.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Writes a file, with the folders it needs.
+    /// Writes a file and creates its folders.
     pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
 
-    /// Commits everything that lies in the folder, also nothing at all. Returns the commit's hash.
+    /// Commits everything in the folder, possibly an empty commit. Returns the commit id.
     pub fn commit(&self, message: &str) -> String {
         self.commit_all(message);
         self.id("HEAD")
     }
 
-    /// The same where nobody asks for the hash: it takes another git to know it.
+    /// Like [`Self::commit`], without a second git process for the id.
     fn commit_all(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
     }
 
-    /// Adds a commit to `main` with some files changed, straight into a pack: thousands of files at once, without a
+    /// Adds a commit to `main` through `git fast-import`: thousands of files at once, without a
     /// checkout.
     ///
     /// # Panics
+    ///
     /// If git fails.
     pub fn import(&self, files: impl IntoIterator<Item = (String, String)>) {
         let has_parent =
@@ -123,9 +124,10 @@ impl Repo {
         assert!(child.wait().unwrap().success(), "git fast-import failed");
     }
 
-    /// Runs git here; what it printed.
+    /// Runs git here and returns its output.
     ///
     /// # Panics
+    ///
     /// If git fails: a test that cannot set itself up has failed.
     pub fn git(&self, args: &[&str]) -> Vec<u8> {
         let output = self.run(args);
@@ -134,7 +136,7 @@ impl Repo {
         output.stdout
     }
 
-    /// Runs git here; what it printed, also if it failed (as `git grep` does when it finds nothing).
+    /// Runs git here and returns its output, even if it fails (as `git grep` does without a match).
     pub fn git_or_nothing(&self, args: &[&str]) -> Vec<u8> {
         self.run(args).stdout
     }
@@ -150,7 +152,7 @@ impl Repo {
     }
 }
 
-/// Git in a folder, with nothing of the user's and always the same names and dates.
+/// git in a folder, without user configuration, with fixed names and dates.
 #[expect(clippy::disallowed_methods, reason = "tests set up real repositories")]
 pub(crate) fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");

@@ -1,4 +1,4 @@
-//! A program at a terminal of its own: what it draws is read as a person would see it, and keys are typed to it.
+//! A program at a pseudo-terminal: tests read the screen and type keys.
 
 use std::io::{Read, Write};
 use std::num::NonZero;
@@ -14,14 +14,15 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::program::Program;
 
-/// How long something may take to be on the screen on a slow machine. A test that passes never waits so long.
+/// Longest wait for the screen on a slow machine. Passing tests do not wait this long.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A screen on which nothing has changed for so long is drawn to its end: a terminal may hand a drawing over in pieces.
+/// A screen that did not change for this long is complete: a terminal may deliver a drawing in
+/// pieces.
 const STILL: Duration = Duration::from_millis(100);
 /// More lines than any test prints.
 const PAPER: u16 = 2_000;
 
-/// A program at a terminal. Whoever lets go of it ends it.
+/// A program at a terminal. Dropping it kills the program.
 pub struct Terminal {
     child: Child,
     master: OwnedFd,
@@ -29,19 +30,19 @@ pub struct Terminal {
     reader: Option<JoinHandle<()>>,
 }
 
-/// How a program at a terminal ended.
+/// Result of a program at a terminal.
 pub struct Ended {
-    /// Its exit code; -1 if a signal ended it.
+    /// -1 if a signal ended it.
     pub code: i32,
-    /// Everything it has printed that was not drawn over.
+    /// All output that was not overwritten.
     pub paper: String,
-    /// Everything it has sent to the terminal, as it was sent.
+    /// All raw bytes sent to the terminal.
     pub sent: String,
-    /// Whether the terminal is what it was: it hands over lines and shows what is typed, and shows its cursor.
+    /// Whether the terminal is back in line mode, with echo and a visible cursor.
     pub is_as_usual: bool,
 }
 
-/// What the terminal shows, and a bell for every change of it.
+/// The screen, with a signal for every change.
 struct Seen {
     shown: Mutex<Shown>,
     changed: Condvar,
@@ -49,19 +50,19 @@ struct Seen {
 
 struct Shown {
     screen: vt100::Parser,
-    /// The same on a terminal that is so high that nothing leaves it.
+    /// The same output on a screen so tall that nothing scrolls away.
     paper: vt100::Parser,
     sent: Vec<u8>,
     has_ended: bool,
 }
 
 impl Program {
-    /// Starts the program at a terminal of this size. All that it prints goes there.
+    /// Starts the program at a terminal of this size.
     pub fn at_terminal(self, columns: u16, rows: u16) -> Terminal {
         Terminal::start(self, columns, rows, None)
     }
 
-    /// The same with its standard output in a file.
+    /// Like [`Self::at_terminal`], with standard output in a file.
     pub fn at_terminal_writing(self, columns: u16, rows: u16, stdout: std::fs::File) -> Terminal {
         Terminal::start(self, columns, rows, Some(stdout))
     }
@@ -86,7 +87,7 @@ impl Terminal {
         command.stdin(copy()).stderr(copy());
         command.stdout(stdout.map_or_else(copy, Stdio::from));
         let child = command.spawn().unwrap();
-        // Nobody but the program holds its end, so that the reader sees when it has ended.
+        // Only the program holds the other end, so the reader notices when it ends.
         drop((command, slave));
         let seen = Arc::new(Seen {
             shown: Mutex::new(Shown {
@@ -106,23 +107,27 @@ impl Terminal {
     /// Waits until the screen shows a text.
     ///
     /// # Panics
-    /// If it does not within a minute, or the program ends before.
+    ///
+    /// After a minute, or if the program ends first.
     pub fn wait_for(&self, text: &str) {
         self.wait_until(text, |screen| screen.contains(text));
     }
 
-    /// Waits until the screen is as wanted; `what` says what that is.
+    /// Waits for a condition; `what` names it.
     ///
     /// # Panics
-    /// If it is not within a minute, or the program ends before.
+    ///
+    /// After a minute, or if the program ends first.
     pub fn wait_until(&self, what: &str, is_there: impl Fn(&str) -> bool) {
         self.wait(what, STILL, is_there);
     }
 
-    /// The same where it can be seen that it is drawn to its end: nobody waits for it to stay as it is.
+    /// Like [`Self::wait_until`], for conditions that only a completely drawn screen fulfils, so it
+    /// does not wait for stillness.
     ///
     /// # Panics
-    /// If it is not within a minute, or the program ends before.
+    ///
+    /// After a minute, or if the program ends first.
     pub fn wait_until_whole(&self, what: &str, is_whole: impl Fn(&str) -> bool) {
         self.wait(what, Duration::ZERO, is_whole);
     }
@@ -160,7 +165,7 @@ impl Terminal {
         keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Makes the window another size.
+    /// Resizes the window.
     pub fn resize(&self, columns: u16, rows: u16) {
         let mut shown = self.shown();
         shown.screen.screen_mut().set_size(number(rows), number(columns));
@@ -168,12 +173,12 @@ impl Terminal {
         tcsetwinsize(&self.master, size(columns, rows)).unwrap();
     }
 
-    /// Whether the terminal hands over every key as it comes. A key that is typed before may be forgotten when that begins.
+    /// Whether the terminal is in raw mode. Keys typed before may be lost when it starts.
     pub fn hands_over_keys(&self) -> bool {
         !tcgetattr(&self.master).unwrap().local_modes.contains(LocalModes::ICANON)
     }
 
-    /// Whether the terminal hands over lines, and shows what is typed and its cursor, as it does when nobody has changed it.
+    /// Whether the terminal is in line mode, with echo and a visible cursor.
     pub fn is_as_usual(&self) -> bool {
         let modes = tcgetattr(&self.master).unwrap().local_modes;
         let has_cursor = !self.shown().screen.screen().hide_cursor();
@@ -183,7 +188,7 @@ impl Terminal {
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        // It has not been waited for, so that the number is still its own.
+        // The process was not waited for, so its id is still valid.
         kill_process(pid, signal).unwrap();
     }
 
@@ -203,7 +208,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It may have ended by itself, and then there is nothing to end.
+        // It may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -220,7 +225,7 @@ fn number(number: u16) -> NonZero<u16> {
 fn read(mut output: std::fs::File, seen: &Seen) {
     let mut bytes = [0; 4_096];
     loop {
-        // When nobody is at the other end any more, reading fails.
+        // Reading fails when the other end is closed.
         let count = output.read(&mut bytes).unwrap_or(0);
         let mut shown = seen.shown.lock().unwrap_or_else(PoisonError::into_inner);
         match count {
@@ -238,7 +243,7 @@ fn read(mut output: std::fs::File, seen: &Seen) {
     }
 }
 
-/// The lines that are shown, without blanks at their ends and without empty ones at the end.
+/// The visible lines, without trailing blanks and empty lines at the end.
 fn contents(parser: &vt100::Parser) -> String {
     let screen = parser.screen();
     let (_, columns) = screen.size();

@@ -1,5 +1,5 @@
-//! Runs a program under a tracer that does something to it when it is about to change a file: it is ended, as `kill -9` would, or the
-//! disk fails it. All that at a place that can be counted.
+//! Runs a program under ptrace and injects a fault before a chosen file change: SIGKILL, a full
+//! disk or a read-only disk.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,48 +21,49 @@ use nix::unistd::Pid;
 
 use crate::program::Program;
 
-/// Stops before it becomes the program, so that nothing is missed of that.
+/// Stops before `exec`, so that the tracer misses nothing.
 const STOPPED: &str = "kill -STOP $$; exec \"$0\" \"$@\"";
 
-/// The longest path that is read from a program; longer ones are not opened by anybody.
+/// Longest path that is read from the traced program.
 const PATH_BYTES: usize = 4_096;
 
-/// What happens to a program.
+/// A fault to inject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blow {
-    /// It is ended.
+    /// SIGKILL.
     Kill,
-    /// From then on the disk is full: nothing can be made or written.
+    /// From then on the disk is full: nothing can be created or written.
     FullDisk,
-    /// From then on nothing can be changed at all.
+    /// From then on the disk is read-only.
     ReadOnly,
 }
 
-/// How a program ended that was traced.
+/// Result of a traced program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Traced {
-    /// It was hit when it was about to do this. Its exit code; -1 if it was ended.
+    /// The fault was injected before this change. Exit code; -1 if it was killed.
     Hit(String, i32),
-    /// It came to its end before: its exit code, and how often it changed something.
+    /// The program ended first: its exit code and its number of changes.
     Ended(i32, usize),
-    /// Nobody may be traced here.
+    /// ptrace is forbidden here.
     NotPermitted,
-    /// Nobody has tried how calls are made to fail on such a machine.
+    /// Failing a system call is not implemented for this architecture.
     NotOnThisMachine,
 }
 
 impl Traced {
-    /// Whether it shows anything. Where nobody may be traced, that is said to whoever looks at the tests, past the harness, which
-    /// keeps to itself what tests print that pass.
+    /// Whether the trace shows anything. If ptrace is forbidden, prints a notice directly to the
+    /// terminal, because the test harness hides output of passing tests.
     ///
     /// # Panics
-    /// If nobody may be traced where everything is to be shown: `CRH_TEST_ALL` is set. Some containers forbid it, and the rest of
-    /// the tests is worth running there.
+    ///
+    /// If ptrace is forbidden and `CRH_TEST_ALL` is set. Some containers forbid ptrace, and the
+    /// other tests are still useful there.
     pub fn is_shown(&self, what: &str) -> bool {
         let why = match self {
             Self::Hit(..) | Self::Ended(..) => return true,
             Self::NotPermitted => "no program may be traced here (ptrace)",
-            Self::NotOnThisMachine => "nobody has tried how on a machine like this",
+            Self::NotOnThisMachine => "tracing is not supported on this platform",
         };
         let is_all = std::env::var_os("CRH_TEST_ALL").is_some_and(|value| !value.is_empty());
         assert!(!is_all || *self != Self::NotPermitted, "`{what}` was not tried: {why}");
@@ -72,21 +73,21 @@ impl Traced {
     }
 }
 
-/// Where a call says which file it is about.
+/// Arguments of a system call that name its file.
 #[derive(Debug, Clone, Copy)]
 enum About {
-    /// A path from a folder, in these two arguments.
+    /// A folder and a path, in these two arguments.
     PathAt(usize, usize),
-    /// The same if the file is made or emptied, by the flags in the third.
+    /// The same, if the flags in the third argument create or truncate the file.
     OpenAt(usize, usize, usize),
     /// A path.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "calls of one machine"))]
     Path(usize),
-    /// An open file.
+    /// A file descriptor.
     File(usize),
 }
 
-/// The calls that change a file or a folder.
+/// System calls that change a file or folder.
 const CALLS: &[(libc::c_long, &str, About)] = &[
     (libc::SYS_openat, "open", About::OpenAt(0, 1, 2)),
     (libc::SYS_mkdirat, "mkdir", About::PathAt(0, 1)),
@@ -122,24 +123,26 @@ const CALLS: &[(libc::c_long, &str, About)] = &[
     (libc::SYS_chmod, "chmod", About::Path(0)),
 ];
 
-/// Those of them that a full disk fails.
+/// System calls that fail on a full disk.
 const NEEDS_ROOM: [&str; 8] =
     ["open", "mkdir", "write", "link", "symlink", "truncate", "allocate", "copy"];
 
 impl Program {
-    /// Runs it without anything on its standard input, and hits it when it is about to change something below a folder for the
-    /// time of this number, from 1. What it prints goes nowhere. Programs that it starts are not looked at.
+    /// Runs the program and injects a fault before its `number`-th change (from 1) below a folder.
+    /// Its output is discarded. Child processes are not traced.
     ///
     /// # Panics
-    /// If the tracing itself goes wrong.
+    ///
+    /// If tracing fails.
     pub fn hit_at(self, below: &Path, number: usize, blow: Blow) -> Traced {
         self.hit_at_one_of(|_| true, below, number, blow)
     }
 
-    /// The same where only some changes count, by what is done and the path from the folder: `rename shop/orders.py`.
+    /// Like [`Self::hit_at`], but counts only some changes, such as `rename shop/orders.py`.
     ///
     /// # Panics
-    /// If the tracing itself goes wrong.
+    ///
+    /// If tracing fails.
     pub fn hit_at_one_of(
         self,
         counts: fn(&str) -> bool,
@@ -154,11 +157,12 @@ impl Program {
         self.traced(Target { below, counts, number, blow, each: Box::new(|_| {}) })
     }
 
-    /// Runs it to its end, and stops it whenever it is about to change something below a folder: then the folder is as `kill -9`
-    /// would leave it, for whoever is told of it. None of its threads changes anything meanwhile.
+    /// Runs the program to its end and calls `each` before every change below a folder. At that
+    /// moment the folder is as SIGKILL would leave it; no thread changes anything meanwhile.
     ///
     /// # Panics
-    /// If the tracing itself goes wrong.
+    ///
+    /// If tracing fails.
     pub fn stopped_at_each(self, below: &Path, each: impl FnMut(&str) + Send + 'static) -> Traced {
         let below = below.canonicalize().unwrap();
         let (number, blow, each) = (usize::MAX, Blow::Kill, Box::new(each));
@@ -166,29 +170,29 @@ impl Program {
     }
 
     fn traced(self, target: Target) -> Traced {
-        // On a thread of its own, which has no other children: what it waits for is nobody else's.
+        // On a separate thread without other children, because it waits for any child.
         std::thread::spawn(move || Tracer::start(self.into_command(), target)).join().unwrap()
     }
 }
 
-/// Where a program is hit, and how.
+/// Where to inject the fault, and which one.
 struct Target {
     below: PathBuf,
     counts: fn(&str) -> bool,
     number: usize,
     blow: Blow,
-    /// Told of each change before it is made.
+    /// Called before each change.
     each: Box<dyn FnMut(&str) + Send>,
 }
 
-/// A program under a tracer.
+/// A program under ptrace.
 struct Tracer {
     root: Pid,
     target: Target,
     seen: usize,
-    /// What it was about to do when it was hit.
+    /// The change before which the fault was injected.
     hit: Option<String>,
-    /// The threads whose call fails, and how.
+    /// Threads whose current call fails, with the error.
     failing: BTreeMap<Pid, Errno>,
 }
 
@@ -256,7 +260,7 @@ impl Tracer {
         }
     }
 
-    /// A thread begins or ends a call.
+    /// Handles the start or end of a system call.
     fn called(&mut self, thread: Pid) {
         let begins = ptrace::syscall_info(thread)
             .is_ok_and(|info| info.op == libc::PTRACE_SYSCALL_INFO_ENTRY);
@@ -275,7 +279,7 @@ impl Tracer {
             let error = match self.target.blow {
                 _ if self.hit.is_none() => None,
                 Blow::Kill => {
-                    // A call that was only about to begin is not carried out any more.
+                    // A call that was about to start is not executed.
                     kill(self.root, Signal::SIGKILL).unwrap();
                     return;
                 }
@@ -290,7 +294,7 @@ impl Tracer {
         go_on(thread, None);
     }
 
-    /// What a thread is about to do below the folder, and to what; none if it changes nothing there.
+    /// The change that a thread is about to make below the folder, and its path.
     fn changes(&self, thread: Pid) -> Option<(&'static str, String)> {
         let line = fs::read_to_string(format!("/proc/{thread}/syscall")).ok()?;
         let mut words = line.split_whitespace();
@@ -316,7 +320,7 @@ impl Tracer {
     }
 }
 
-/// Lets a thread go on to its next call, with a signal that it gets. It may have ended meanwhile, with its program.
+/// Continues a thread to its next call, delivering a signal. It may have ended meanwhile.
 fn go_on(thread: Pid, signal: Option<Signal>) {
     match ptrace::syscall(thread, signal) {
         Ok(()) | Err(Errno::ESRCH) => {}
@@ -324,19 +328,19 @@ fn go_on(thread: Pid, signal: Option<Signal>) {
     }
 }
 
-/// The file that is open under a number.
+/// The path of a file descriptor.
 fn opened(thread: Pid, file: u64) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{thread}/fd/{file}")).ok()
 }
 
-/// The path at an address, from an open folder or the one that the program is in.
+/// The path at an address, relative to a folder descriptor or the current folder.
 fn named(thread: Pid, folder: Option<u64>, address: u64) -> Option<PathBuf> {
     let mut bytes = vec![0; PATH_BYTES];
     let memory = File::open(format!("/proc/{thread}/mem")).ok()?;
     let count = memory.read_at(&mut bytes, address).ok()?;
     let end = bytes[..count].iter().position(|byte| *byte == 0)?;
     let path = Path::new(OsStr::from_bytes(&bytes[..end]));
-    // The number that stands for the folder of the program is negative, as 32 bits.
+    // `AT_FDCWD` is negative as a 32-bit number.
     let is_current = folder.is_none_or(|folder| folder & 0x8000_0000 != 0);
     let folder = match is_current {
         true => fs::read_link(format!("/proc/{thread}/cwd")).ok(),
@@ -345,7 +349,7 @@ fn named(thread: Pid, folder: Option<u64>, address: u64) -> Option<PathBuf> {
     Some(folder.join(path))
 }
 
-/// Calls that fail instead of being carried out.
+/// Makes system calls fail.
 #[cfg(target_arch = "x86_64")]
 mod fails {
     use nix::errno::Errno;
@@ -354,14 +358,14 @@ mod fails {
 
     pub(super) const IS_POSSIBLE: bool = true;
 
-    /// Makes the call that a thread begins one that does not exist.
+    /// Replaces the call that a thread starts by an invalid one.
     pub(super) fn skip(thread: Pid) {
         let mut registers = ptrace::getregs(thread).unwrap();
         registers.orig_rax = u64::MAX;
         ptrace::setregs(thread, registers).unwrap();
     }
 
-    /// Lets the call that a thread ends have failed.
+    /// Sets the error of the call that a thread ends.
     pub(super) fn with(thread: Pid, error: Errno) {
         let mut registers = ptrace::getregs(thread).unwrap();
         registers.rax = i64::from(-(error as i32)).cast_unsigned();
@@ -369,7 +373,7 @@ mod fails {
     }
 }
 
-/// Nobody has tried how that is done on other machines.
+/// Not implemented for other architectures.
 #[cfg(not(target_arch = "x86_64"))]
 mod fails {
     use nix::errno::Errno;

@@ -1,10 +1,12 @@
-//! What `crh eval run` costs beside the reviews themselves: a thousand cases with the static strategy.
+//! Overhead of `crh eval run`: a thousand cases with the static strategy, without the reviews
+//! themselves.
 //!
-//! Everything is run on all cores, from the start of the program to its end, with nothing kept from before: reading the suite,
-//! laying it out, the reviews, scores with intervals, baselines and the page. The times of the reviews of that run, added up and
-//! divided by the cores, are what nobody can be faster than. How long the same takes one after the other is printed beside it: a
-//! review alone uses more than one core, so that two side by side are not twice as fast. `cargo bench -p crh --bench eval` prints
-//! one line a measure and fails if one is over its limit. The machine should have nothing else to do.
+//! It uses all cores and starts without caches. The measured time covers reading the suite,
+//! creating the commits, the reviews, scores with confidence intervals, baselines and the HTML
+//! page. The lower bound is the sum of the review times divided by the number of cores. The
+//! sequential time is printed for comparison; a single review uses more than one core. `cargo bench
+//! -p crh --bench eval` prints one line per measure and fails if a limit is exceeded. Run it on an
+//! idle machine.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
@@ -53,24 +55,24 @@ fn main() -> ExitCode {
     if fast && small && resumed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What one evaluation took.
+/// Measurements of one evaluation.
 struct Took {
-    /// From the start of the program to its end.
+    /// Duration of the whole process.
     wall: Duration,
-    /// All reviews together, as the evaluation says.
+    /// Sum of all review times, as reported.
     reviews: Duration,
-    /// The most memory, in kilobytes.
+    /// Peak memory in kilobytes.
     peak: u64,
 }
 
-/// A suite, and a place for what crh writes.
+/// A suite and a folder for crh's files.
 struct Bench {
     own: TempDir,
 }
 
 impl Bench {
     fn new() -> Self {
-        // In memory if there is such a place, so that no disk is measured.
+        // Use a RAM disk if there is one, so that no disk is measured.
         let memory = Path::new("/dev/shm");
         let own = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.unwrap();
         for number in 0..CASES {
@@ -79,7 +81,7 @@ impl Bench {
         Self { own }
     }
 
-    /// Evaluates everything. Rows are kept under a name, and found again under the same one.
+    /// Runs the evaluation. Results are stored under `name` and reused under the same name.
     #[expect(clippy::disallowed_methods, reason = "measures the real program")]
     fn run(&self, name: &str, jobs: usize) -> Took {
         let own = |name: &str| self.own.path().join(name);
@@ -87,7 +89,7 @@ impl Bench {
         let start = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_crh"))
             .current_dir(self.own.path())
-            // Cargo sets it for what it runs; no user has it, and every start would search these folders.
+            // Cargo sets it for benchmarks, which slows down program start.
             .env_remove("LD_LIBRARY_PATH")
             .env("HOME", self.own.path())
             .env("TMPDIR", self.own.path())
@@ -102,7 +104,7 @@ impl Bench {
             .unwrap();
         let status = PathBuf::from(format!("/proc/{}/status", child.id()));
         let mut peak = 0;
-        // The high-water mark only rises, so the last look before the end sees nearly all of it.
+        // Peak memory only grows, so the last sample is nearly exact.
         while child.try_wait().unwrap().is_none() {
             peak = peak.max(high_water(&status));
             std::thread::sleep(Duration::from_millis(5));
@@ -113,7 +115,7 @@ impl Bench {
     }
 }
 
-/// The time that all reviews took together, from the reports of all of them.
+/// Sum of all review times, from the reports.
 fn reviews(out: &Path) -> Duration {
     let reports: Vec<PathBuf> =
         fs::read_dir(out.join("reports")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -126,7 +128,7 @@ fn reviews(out: &Path) -> Duration {
     Duration::from_secs_f64(seconds.sum())
 }
 
-/// A case of ordinary size: five files of some hundred lines, of which the change touches two.
+/// A typical case: five files of a hundred lines, two of them changed.
 fn write_case(suite: &Path, number: usize) {
     let case = suite.join(format!("python-case-{number}"));
     for (folder, files, is_changed) in [("base", 0..5, false), ("head", 0..2, true)] {

@@ -1,7 +1,8 @@
-//! Speed and memory as ratios measured in one run: against git, or against a tenth of the work.
+//! Speed and memory as ratios: compared with git, or with a tenth of the work.
 //!
-//! Prints one line a ratio and fails if one is over its limit. `cargo bench -p crh` runs all of it,
-//! `cargo bench -p crh -- merge` only what has that word in its name (`diff`, `merge`, `start`).
+//! Prints one line per ratio and fails if a limit is exceeded. `cargo bench -p crh` runs all,
+//! `cargo bench -p crh -- merge` only those with that word in their name (`diff`, `merge`,
+//! `start`).
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
@@ -17,14 +18,14 @@ use crh_review::diff::Diff;
 use crh_review::finding::{
     AutofixClass, Category, Confidence, Evidence, Finding, Member, Owner, Severity,
 };
-use crh_review::{Merged, Remembered, Sources, conclude, consolidate};
+use crh_review::{MergeResult, PastDecisions, Sources, apply_judgements, consolidate};
 use crh_testkit::Repo;
 use crh_testkit::measure::is_within;
 
-/// Runs itself with this word to be measured from outside.
+/// Argument that makes this program the measured child process.
 const READ: &str = "--read-number-map";
 
-/// Prints some ratios; says whether all are within their limits.
+/// Prints ratios. Returns whether all are within their limits.
 type Part = fn() -> bool;
 
 fn main() -> ExitCode {
@@ -67,7 +68,7 @@ fn ratio(left: Duration, right: Duration) -> f64 {
     left.as_secs_f64() / right.as_secs_f64()
 }
 
-/// Reading, numbering and mapping a diff of 50 MB against `git diff` making it; and its memory.
+/// Parsing and mapping a diff of 50 MB, compared with `git diff`; and its memory.
 fn diff_ratios() -> bool {
     let repo = Repo::new();
     let text = |file: usize, edited: bool| -> String {
@@ -112,7 +113,7 @@ fn diff_ratios() -> bool {
         && fast
 }
 
-/// The peak memory, in bytes, of a process that reads, numbers and maps a diff; 0 if nobody says.
+/// Peak memory in bytes of a process that parses a diff; 0 if unknown.
 fn child_peak(path: &Path) -> u64 {
     let exe = std::env::current_exe().unwrap();
     let output = command(exe.to_str().unwrap()).arg(READ).arg(path).output().unwrap();
@@ -131,8 +132,8 @@ fn read_number_map(path: &Path) {
     println!("{}", kilobytes.unwrap_or_default() * 1024);
 }
 
-/// Merging 100,000 findings against merging 10,000: spread over files that grow in number; and in one file that
-/// grows in length, where the limit only has to tell linear work from quadratic.
+/// Merging 100,000 findings compared with 10,000: spread over many files, and in one file, where
+/// the limit only distinguishes linear from quadratic work.
 fn merge_ratios() -> bool {
     let spread = merge_ratio("in many files", 12.0, |count| findings_of(count, 200));
     let heaped = merge_ratio("in one file", 20.0, |count| findings_of(count, count * 2));
@@ -143,16 +144,16 @@ fn merge_ratio(place: &str, limit: f64, findings: impl Fn(u32) -> (Sources, Vec<
     let (small, large) = (findings(10_000), findings(100_000));
     let time = |(sources, members): &(Sources, Vec<Member>)| {
         let members = members.clone();
-        let mut merged = Merged::default();
-        // What comes out is let go of only after the clock has stopped.
+        let mut merged = MergeResult::default();
+        // Drop the result only after the measurement.
         let time = timed(|| {
-            let all = consolidate(members, sources, &Remembered::default(), &BTreeSet::new());
-            merged = conclude(all, &BTreeMap::new());
+            let all = consolidate(members, sources, &PastDecisions::default(), &BTreeSet::new());
+            merged = apply_judgements(all, &BTreeMap::new());
         });
         assert!(!merged.issues.is_empty());
         time
     };
-    // In turns, so that both see the same machine; the best of each, since noise only adds.
+    // Alternate, so that both see the same machine load, and take the best of each.
     let times: Vec<_> = (0..7).map(|_| (time(&small), time(&large))).collect();
     let small = times.iter().map(|(small, _)| *small).min().unwrap_or_default();
     let large = times.iter().map(|(_, large)| *large).min().unwrap_or_default();
@@ -161,7 +162,7 @@ fn merge_ratio(place: &str, limit: f64, findings: impl Fn(u32) -> (Sources, Vec<
     is_within(&what, ratio(large, small), limit, &detail)
 }
 
-/// So many findings, one for every second line of new files of so many lines, a third of them said twice.
+/// Findings on every second line of new files with this many lines, a third of them duplicated.
 fn findings_of(count: u32, lines: u32) -> (Sources, Vec<Member>) {
     let text = |line: u32| format!("    let value_{line} = compute({line});");
     let per_file = lines / 2;
@@ -206,7 +207,7 @@ fn findings_of(count: u32, lines: u32) -> (Sources, Vec<Member>) {
     (Sources::new(Diff::read(diff)), members.collect())
 }
 
-/// `crh --help` and an unknown flag against `git --version`, in turns.
+/// `crh --help` and an unknown flag compared with `git --version`, alternating.
 fn start_ratios() -> bool {
     let crh = env!("CARGO_BIN_EXE_crh");
     let run = |program: &str, arg: &str| {

@@ -1,9 +1,9 @@
-//! Reading, searching and preparing against git, as ratios measured in one run.
+//! Reading, searching and preparing as ratios to git.
 //!
-//! Prints one line a ratio and fails if one is over its limit. `cargo bench -p crh --bench repository` runs all
-//! of it, with a word behind `--` only what has that word in its name (`grep`, `read`, `prepare`, `memory`). The
-//! repository is made up, with `CRH_BENCH_REPO=DIR` a real one is taken for all but the last; its range is
-//! `CRH_BENCH_RANGE` (`HEAD~1500..HEAD` if that is not set).
+//! Prints one line per ratio and fails if a limit is exceeded. `cargo bench -p crh --bench
+//! repository` runs all; a word after `--` selects by name (`grep`, `read`, `prepare`, `memory`).
+//! The repository is generated. `CRH_BENCH_REPO=DIR` uses a real one for all but the last, with the
+//! range `CRH_BENCH_RANGE` (default: `HEAD~1500..HEAD`).
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crh_git::{Bare, DIFF_OPTIONS};
+use crh_git::{BareRepository, DIFF_OPTIONS};
 use crh_pipeline::revisions::Revisions;
 use crh_testkit::Repo;
 use crh_testkit::measure::high_water;
 
-/// Patterns as reviewers use them: a word, a call, an alternation, a class, an anchor, one that matches nearly
+/// Typical patterns: a word, a call, an alternation, a class, an anchor, one that matches nearly
 /// everything and one that matches nothing.
 const PATTERNS: &[&str] = &[
     "compute",
@@ -32,7 +32,7 @@ const PATTERNS: &[&str] = &[
     "no_such_word_anywhere",
 ];
 
-/// How many files the made-up repository has, and how many of them its last commit changes.
+/// Files of the generated repository, and those that its last commit changes.
 const FILES: usize = 6_000;
 const CHANGED: usize = 2_000;
 
@@ -56,10 +56,10 @@ fn main() -> ExitCode {
     if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints some ratios; says whether all are within their limits.
+/// Prints ratios. Returns whether all are within their limits.
 type Part = fn(&Bench) -> bool;
 
-/// A repository, a range of it, and a place for what crh writes.
+/// A repository, a commit range, and a folder for crh's files.
 struct Bench {
     folder: PathBuf,
     base: String,
@@ -84,8 +84,8 @@ impl Bench {
             String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
         };
         let (base, head) = (id(base), id(head));
-        // In memory if there is such a place: for minutes after many files were removed, as tests do, some file systems
-        // are slow to make new ones.
+        // Use a RAM disk if there is one. Some file systems are slow to create files for minutes
+        // after many were removed.
         let memory = Path::new("/dev/shm");
         let own = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.unwrap();
         let bench = Self { folder, base, head, own, _made_up: made_up };
@@ -120,22 +120,23 @@ impl Bench {
     }
 }
 
-/// Sources that look like sources: some words are everywhere, some rare, and no two files are alike.
+/// Generates realistic sources: some words are common, some rare, and no two files are equal.
 fn made_up() -> Repo {
     let repo = Repo::new();
     for edited in [false, true] {
-        // Straight into packs, since some file systems are slow to make files after many were removed.
+        // Import into packs, because some file systems are slow to create files after many were
+        // removed.
         let files = 0..if edited { CHANGED } else { FILES };
         let path = |file: usize| format!("src/module_{}/file_{file}.rs", file % 60);
         repo.import(files.map(|file| (path(file), text(file, edited))));
     }
-    // As `git gc` leaves it.
+    // Like `git gc`.
     repo.git(&["repack", "-a", "-d", "-f", "--quiet"]);
     repo
 }
 
 fn text(file: usize, edited: bool) -> String {
-    // Words from a small generator, the same every time (numerical recipes, 32 bits).
+    // A deterministic generator (Numerical Recipes, 32 bits).
     let mut state = file as u32;
     let mut word = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -159,22 +160,22 @@ fn text(file: usize, edited: bool) -> String {
 #[expect(clippy::disallowed_methods, reason = "measures real programs")]
 fn command(program: &str) -> Command {
     let mut command = Command::new(program);
-    // Cargo sets it for what it runs; no user has it, and every start would search these folders.
+    // Cargo sets it for benchmarks, which slows down program start.
     command.env_remove("LD_LIBRARY_PATH");
     command
 }
 
-/// Runs a command to the end without looking at what it prints; how long it took.
+/// Runs a command and returns its duration.
 fn run(command: &mut Command) -> Duration {
     let start = Instant::now();
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     let time = start.elapsed();
-    // A search that finds nothing ends with 1 in git.
+    // `git grep` exits with 1 if nothing matches.
     assert!(matches!(status.code(), Some(0 | 1)), "{command:?}");
     time
 }
 
-/// The middle time of each of two commands, run in turns so that both see the same machine.
+/// Median durations of two commands, alternating so that both see the same machine load.
 fn in_turns(
     times: usize,
     mut ours: impl FnMut() -> Command,
@@ -193,7 +194,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Prints a ratio and whether it is within its limit.
+/// Prints a ratio. Returns whether it is within its limit.
 fn report(what: &str, ours: Duration, git: Duration, limit: f64) -> bool {
     let ratio = ours.as_secs_f64() / git.as_secs_f64();
     let word = if ratio <= limit { "ok" } else { "OVER" };
@@ -201,7 +202,7 @@ fn report(what: &str, ours: Duration, git: Duration, limit: f64) -> bool {
     ratio <= limit
 }
 
-/// A search over a whole revision, process against process.
+/// Searching a whole revision, process against process.
 fn grep_ratios(bench: &Bench) -> bool {
     let mut held = true;
     for pattern in PATTERNS {
@@ -216,7 +217,7 @@ fn grep_ratios(bench: &Bench) -> bool {
     held
 }
 
-/// One file of a revision: process against process, and in one process after the first read.
+/// Reading one file: process against process, and again within one process.
 fn read_ratios(bench: &Bench) -> bool {
     let path = some_file(bench);
     let object = format!("{}:{path}", bench.head);
@@ -229,7 +230,7 @@ fn read_ratios(bench: &Bench) -> bool {
     let held = report("crh tool repo_read / git cat-file", ours, git, 1.5);
     let stores = bench.own.path().join("store/stores");
     let store = fs::read_dir(stores).unwrap().next().unwrap().unwrap().path();
-    let revisions = Revisions::new(Bare::new(&store), &bench.base, &bench.head).unwrap();
+    let revisions = Revisions::new(BareRepository::new(&store), &bench.base, &bench.head).unwrap();
     let read = || revisions.objects().file(&bench.head, &path).unwrap().len();
     assert!(read() > 0);
     let start = Instant::now();
@@ -240,7 +241,7 @@ fn read_ratios(bench: &Bench) -> bool {
     report("reading again in one process / git cat-file", ours, git, 0.1) && held
 }
 
-/// A file of a usual size.
+/// A file of typical size.
 fn some_file(bench: &Bench) -> String {
     let listed = bench.git(&["ls-tree", "-r", "-l", &bench.head]).output().unwrap().stdout;
     let listed = String::from_utf8_lossy(&listed).into_owned();
@@ -249,7 +250,7 @@ fn some_file(bench: &Bench) -> String {
     listed.lines().find(usual).and_then(|line| line.split('\t').nth(1)).unwrap().to_owned()
 }
 
-/// Preparing a range against git printing its diff with the same options.
+/// Preparing a range compared with `git diff` with the same options.
 fn prepare_ratio(bench: &Bench) -> bool {
     let mut args = vec!["diff"];
     args.extend(DIFF_OPTIONS);
@@ -268,7 +269,7 @@ fn prepare_ratio(bench: &Bench) -> bool {
     report(&format!("crh prepare of {files} files / git diff"), ours, git, 2.0)
 }
 
-/// The peak memory of preparing a range of 10,000 files, in megabytes, as a ratio to what it may have.
+/// Peak memory of preparing a range of 10,000 files, relative to its limit.
 fn memory() -> bool {
     let repo = Repo::new();
     for edited in ["", " // edited"] {
@@ -285,7 +286,7 @@ fn memory() -> bool {
     let mut child = crh.stdout(Stdio::null()).spawn().unwrap();
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut peak = 0;
-    // The high-water mark only rises, so the last look before the end sees nearly all of it.
+    // Peak memory only grows, so the last sample is nearly exact.
     while child.try_wait().unwrap().is_none() {
         peak = peak.max(high_water(&status));
         std::thread::sleep(Duration::from_millis(2));

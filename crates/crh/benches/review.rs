@@ -1,9 +1,10 @@
-//! What `crh review` costs beside the models that it asks: time as a ratio to what the models take, and memory.
+//! Overhead of `crh review`: time relative to the models' time, and memory.
 //!
-//! The real program reviews a change in eight scopes, from its start to its end, with a fake model that takes as long as
-//! a fast one. Nothing can be faster than the calls that wait for each other: the orchestrator's two, those of one
-//! sub-agent and those of one check. `cargo bench -p crh --bench review` prints one line a measure and fails if one is
-//! over its limit. The time of the fake model is in it, so that the machine should have nothing else to do.
+//! The real program reviews a change in eight scopes with a fake model that is as fast as a fast
+//! real one. The lower bound is the chain of dependent calls: two of the orchestrator, those of one
+//! sub-agent and those of one check. `cargo bench -p crh --bench review` prints one line per
+//! measure and fails if a limit is exceeded. The fake model's own time is included, so run it on an
+//! idle machine.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
@@ -19,24 +20,24 @@ use crh_testkit::fake_model::{Asked, Read, Scripted, calls, calls_all};
 use crh_testkit::measure::{high_water, is_within};
 use crh_testkit::{FakeModel, Repo};
 
-/// How long the fake model takes to answer.
+/// Response time of the fake model.
 const ANSWER: Duration = Duration::from_millis(200);
 
 /// Scopes of the change, and files in each.
 const SCOPES: usize = 8;
 const FILES: usize = 3;
 
-/// Turns that wait for each other: the orchestrator's, a sub-agent's with the one that reports, a check's.
+/// Dependent turns: the orchestrator's, a sub-agent's including its report, and a check's.
 const ORCHESTRATOR_TURNS: usize = 2;
 const SUB_AGENT_TURNS: usize = 5;
 const CHECK_TURNS: usize = 2;
 
-/// Checks look at six issues each, side by side, and every sub-agent finds one.
+/// A check handles six issues, checks run in parallel, and every sub-agent reports one issue.
 const CHECKS: usize = SCOPES.div_ceil(6);
 
 fn main() -> ExitCode {
     let bench = Bench::new();
-    // First, since it also makes the private store, as a user's first review does.
+    // First, because it also creates the private store, like a user's first review.
     let memory = bench.memory();
     let turns = ORCHESTRATOR_TURNS + SUB_AGENT_TURNS + CHECK_TURNS;
     let model = ANSWER * u32::try_from(turns).unwrap();
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
     if fast && small { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A repository with a change, a model, and a place for what crh writes.
+/// A repository with a change, a model, and a folder for crh's files.
 struct Bench {
     repo: Repo,
     own: TempDir,
@@ -68,13 +69,13 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        // In memory if there is such a place, so that no disk is measured.
+        // Use a RAM disk if there is one, so that no disk is measured.
         let memory = Path::new("/dev/shm");
         let own = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.unwrap();
         Self { repo: repo(), own }
     }
 
-    /// How long a review takes, from the start of the program to its end.
+    /// Duration of a review process.
     fn time(&self) -> Duration {
         let model = FakeModel::answering(answer).forgetful();
         let start = Instant::now();
@@ -84,13 +85,13 @@ impl Bench {
         time
     }
 
-    /// The most memory that a review takes, in kilobytes; none if nobody says.
+    /// Peak memory of a review in kilobytes, if known.
     fn memory(&self) -> Option<u64> {
         let model = FakeModel::answering(answer).forgetful();
         let mut child = self.start(&model);
         let status = PathBuf::from(format!("/proc/{}/status", child.id()));
         let mut peak = 0;
-        // The high-water mark only rises, so the last look before the end sees nearly all of it.
+        // Peak memory only grows, so the last sample is nearly exact.
         while child.try_wait().unwrap().is_none() {
             peak = peak.max(high_water(&status));
             std::thread::sleep(Duration::from_millis(2));
@@ -104,12 +105,12 @@ impl Bench {
         let own = |name: &str| self.own.path().join(name);
         Command::new(env!("CARGO_BIN_EXE_crh"))
             .current_dir(self.repo.path())
-            // Cargo sets it for what it runs; no user has it, and every start would search these folders.
+            // Cargo sets it for benchmarks, which slows down program start.
             .env_remove("LD_LIBRARY_PATH")
             .env("HOME", self.own.path())
             .env("CRH_STORE", own("store"))
             .env("CRH_STRATEGY", "delegate")
-            .env("OPENAI_API_KEY", "sk-of-nobody-0123456789")
+            .env("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
             .env("OPENAI_BASE_URL", model.url())
             .args(["review", "HEAD~1..HEAD", "--format", "json", "--run-dir"])
             .arg(own("runs"))
@@ -121,7 +122,7 @@ impl Bench {
     }
 }
 
-/// Makes sure that what was measured is a whole review, with all its calls.
+/// Checks that the measured run was a complete review.
 fn check(model: &FakeModel, stdout: &str) {
     let report: Value = serde_json::from_str(stdout).unwrap();
     assert_eq!((&report["status"], &report["verdict"]), (&json!("ok"), &json!("Ready with fixes")));
@@ -134,12 +135,13 @@ fn path(scope: usize, file: usize) -> String {
     format!("src/part_{scope}/file_{file}.py")
 }
 
-/// A line of the change that is wrong.
+/// A wrong line of the change.
 fn wrong(scope: usize, file: usize) -> String {
     format!("    return total_{scope}_{file} / 0")
 }
 
-/// A repository of some hundred files, whose last commit changes those of the scopes in three places each.
+/// A repository of a few hundred files, whose last commit changes the files of the scopes in three
+/// places each.
 fn repo() -> Repo {
     let repo = Repo::new();
     for edited in [false, true] {
@@ -169,7 +171,7 @@ fn text(scope: usize, file: usize, edited: bool) -> String {
     (0..20).map(function).collect()
 }
 
-/// What the model says, from what it was told so far.
+/// Reply of the fake model, derived from the conversation.
 fn answer(asked: &Asked) -> Scripted {
     let messages = asked.body["messages"].as_array().unwrap();
     let turn = messages.iter().filter(|message| message["role"] == "assistant").count();

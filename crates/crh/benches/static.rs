@@ -1,8 +1,9 @@
-//! What the built-in checks cost: time as a ratio to `ruff check` of the same files at both revisions, in one run.
+//! Time of the built-in checks relative to `ruff check` on the same files at both revisions.
 //!
-//! The real program checks a change of a hundred Python files in a repository of four hundred; what is measured is its stage `review`, which is the checks and
-//! nothing else, as its own telemetry has it. `cargo bench -p crh --bench static` prints one line a measure and fails if one is over its limit. Without `ruff` on the
-//! `PATH` there is nothing to hold it against, which is said.
+//! The real program checks a change of a hundred Python files in a repository of four hundred.
+//! Measured is its stage `review` from its own telemetry, which contains only the checks. `cargo
+//! bench -p crh --bench static` prints one line per measure and fails if a limit is exceeded.
+//! Without `ruff` on the `PATH` it prints a note and measures nothing.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
@@ -18,10 +19,10 @@ use tempfile::TempDir;
 use crh_testkit::Repo;
 use crh_testkit::measure::is_within;
 
-/// How many files the change has to do with, and how many it has not.
+/// Files that the change concerns, and other files.
 const FILES: usize = 100;
 const OTHERS: usize = 300;
-/// The best of so many runs of each, turn by turn: what else the machine does slows both.
+/// Number of alternating runs; the best one counts.
 const RUNS: usize = 9;
 
 fn main() -> ExitCode {
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     if fast { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A repository with a change, the same files in two folders for ruff, and a place for what crh writes.
+/// A repository with a change, its files in two folders for ruff, and a folder for crh's files.
 struct Bench {
     repo: Repo,
     own: TempDir,
@@ -54,7 +55,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        // In memory if there is such a place, so that no disk is measured.
+        // Use a RAM disk if there is one, so that no disk is measured.
         let memory = Path::new("/dev/shm");
         let own = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.unwrap();
         let repo = Repo::new();
@@ -72,7 +73,7 @@ impl Bench {
         Self { repo, own }
     }
 
-    /// How long ruff takes for one revision; none if it is not there.
+    /// Duration of ruff for one revision; `None` if ruff is missing.
     #[expect(clippy::disallowed_methods, reason = "measures the real program")]
     fn ruff(&self, folder: &str) -> Option<Duration> {
         let start = Instant::now();
@@ -88,14 +89,14 @@ impl Bench {
         Some(start.elapsed())
     }
 
-    /// How long the checks take, and the whole program.
+    /// Duration of the checks and of the whole program.
     #[expect(clippy::disallowed_methods, reason = "measures the real program")]
     fn check(&self) -> (Duration, Duration) {
         let own = |name: &str| self.own.path().join(name);
         let start = Instant::now();
         let done = Command::new(env!("CARGO_BIN_EXE_crh"))
             .current_dir(self.repo.path())
-            // Cargo sets it for what it runs; no user has it, and every start would search these folders.
+            // Cargo sets it for benchmarks, which slows down program start.
             .env_remove("LD_LIBRARY_PATH")
             .env("HOME", self.own.path())
             .env("CRH_STORE", own("store"))
@@ -114,7 +115,7 @@ impl Bench {
             .unwrap();
         let whole = start.elapsed();
         let report: Value = serde_json::from_slice(&done.stdout).unwrap();
-        // What was measured is a check of everything.
+        // The measured run checked everything.
         assert_eq!(report["status"], "ok", "{report}");
         assert_eq!(report["files_reviewed"].as_array().unwrap().len(), FILES);
         let run = fs::read_dir(own("runs")).unwrap().map(|run| run.unwrap().path());
@@ -132,8 +133,8 @@ fn path(file: usize) -> String {
     format!("src/part_{}/file_{file}.py", file % 10)
 }
 
-/// A module of some two hundred lines, with imports, classes, documentation and calls; edited in several places, where a function is renamed and another
-/// one goes, as changes do.
+/// A module of about two hundred lines with imports, classes, documentation and calls. The edited
+/// version renames one function and removes another.
 fn text(file: usize, edited: bool) -> String {
     let mut text = format!(
         "\"\"\"Orders of kind {file}.\"\"\"\n\nimport json\nimport logging\nfrom pathlib import Path\n\nlog = logging.getLogger(__name__)\n\n\n"

@@ -1,25 +1,22 @@
-//! The command line: every word, flag and help text of it.
+//! The command line: commands, flags and help texts.
 
-#[path = "cli/target.rs"]
-mod change;
 mod eval;
 mod fix;
 mod flags;
 mod import;
 mod login;
 mod model;
-#[path = "cli/plumbing.rs"]
-mod parts;
+mod plumbing;
 mod post;
 mod review;
 mod runs;
+mod target;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use self::change::{ModeArg, PlaceArgs, PrepareArgs, TargetArgs};
 pub(crate) use self::eval::{
     EvalCommand, EvalCompareArgs, EvalFormatArg, EvalGateArgs, EvalNoiseArgs, EvalReviewArgs,
     EvalRunArgs, EvalScoreArgs, EvalShowArgs, NoiseFormatArg, RuleArg, SuiteArgs,
@@ -28,22 +25,23 @@ pub(crate) use self::fix::FixArgs;
 pub(crate) use self::flags::{
     AnalyserFlags, CacheFlags, FixFlags, ModelFlags, PostFlags, SarifFlags,
 };
-use self::flags::{BudgetFlags, GitFlags, LookFlags, ReviewFlags, ScopeFlags};
+use self::flags::{BudgetFlags, DisplayFlags, GitFlags, ReviewFlags, ScopeFlags};
 pub(crate) use self::import::{EvalImportArgs, ImportIssueArgs};
 pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};
-pub(crate) use self::parts::{
-    DialectArg, DiffCommand, FormatArg, MapArgs, MergeArgs, RenderArgs, SchemaArgs, ShownArgs,
-    SideArg, ToolArgs,
+pub(crate) use self::plumbing::{
+    DialectArg, DiffCommand, DiffMapArgs, FormatArg, MergeArgs, RenderArgs, RenderOutputArgs,
+    SchemaArgs, SideArg, ToolArgs,
 };
 pub(crate) use self::post::PostArgs;
 pub(crate) use self::review::{
-    BaselineArgs, CheckArgs, DemoArgs, OutputArgs, PanelArgs, PreparedArgs, PromptArgs, ReviewArgs,
-    ReviewersArgs, TrustArgs,
+    BaselineArgs, CheckArgs, DemoArgs, OutputArgs, PanelArgs, PromptArgs, ReviewArgs,
+    ReviewersArgs, TrustArgs, WorkspaceArgs,
 };
 pub(crate) use self::runs::{DismissArgs, RunsCommand, RunsPruneArgs, ShowArgs};
+pub(crate) use self::target::{ModeArg, PrepareArgs, PrepareOutputArgs, TargetArgs};
 
-/// Reviews a proposed code change and tells its author, with evidence, what is wrong with it.
+/// Review code changes before they are merged: find defects and prove each one with quoted code
 #[derive(Debug, Parser)]
 #[command(name = "crh", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -53,70 +51,70 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Review a change and say, with evidence, what is wrong with it
+    /// Review a change with language models and static checks, and print a report
     Review(Box<ReviewArgs>),
-    /// Fix what a review has found, in the checkout that was reviewed, or take fixes back
+    /// Fix issues of the last review in your checkout, or undo earlier fixes
     Fix(Box<FixArgs>),
-    /// Run the checks that need no model on a change
+    /// Run only the static checks on a change; needs no model and no API key
     Check(Box<CheckArgs>),
-    /// List the reviewers of the panel, and why each would look at a change or not
+    /// List the reviewers, and which of them would review this change
     Reviewers(Box<ReviewersArgs>),
-    /// Record what the checks say about the whole tree, so that only what comes later is raised
+    /// Record all current findings of the static checks, so that `crh check` reports only new ones
     Baseline(BaselineArgs),
-    /// Review a small change that has real defects, without a key and without a network
+    /// Review a built-in example change; needs no API key and no network
     Demo(DemoArgs),
-    /// Say what works here and what to do about the rest: git, settings, keys, sandbox
+    /// Check the setup: git, configuration, API keys, GitHub, Launchpad, sandbox, linters
     Doctor(DoctorArgs),
-    /// Write everything that reviewers see of a change into a folder or an archive
+    /// Write to a folder or an archive everything that reviewers see of a change
     Prepare(PrepareArgs),
-    /// Call one of the tools that agents have, by hand
+    /// Call one of the reviewing models' tools by hand, for debugging
     Tool(ToolArgs),
-    /// Number, map or list a unified diff read from standard input
+    /// Number the lines of a unified diff, map them to file lines, or list the files
     #[command(subcommand)]
     Diff(DiffCommand),
-    /// Merge what reviewers returned into one report: issues, and the fate of every other finding
+    /// Merge the findings of several reviewers into one report
     Merge(MergeArgs),
-    /// Show a report in another form
+    /// Convert a JSON report to another format
     Render(RenderArgs),
-    /// Print the JSON Schema of something crh reads or writes
+    /// Print the JSON Schema of a file format of crh
     Schema(SchemaArgs),
     /// Show the settings in effect, or print the JSON Schema of `crh.toml`
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Write a commented `crh.toml` into the root of the repository
+    /// Write a commented `crh.toml` to the root of the repository
     Init(InitArgs),
-    /// Show which models can be asked and what they cost, or try one
+    /// List models with their prices, or test one
     #[command(subcommand)]
     Model(ModelCommand),
     /// Ask a model one question, for debugging
     Ask(AskArgs),
-    /// Say how good reviews are: run a suite of cases, compare, gate, measure noise
+    /// Measure review quality: run a suite of test cases, compare results, gate CI, measure noise
     #[command(subcommand)]
     Eval(EvalCommand),
-    /// Show a stored run again, or list all of them
+    /// Show the report of a stored run, by default the newest
     Show(ShowArgs),
-    /// List the stored runs, or delete old ones
+    /// List stored runs, or delete old ones
     #[command(subcommand)]
     Runs(RunsCommand),
-    /// Never raise an issue again in this repository
+    /// Hide an issue in all later reviews of this repository
     Dismiss(DismissArgs),
-    /// Post the review of a stored run to the pull request or the merge proposal that you name
+    /// Post the report of a stored run to a pull request or merge proposal
     Post(Box<PostArgs>),
-    /// Log in where reviews are posted
+    /// Log in to Launchpad
     #[command(subcommand)]
     Login(LoginCommand),
-    /// Forget a login
+    /// Delete the stored Launchpad login
     #[command(subcommand)]
     Logout(LogoutCommand),
-    /// Print what makes a shell complete the words of crh
+    /// Print a shell completion script
     Completions(CompletionsArgs),
-    /// Print the manual page of crh, or write one for every command
+    /// Print the manual page of crh, or write the pages of all commands
     Man(ManArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print every value in effect, with where it comes from
+    /// Print every setting with its value and where the value comes from
     Show(Box<ConfigShowArgs>),
     /// Print the JSON Schema of `crh.toml`, for editors
     Schema,
@@ -124,15 +122,15 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigShowArgs {
-    /// The form of the answer
-    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
-    pub(crate) format: ListingArg,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
+    pub(crate) format: ListFormatArg,
     #[command(flatten)]
     pub(crate) scope: ScopeFlags,
     #[command(flatten)]
     pub(crate) git: GitFlags,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
+    pub(crate) display: DisplayFlags,
     #[command(flatten)]
     pub(crate) model: ModelFlags,
     #[command(flatten)]
@@ -146,37 +144,37 @@ pub(crate) struct ConfigShowArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListingArg {
-    /// For people
+pub(crate) enum ListFormatArg {
+    /// Human-readable text
     Text,
-    /// For programs
+    /// JSON
     Json,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Replace the file that is there
+    /// Overwrite an existing `crh.toml`
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// The form of the answer
-    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
-    pub(crate) format: ListingArg,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
+    pub(crate) format: ListFormatArg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell to generate the script for
     #[arg(value_enum, value_name = "SHELL")]
     pub(crate) shell: Shell,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Write one page for every command into this folder, which is made if it is not there
+    /// Write one page per command to this folder; crh creates it if necessary
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -186,7 +184,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_definition_is_valid() {
         super::Cli::command().debug_assert();
     }
 }

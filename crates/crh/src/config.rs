@@ -1,8 +1,9 @@
-//! Settings: read from the repository, the user, the environment and the flags; resolved to one value each,
-//! with where it came from.
+//! Settings from the repository, the user's config, the environment and flags, resolved to one
+//! value per key.
 //!
-//! A key is one entry in `keys.rs`; reading, showing, the schema, `crh init` and the reference page follow from
-//! it. Nothing outside this folder reads the environment or the current folder.
+//! Each key is one entry in `keys.rs`. Parsing, `crh config show`, the JSON Schema, `crh init` and
+//! the reference page are derived from that table. No code outside this folder reads the
+//! environment or the current folder.
 
 pub(crate) mod analysers;
 pub(crate) mod checks;
@@ -18,9 +19,8 @@ pub(crate) mod models;
 pub(crate) mod page;
 pub(crate) mod panel;
 mod read;
+mod resolve;
 pub(crate) mod review;
-#[path = "config/resolve.rs"]
-mod settle;
 pub(crate) mod value;
 
 use crate::config::environment::Environment;
@@ -28,13 +28,13 @@ use crate::config::file::ConfigFile;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
 
-/// The settings in effect. The repository's file comes in as a value, since a review of a forge's change takes
-/// it from a commit and not from a checkout; the user's is read here.
+/// Resolves the settings in effect. The caller passes the repository's file, because for a pull
+/// request it comes from a commit and not from the checkout. The user's file is read here.
 pub(crate) fn load(
     environment: &Environment,
     repository: Option<&ConfigFile>,
     flags: RawSettings,
 ) -> Result<Settings, Failure> {
     let user = file::user_file(environment)?;
-    settle::settle(environment, user.as_ref(), repository, flags)
+    resolve::resolve(environment, user.as_ref(), repository, flags)
 }

@@ -1,34 +1,34 @@
-//! Why a command failed: whose fault it is (the exit code), what happened, and what to do about it.
+//! A failed command: exit code, error and hint.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// Whose fault a failure is. Each has its exit code.
+/// Cause of a failure. Determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The command line, a file or a setting is wrong.
+pub(crate) enum FailureKind {
+    /// The command line, an input file or a setting is wrong.
     Usage,
-    /// Git, a remote or the disk failed: nothing was done.
-    Outside,
-    /// A rule says that it is not to be done. That is no fault, and must not be taken for what is done.
+    /// Git, the network, a service or the disk failed.
+    External,
+    /// Skipped by a setting. Not an error, but not a success either.
     Skipped,
-    /// crh is wrong.
+    /// A bug in crh.
     Bug,
 }
 
-/// A failure on its way to the user.
+/// An error to print, with its exit code and a hint.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FailureKind,
     pub(crate) error: anyhow::Error,
     pub(crate) hint: Option<String>,
 }
 
-impl Kind {
+impl FailureKind {
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {
             Self::Usage => 2,
-            Self::Outside => 3,
+            Self::External => 3,
             Self::Skipped => 4,
             Self::Bug => 70,
         })
@@ -36,29 +36,28 @@ impl Kind {
 }
 
 impl Failure {
-    /// An error, and whose fault it is.
-    pub(crate) fn new(kind: Kind, error: impl Into<anyhow::Error>) -> Self {
+    pub(crate) fn new(kind: FailureKind, error: impl Into<anyhow::Error>) -> Self {
         Self { kind, error: error.into(), hint: None }
     }
 
-    /// Something the user gave is wrong.
+    /// An error in the user's input.
     pub(crate) fn usage(message: impl Display) -> Self {
-        Self { kind: Kind::Usage, error: anyhow::anyhow!("{message}"), hint: None }
+        Self { kind: FailureKind::Usage, error: anyhow::anyhow!("{message}"), hint: None }
     }
 
-    /// Adds what to do about it.
+    /// Sets the hint: what the user can do.
     pub(crate) fn hint(self, hint: impl Display) -> Self {
         Self { hint: Some(hint.to_string()), ..self }
     }
 }
 
-/// Turns an error into a failure, at the place that knows whose fault it is.
+/// Adds a failure kind to an error.
 pub(crate) trait OrFail<T> {
-    fn or_fail(self, kind: Kind) -> Result<T, Failure>;
+    fn or_fail(self, kind: FailureKind) -> Result<T, Failure>;
 }
 
 impl<T, E: Into<anyhow::Error>> OrFail<T> for Result<T, E> {
-    fn or_fail(self, kind: Kind) -> Result<T, Failure> {
+    fn or_fail(self, kind: FailureKind) -> Result<T, Failure> {
         self.map_err(|error| Failure::new(kind, error))
     }
 }

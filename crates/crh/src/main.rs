@@ -1,4 +1,4 @@
-//! crh reviews a proposed code change and tells its author, with evidence, what is wrong with it.
+//! crh reviews proposed code changes and proves each finding with quoted code.
 
 mod cli;
 mod commands;
@@ -19,30 +19,31 @@ use clap::Parser;
 use crh_lint::sandbox;
 
 fn main() -> ExitCode {
-    // First: a process that has started a thread cannot be shut in.
-    let mut words = std::env::args_os().skip(1);
-    let first = words.next();
-    if first.as_ref().is_some_and(|word| word == programs::COMPANION) {
-        // Whoever started it says what went wrong.
-        return programs::companion().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    // The sandbox helper must start before any thread, because a process with threads cannot enter
+    // the sandbox.
+    let mut args = std::env::args_os().skip(1);
+    let first_arg = args.next();
+    if first_arg.as_ref().is_some_and(|arg| arg == programs::COMPANION) {
+        // The parent process reports the error.
+        return programs::run_companion().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
-    if first.is_some_and(|word| word == sandbox::HELPER) {
-        let word = words.next().map(|word| word.to_string_lossy().into_owned());
-        let (code, why) = sandbox::helper(word.as_deref(), std::io::stdin());
-        return ui::say_shut_in(code, why.as_deref());
+    if first_arg.is_some_and(|arg| arg == sandbox::HELPER) {
+        let arg = args.next().map(|arg| arg.to_string_lossy().into_owned());
+        let (code, error) = sandbox::run_helper(arg.as_deref(), std::io::stdin());
+        return ui::print_sandbox_helper(code, error.as_deref());
     }
-    std::panic::set_hook(Box::new(ui::say_bug));
-    // The hook has spoken; what is left is the exit code that says whose fault it was.
+    std::panic::set_hook(Box::new(ui::print_panic));
+    // The panic hook has printed the error; only the exit code is left.
     let outcome = std::panic::catch_unwind(|| match cli::Cli::try_parse() {
         Ok(cli) => {
-            let environment = config::environment::Environment::of_process();
+            let environment = config::environment::Environment::from_process();
             commands::run(cli, &environment)
         }
-        Err(refused) => Ok(ui::say_usage(&refused)),
+        Err(error) => Ok(ui::print_usage(&error)),
     });
     match outcome {
         Ok(Ok(code)) => code,
-        Ok(Err(failure)) => ui::say_failure(&failure),
-        Err(_) => failure::Kind::Bug.exit_code(),
+        Ok(Err(failure)) => ui::print_failure(&failure),
+        Err(_) => failure::FailureKind::Bug.exit_code(),
     }
 }

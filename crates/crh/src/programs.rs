@@ -1,9 +1,9 @@
-//! Programs of others that the user has set up and crh asks: the one place of crh that starts any. Nothing of a change is ever
-//! part of what is started, but for one that the user trusts, and no shell is between.
+//! Runs external programs that the user has set up, such as `gh`. Nothing else in this crate starts
+//! a program. No shell is involved, and content of a change is never part of the command line; only
+//! the verify command runs code of the change.
 
 mod descendants;
-#[path = "programs/verify.rs"]
-mod verifying;
+mod verify;
 
 use std::io;
 use std::io::{Read, Write};
@@ -15,23 +15,23 @@ use std::time::{Duration, Instant};
 
 use secrecy::SecretString;
 
-pub(crate) use self::verifying::{COMPANION, Check, companion, verified};
+pub(crate) use self::verify::{COMPANION, VerifyJob, run_companion, run_verify};
 
-/// A program that looks into its own files answers at once; one that waits for a person or a network never will.
-const LIMIT: Duration = Duration::from_secs(10);
-/// How often, and how far apart, it is looked whether a program has ended that has said everything: a second in all.
-const LAST_LOOKS: u32 = 100;
-const LAST_LOOK: Duration = Duration::from_millis(10);
-/// A token has a hundred bytes. What says more is not one.
+/// `gh auth token` only reads local files.
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Polls for the exit of a program that has closed its output: one second in total.
+const EXIT_POLLS: u32 = 100;
+const EXIT_POLL: Duration = Duration::from_millis(10);
+/// Longer output is not a token.
 const ANSWER_MAX: u64 = 4 << 10;
-/// A program that asks a host answers within a few tries of it; a person stands by.
-const JOB_LIMIT: Duration = Duration::from_secs(60);
-/// As much is read of what a program says in the end: a page of a hundred long issues.
-const SAID_MAX: u64 = 16 << 20;
+/// Enough for a few network requests; a user is waiting.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum output to read: a page of a hundred long issues.
+const OUTPUT_MAX: u64 = 16 << 20;
 
-/// What a program gets to see of the environment: where it, its settings and the user's keyring are, how hosts are reached, and the
-/// language. No token: `gh` would give out what is in some variables for any host. No key either, whatever the user calls it.
-const SHOWN: &[&str] = &[
+/// Environment variables that programs receive: paths, keyring, proxies, language. No tokens,
+/// because `gh` would use some of them for any host, and no API keys.
+const PASSED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
     "TMPDIR",
@@ -57,10 +57,10 @@ const SHOWN: &[&str] = &[
     "LC_MESSAGES",
 ];
 
-/// Which browser the user likes best.
+/// The user's preferred browser.
 const BROWSER: &str = "BROWSER";
-/// What a program needs to see of a desktop to open a window there; the first two say that there is one.
-const DESKTOP: &[&str] = &[
+/// Variables for opening a window. One of the first two is set if there is a desktop.
+const DESKTOP_VARIABLES: &[&str] = &[
     "DISPLAY",
     "WAYLAND_DISPLAY",
     "XAUTHORITY",
@@ -71,55 +71,59 @@ const DESKTOP: &[&str] = &[
     "XDG_CONFIG_DIRS",
 ];
 
-/// The token that GitHub's own client has for a host; none if it is not installed or has none.
+/// The token of the `gh` client for a host, if any.
 pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
-    // A host that looks like an option names none.
+    // `gh` would parse such a host as an option.
     if host.starts_with('-') || host.is_empty() {
         return None;
     }
-    let answer = answer("gh", &["auth", "token", "--hostname", host])?;
+    let answer = stdout_of("gh", &["auth", "token", "--hostname", host])?;
     let token = answer.trim();
     let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     is_token.then(|| SecretString::from(token.to_owned()))
 }
 
-/// What is at a path of a GitHub, asked by its own client; else what that complains about.
+/// GET request through the `gh` client. Returns its error message on failure.
 pub(crate) fn gh_get(host: &str, path: &str) -> Result<String, String> {
     let path = path.trim_start_matches('/');
     let nothing = "";
-    conversed(shut_in("gh", &["api", "--hostname", host, path]), nothing, JOB_LIMIT)
+    run_with_input(
+        restricted_command("gh", &["api", "--hostname", host, path]),
+        nothing,
+        CALL_TIMEOUT,
+    )
 }
 
-/// Makes something new there.
+/// POST request through the `gh` client.
 pub(crate) fn gh_post(host: &str, path: &str, body: &str) -> Result<String, String> {
     let path = path.trim_start_matches('/');
     let args = ["api", "--hostname", host, "--method", "POST", path, "--input", "-"];
-    conversed(shut_in("gh", &args), body, JOB_LIMIT)
+    run_with_input(restricted_command("gh", &args), body, CALL_TIMEOUT)
 }
 
-/// Opens a page in the browser that `BROWSER` names, as other programs do, or else in that of the desktop. Whether one was started:
-/// what it shows then, nobody knows.
-pub(crate) fn open_page(address: &str) -> bool {
+/// Opens a page in the browser of `BROWSER` or of the desktop. Returns whether a browser was
+/// started.
+pub(crate) fn open_in_browser(address: &str) -> bool {
     let named = std::env::var_os(BROWSER).and_then(|named| named.into_string().ok());
     let named = named.filter(|named| !named.trim().is_empty());
-    let has_desktop = DESKTOP[..2].iter().any(|name| std::env::var_os(name).is_some());
+    let has_desktop = DESKTOP_VARIABLES[..2].iter().any(|name| std::env::var_os(name).is_some());
     let known = match (named, cfg!(target_os = "macos"), has_desktop) {
         (Some(named), _, _) => named,
         (None, true, _) => "open".to_owned(),
         (None, false, true) => "xdg-open".to_owned(),
-        // Without a desktop it would begin to talk at this terminal.
+        // Without a desktop, `xdg-open` may start a text browser in this terminal.
         (None, false, false) => return false,
     };
-    known.split(':').filter_map(|command| browser(command, address)).any(|mut command| {
+    known.split(':').filter_map(|command| browser_command(command, address)).any(|mut command| {
         let Ok(mut child) = command.spawn() else { return false };
-        // It may stay as long as the user likes; nobody waits for it but who has to.
+        // The browser may stay open; a thread waits so that it does not become a zombie.
         std::thread::spawn(move || child.wait().is_ok());
         true
     })
 }
 
-/// A command with the page in the place of `%s`, or at its end.
-fn browser(command: &str, address: &str) -> Option<Command> {
+/// A browser command with the URL in place of `%s`, or at the end.
+fn browser_command(command: &str, address: &str) -> Option<Command> {
     let mut words: Vec<String> =
         command.split_whitespace().map(|word| word.replace("%s", address)).collect();
     if !command.contains("%s") {
@@ -127,124 +131,126 @@ fn browser(command: &str, address: &str) -> Option<Command> {
     }
     let (program, args) = words.split_first().filter(|(program, _)| *program != address)?;
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let mut command = shut_in(program, &args);
-    command.envs(DESKTOP.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    let mut command = restricted_command(program, &args);
+    command.envs(DESKTOP_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     Some(command)
 }
 
-/// Something for a program to do that the user has set up.
-pub(crate) struct Job<'a> {
+/// A call of a program that the user has configured.
+pub(crate) struct ProgramCall<'a> {
     pub(crate) program: &'a str,
     pub(crate) arguments: &'a [String],
-    /// What it is told on standard input: the only thing of a change that it gets.
+    /// Standard input; the only content of a change that the program receives.
     pub(crate) input: &'a str,
-    /// The variables that it does not get to see. It may need any other.
-    pub(crate) withheld: &'a [String],
+    /// Variables to remove from its environment.
+    pub(crate) removed_variables: &'a [String],
 }
 
-/// What a program says when it has done something; else the first thing that it complains about.
-#[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
-pub(crate) fn done(job: &Job<'_>) -> Result<String, String> {
+/// Runs a program. Returns its output, or the first line of its error output.
+#[expect(clippy::disallowed_methods, reason = "this module starts programs of the user")]
+pub(crate) fn run_program(job: &ProgramCall<'_>) -> Result<String, String> {
     let mut command = Command::new(job.program);
     command.args(job.arguments);
-    for name in job.withheld {
+    for name in job.removed_variables {
         command.env_remove(name);
     }
-    conversed(command, job.input, JOB_LIMIT)
+    run_with_input(command, job.input, CALL_TIMEOUT)
 }
 
-/// What a program prints when it ends well and in time.
-fn answer(program: &str, args: &[&str]) -> Option<String> {
-    let mut command = shut_in(program, args);
+/// Output of a program that exits successfully in time.
+fn stdout_of(program: &str, args: &[&str]) -> Option<String> {
+    let mut command = restricted_command(program, args);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    finished(command.spawn().ok()?, LIMIT)
+    wait_for_output(command.spawn().ok()?, TOKEN_TIMEOUT)
 }
 
-/// A program that sees what it needs of the environment and asks nobody.
-#[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
-fn shut_in(program: &str, args: &[&str]) -> Command {
+/// A command with a restricted environment and without prompts.
+#[expect(clippy::disallowed_methods, reason = "this module starts programs of the user")]
+fn restricted_command(program: &str, args: &[&str]) -> Command {
     let mut command = Command::new(program);
-    let shown = SHOWN.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let shown = PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
     command.args(args).env_clear().envs(shown);
     command.env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
     command
 }
 
-/// Starts a program, gives it a text, and waits for its end; what it says, or why there is nothing to be heard.
-fn conversed(mut command: Command, input: &str, limit: Duration) -> Result<String, String> {
+/// Runs a command with input until a timeout. Returns its output or the reason of the failure.
+fn run_with_input(mut command: Command, input: &str, limit: Duration) -> Result<String, String> {
     let until = Instant::now() + limit;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
+    let mut child =
+        command.spawn().map_err(|error| format!("cannot start the program: {error}"))?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_owned();
-        // A program that does not want to hear it all closes its end.
+        // The program may close its input early.
         std::thread::spawn(move || stdin.write_all(input.as_bytes()).is_ok());
     }
-    let said = child.stdout.take().map(heard);
-    let complained = child.stderr.take().map(heard);
-    let status = ended(&mut child, until);
-    let left = || until.saturating_duration_since(Instant::now()).max(LAST_LOOK);
+    let stdout = child.stdout.take().map(read_in_background);
+    let stderr = child.stderr.take().map(read_in_background);
+    let status = wait_for_exit(&mut child, until);
+    let left = || until.saturating_duration_since(Instant::now()).max(EXIT_POLL);
     let get = |pipe: Option<Receiver<String>>| {
         pipe.and_then(|pipe| pipe.recv_timeout(left()).ok()).unwrap_or_default()
     };
     let Some(status) = status else {
-        return Err(format!("it did not end within {} s", limit.as_secs_f64()));
+        return Err(format!("no answer within {} s", limit.as_secs_f64()));
     };
     if status.success() {
-        return Ok(get(said));
+        return Ok(get(stdout));
     }
-    let complained = get(complained);
-    let first = complained.lines().find(|line| !line.trim().is_empty());
+    let message = get(stderr);
+    let first = message.lines().find(|line| !line.trim().is_empty());
     Err(first.map_or_else(|| status.to_string(), |line| line.trim().to_owned()))
 }
 
-/// Reads a pipe to its end, or to where nobody reads any more, beside everything else.
-fn heard(pipe: impl Read + Send + 'static) -> Receiver<String> {
-    let (said, is_said) = mpsc::channel();
+/// Reads a pipe in a background thread, up to a limit.
+fn read_in_background(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let mut pipe = pipe.take(SAID_MAX);
+        let mut pipe = pipe.take(OUTPUT_MAX);
         let read = pipe.read_to_end(&mut bytes).is_ok();
-        // What is beyond goes nowhere, so that the program can come to its end. Nobody listens any more if it took too long.
+        // Output beyond the limit is discarded, so that the program does not block. After a timeout
+        // there is no receiver.
         read && io::copy(&mut pipe.into_inner(), &mut io::sink()).is_ok()
-            && said.send(String::from_utf8_lossy(&bytes).into_owned()).is_ok()
+            && sender.send(String::from_utf8_lossy(&bytes).into_owned()).is_ok()
     });
-    is_said
+    receiver
 }
 
-/// How a child ended; none if it had to be ended.
-fn ended(child: &mut Child, until: Instant) -> Option<ExitStatus> {
+/// Waits for a child until a deadline, then kills it. Returns none if it was killed.
+fn wait_for_exit(child: &mut Child, until: Instant) -> Option<ExitStatus> {
     while Instant::now() < until {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
         }
-        std::thread::sleep(LAST_LOOK);
+        std::thread::sleep(EXIT_POLL);
     }
-    // It has ended by itself if that fails.
+    // Fails if the child has already exited.
     child.kill().unwrap_or_default();
     child.wait().ok().and(None)
 }
 
-/// Waits for a child that was started here, and ends it when it takes too long.
-fn finished(mut child: Child, limit: Duration) -> Option<String> {
+/// Waits for the output of a child, and kills it after the timeout.
+fn wait_for_output(mut child: Child, limit: Duration) -> Option<String> {
     let stdout = child.stdout.take()?;
-    let (said, is_said) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut text = String::new();
         let read = stdout.take(ANSWER_MAX).read_to_string(&mut text);
-        // Nobody listens any more if it took too long.
-        said.send(read.ok().map(|_| text)).is_ok()
+        // After a timeout there is no receiver.
+        sender.send(read.ok().map(|_| text)).is_ok()
     });
-    let text = is_said.recv_timeout(limit).ok().flatten();
-    // Whoever has said everything ends at once.
-    for _ in 0..LAST_LOOKS {
+    let text = receiver.recv_timeout(limit).ok().flatten();
+    // A program that has closed its output exits soon.
+    for _ in 0..EXIT_POLLS {
         if text.is_none() || child.try_wait().ok()?.is_some() {
             break;
         }
-        std::thread::sleep(LAST_LOOK);
+        std::thread::sleep(EXIT_POLL);
     }
-    // It has ended by itself if that fails.
+    // Fails if the child has already exited.
     child.kill().unwrap_or_default();
     let status = child.wait().ok()?;
     text.filter(|_| status.success())
@@ -255,23 +261,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_answers_in_time_and_well_or_not_at_all() {
-        assert_eq!(answer("sh", &["-c", "echo word"]).as_deref(), Some("word\n"));
-        assert_eq!(answer("sh", &["-c", "echo word; exit 1"]), None);
-        assert_eq!(answer("there-is-no-such-program", &[]), None);
+    fn only_successful_output_is_returned() {
+        assert_eq!(stdout_of("sh", &["-c", "echo word"]).as_deref(), Some("word\n"));
+        assert_eq!(stdout_of("sh", &["-c", "echo word; exit 1"]), None);
+        assert_eq!(stdout_of("there-is-no-such-program", &[]), None);
     }
 
     #[test]
-    fn a_program_sees_only_what_it_needs() {
+    fn program_gets_restricted_environment() {
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
         let script = "echo \"${PATH:+path} ${CARGO_MANIFEST_DIR:+folder}\"";
-        assert_eq!(answer("sh", &["-c", script]).as_deref(), Some("path \n"));
+        assert_eq!(stdout_of("sh", &["-c", script]).as_deref(), Some("path \n"));
     }
 
     #[test]
-    fn a_browser_is_given_the_page() {
+    fn browser_command_contains_url() {
         let words = |command: &str| {
-            let command = browser(command, "https://x/?a=%s")?;
+            let command = browser_command(command, "https://x/?a=%s")?;
             let all = std::iter::once(command.get_program()).chain(command.get_args());
             Some(all.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
         };
@@ -283,45 +289,54 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a child that hangs")]
-    fn a_program_that_hangs_is_ended() {
+    fn hanging_program_without_input_is_killed() {
         let mut command = Command::new("sleep");
         let child = command.arg("1000").stdout(Stdio::piped()).spawn().unwrap();
-        assert_eq!(finished(child, Duration::from_millis(20)), None);
+        assert_eq!(wait_for_output(child, Duration::from_millis(20)), None);
     }
 
-    fn told(script: &str, input: &str) -> Result<String, String> {
+    fn run_script(script: &str, input: &str) -> Result<String, String> {
         let arguments = ["-c".to_owned(), script.to_owned()];
         let withheld = ["CARGO_MANIFEST_DIR".to_owned()];
-        done(&Job { program: "sh", arguments: &arguments, input, withheld: &withheld })
+        run_program(&ProgramCall {
+            program: "sh",
+            arguments: &arguments,
+            input,
+            removed_variables: &withheld,
+        })
     }
 
     #[test]
-    fn a_program_is_told_something_and_says_what_it_did() {
-        assert_eq!(told("cat", "a word\n"), Ok("a word\n".to_owned()));
-        // One that listens to nothing is no failure, however much there is to hear.
-        assert_eq!(told("echo done", &"x".repeat(1 << 20)), Ok("done\n".to_owned()));
-        assert_eq!(told("echo; echo no team >&2; exit 3", ""), Err("no team".to_owned()));
-        assert_eq!(told("exit 3", ""), Err("exit status: 3".to_owned()));
+    fn program_reads_input_and_returns_output_or_error() {
+        assert_eq!(run_script("cat", "a word\n"), Ok("a word\n".to_owned()));
+        // A program may ignore its input, however long it is.
+        assert_eq!(run_script("echo done", &"x".repeat(1 << 20)), Ok("done\n".to_owned()));
+        assert_eq!(run_script("echo; echo no team >&2; exit 3", ""), Err("no team".to_owned()));
+        assert_eq!(run_script("exit 3", ""), Err("exit status: 3".to_owned()));
         assert_eq!(
-            told("echo \"${PATH:+path}${CARGO_MANIFEST_DIR:+key}\"", ""),
+            run_script("echo \"${PATH:+path}${CARGO_MANIFEST_DIR:+key}\"", ""),
             Ok("path\n".to_owned())
         );
-        let nobody =
-            Job { program: "there-is-no-such-program", arguments: &[], input: "", withheld: &[] };
-        assert!(done(&nobody).unwrap_err().starts_with("it cannot be started: "));
+        let missing = ProgramCall {
+            program: "there-is-no-such-program",
+            arguments: &[],
+            input: "",
+            removed_variables: &[],
+        };
+        assert!(run_program(&missing).unwrap_err().starts_with("cannot start the program: "));
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a child that hangs")]
-    fn a_program_that_does_nothing_is_ended() {
+    fn hanging_program_with_input_is_killed() {
         let mut command = Command::new("sh");
-        command.args(["-c", "sleep 1000"]);
-        let said = conversed(command, "", Duration::from_millis(50));
-        assert_eq!(said, Err("it did not end within 0.05 s".to_owned()));
+        command.args(["-c", "exec sleep 1000"]);
+        let output = run_with_input(command, "", Duration::from_millis(50));
+        assert_eq!(output, Err("no answer within 0.05 s".to_owned()));
     }
 
     #[test]
-    fn what_looks_like_an_option_is_no_host() {
+    fn host_that_looks_like_option_is_rejected() {
         assert!(gh_token("--help").is_none());
     }
 }

@@ -1,21 +1,16 @@
-//! The only place that prints. Results go to standard output, everything else to standard error.
+//! All output of crh. Results go to standard output, everything else to standard error.
 
-#[path = "ui/prompt.rs"]
-mod asking;
-#[path = "ui/summary.rs"]
-mod closing;
-#[path = "ui/style.rs"]
-mod face;
+mod format;
 mod lines;
 mod panel;
 pub(crate) mod progress;
+mod prompt;
 pub(crate) mod questions;
-#[path = "ui/task_progress.rs"]
-pub(crate) mod rows;
 mod screen;
 mod state;
-#[path = "ui/format.rs"]
-mod words;
+mod style;
+mod summary;
+pub(crate) mod task_progress;
 
 use std::io;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -25,171 +20,172 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-pub(crate) use self::asking::line_from_person;
-pub(crate) use self::face::Verbosity;
-use self::face::{Channel, Face};
-use self::screen::Warnings;
+pub(crate) use self::prompt::prompt_line;
+use self::screen::WarningLevel;
+pub(crate) use self::style::Verbosity;
+use self::style::{OutputKind, ProgressStyle};
 use crate::config::environment;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
-use crh_review::render::Links;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_review::render::FileLinks;
 use crh_review::report::{Decimal, Report};
 
-/// The exit code of a program that was interrupted, as shells have it.
+/// Exit code after Ctrl-C, as shells use it.
 pub(crate) const INTERRUPTED: u8 = 130;
-/// More than this of an error nobody reads; a forged input can make one of any length.
+/// Longest error message to print. Malicious input could produce one of any length.
 const ERROR_MAX: usize = 1_000;
 
-/// How what is under way is shown, in the way that fits standard error and what the user wants.
-fn face(verbosity: Verbosity, environment: &Environment) -> Face {
+/// The progress style for standard error and the chosen verbosity.
+fn progress_style(verbosity: Verbosity, environment: &Environment) -> ProgressStyle {
     let variable = |name| environment.variable(name).map(|value| value.to_string_lossy());
     let (ci, term) = (variable(environment::CI), variable(environment::TERM));
-    let channel = Channel::of(io::stderr().is_terminal(), ci.as_deref(), term.as_deref());
-    Face::of(verbosity, channel)
+    let output = OutputKind::detect(io::stderr().is_terminal(), ci.as_deref(), term.as_deref());
+    ProgressStyle::choose(verbosity, output)
 }
 
-/// Writes a result. A reader that has seen enough (`| head`) is no failure.
+/// Writes a result to standard output. A closed pipe (`| head`) is not a failure.
 pub(crate) fn result(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("writing to standard output").or_fail(Kind::Outside)
+            Err(error).context("cannot write to standard output").or_fail(FailureKind::External)
         }
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-/// Writes a result that is one text.
+/// Writes a text to standard output. A closed pipe is not a failure.
 pub(crate) fn result_text(text: &str) -> Result<(), Failure> {
     result(|out| out.write_all(text.as_bytes()))
 }
 
-/// Writes a result as it is, and says why it could not be written.
+/// Writes a text to standard output and returns every error, including a closed pipe.
 pub(crate) fn result_line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Ends the program in the middle of what it does.
-pub(crate) fn leave_at_once() -> ! {
-    questions::restore_at_once();
-    screen::clear_at_once();
-    #[expect(clippy::exit, reason = "whoever presses Ctrl-C twice does not want to wait")]
+/// Restores the terminal and exits at once with code 130.
+pub(crate) fn exit_now() -> ! {
+    questions::try_restore();
+    screen::try_clear();
+    #[expect(clippy::exit, reason = "the second Ctrl-C exits immediately")]
     std::process::exit(INTERRUPTED.into())
 }
 
-/// Whether the result is read by a person.
-pub(crate) fn shows_to_person() -> bool {
+pub(crate) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Whether the result is shown on a terminal that knows more than text.
-pub(crate) fn shows_more_than_text(environment: &Environment) -> bool {
+/// Whether standard output is a terminal that supports colours and links.
+pub(crate) fn stdout_supports_styles(environment: &Environment) -> bool {
     let term = environment.variable(environment::TERM).map(|value| value.to_string_lossy());
     let ci = None;
-    match Channel::of(shows_to_person(), ci, term.as_deref()) {
-        Channel::Terminal => true,
-        Channel::Stream => false,
+    match OutputKind::detect(stdout_is_terminal(), ci, term.as_deref()) {
+        OutputKind::Terminal => true,
+        OutputKind::Stream => false,
     }
 }
 
-/// Links to the files of a checkout, for a report that is shown on this machine.
-pub(crate) fn links(root: &Path) -> Links {
+/// Links to the files of a checkout on this machine.
+pub(crate) fn links(root: &Path) -> FileLinks {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    Links::Under { host, root: root.to_owned() }
+    FileLinks::Folder { host, root: root.to_owned() }
 }
 
-/// Says how much the user wants to be told from now on.
-pub(crate) fn speak(verbosity: Verbosity) {
+/// Sets which messages are shown from now on.
+pub(crate) fn set_verbosity(verbosity: Verbosity) {
     screen::set_warnings(match verbosity {
-        Verbosity::Quiet => Warnings::Hidden,
-        Verbosity::Usual => Warnings::Shown,
-        Verbosity::Verbose | Verbosity::Debug => Warnings::Detailed,
+        Verbosity::Quiet => WarningLevel::Hidden,
+        Verbosity::Normal => WarningLevel::Shown,
+        Verbosity::Verbose | Verbosity::Debug => WarningLevel::Detailed,
     });
 }
 
-/// Tells the user something that is no failure.
+/// Prints a warning.
 pub(crate) fn warn(message: &str) {
-    screen::warn(&format!("warning: {}", crh_review::visible(message)));
+    screen::warn(&format!("warning: {}", crh_review::escape_invisible(message)));
 }
 
-/// Tells the user something that may be of use.
+/// Prints a note.
 pub(crate) fn note(message: &str) {
-    screen::warn(&format!("note: {}", crh_review::visible(message)));
+    screen::warn(&format!("note: {}", crh_review::escape_invisible(message)));
 }
 
-/// Tells the user something that is of use to whoever looks closely.
+/// Prints a note in verbose mode.
 pub(crate) fn detail(message: &str) {
-    screen::detail(&format!("note: {}", crh_review::visible(message)));
+    screen::detail(&format!("note: {}", crh_review::escape_invisible(message)));
 }
 
-/// Tells the user how a review has ended, in one line.
-pub(crate) fn say_closing(report: &Report) {
-    screen::warn(&closing::closing_line(report));
+/// Prints the one-line summary of a finished review.
+pub(crate) fn print_summary(report: &Report) {
+    screen::warn(&summary::summary_line(report));
 }
 
-/// Tells the user about the command line: help and version, or what is wrong with it.
-pub(crate) fn say_usage(said: &clap::Error) -> ExitCode {
-    let text = crh_review::visible(&said.render().to_string());
-    if said.use_stderr() {
-        screen::say(text.trim_end_matches('\n'));
-        return Kind::Usage.exit_code();
+/// Prints what clap returned: help, version, or a usage error.
+pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
+    let text = crh_review::escape_invisible(&error.render().to_string());
+    if error.use_stderr() {
+        screen::print_line(text.trim_end_matches('\n'));
+        return FailureKind::Usage.exit_code();
     }
     match result_text(&text) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => say_failure(&failure),
+        Err(failure) => print_failure(&failure),
     }
 }
 
-/// Tells the user why nothing was done.
-pub(crate) fn say_failure(failure: &Failure) -> ExitCode {
-    // Names of files and pieces of input are in these texts: nothing in them may act on the terminal or fill it.
-    let error = crh_review::visible(&format!("{:#}", failure.error));
+/// Prints an error with its hint, and returns its exit code.
+pub(crate) fn print_failure(failure: &Failure) -> ExitCode {
+    // The text may contain file names and input, so control characters are escaped and the length
+    // is limited.
+    let error = crh_review::escape_invisible(&format!("{:#}", failure.error));
     match error.char_indices().nth(ERROR_MAX) {
-        Some((end, _)) => screen::say(&format!("error: {} …", &error[..end])),
-        None => screen::say(&format!("error: {error}")),
+        Some((end, _)) => screen::print_line(&format!("error: {} …", &error[..end])),
+        None => screen::print_line(&format!("error: {error}")),
     }
     if let Some(hint) = &failure.hint {
-        screen::say(&format!("hint: {}", crh_review::visible(hint)));
+        screen::print_line(&format!("hint: {}", crh_review::escape_invisible(hint)));
     }
     failure.kind.exit_code()
 }
 
-/// What the helper of the sandbox says to whoever started it, and how it ends.
-pub(crate) fn say_shut_in(code: u8, why: Option<&str>) -> ExitCode {
-    if let Some(why) = why {
-        screen::say(&crh_lint::sandbox::said(why));
+/// Prints the sandbox helper's error for its parent process, and returns its exit code.
+pub(crate) fn print_sandbox_helper(code: u8, error: Option<&str>) -> ExitCode {
+    if let Some(error) = error {
+        screen::print_line(&crh_lint::sandbox::helper_error_line(error));
     }
     ExitCode::from(code)
 }
 
-/// Tells the user that crh is broken, and where.
-pub(crate) fn say_bug(panic: &PanicHookInfo<'_>) {
-    // A piece of the input may be in it, as in everything that was not foreseen.
-    let what = crh_review::visible(panic.payload_as_str().unwrap_or("it gave up without a word"));
-    let place = panic.location().map(ToString::to_string).unwrap_or_default();
-    screen::say_from_panic(&format!(
-        "error: this is a bug in crh: {what} ({place})\n\
+/// Panic hook: reports a bug in crh with its location.
+pub(crate) fn print_panic(panic: &PanicHookInfo<'_>) {
+    // The message may contain input, so it is escaped.
+    let message =
+        crh_review::escape_invisible(panic.payload_as_str().unwrap_or("no panic message"));
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    screen::print_from_panic(&format!(
+        "error: this is a bug in crh: {message} ({location})\n\
          hint: please report it together with the command and its input"
     ));
 }
 
-/// An amount of money, as everything that is for people shows it.
+/// Formats an amount of money for people.
 pub(crate) fn dollars(amount: Decimal) -> String {
-    words::dollars(amount.0 as f64 / 1e6)
+    format::dollars(amount.0 as f64 / 1e6)
 }
 
-/// How long something took, for people.
-pub(crate) fn took(milliseconds: u64) -> String {
-    words::took(milliseconds)
+/// Formats a duration for people.
+pub(crate) fn duration(milliseconds: u64) -> String {
+    format::duration(milliseconds)
 }
 
-/// The exit code of what was stopped by the user.
+/// The exit code of an interrupted command.
 pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
 
-/// Text that is safe to show, on one line.
-pub(crate) fn on_one_line(text: &str) -> String {
-    crh_review::visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
+/// Escapes control characters and joins lines.
+pub(crate) fn one_line(text: &str) -> String {
+    crh_review::escape_invisible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// One text a line or, where it has several lines, a block; what was found in each.
+/// Checks each text and prints what was extracted.
 fn check(texts: &[&str], expected: Expect) {
     let mut shown = String::new();
     for text in texts {
-        let found = match object(text, &["answer", "calls"]) {
-            Ok(Extracted { object, ending }) => {
+        let found = match find_object(text, &["answer", "calls"]) {
+            Ok(ExtractedObject { object, completeness: ending }) => {
                 format!("{ending:?} {}", serde_json::to_string(&object).unwrap())
             }
             Err(error) => format!("none: {error}"),
@@ -21,7 +21,7 @@ fn check(texts: &[&str], expected: Expect) {
 }
 
 #[test]
-fn an_object_is_found_in_a_fence_and_in_prose() {
+fn finds_object_in_fence_and_prose() {
     check(
         &[
             r#"{"answer": 1}"#,
@@ -31,19 +31,19 @@ fn an_object_is_found_in_a_fence_and_in_prose() {
         ],
         expect![[r#"
             {"answer": 1}
-                Whole {"answer":1}
+                Complete {"answer":1}
             ```json⏎{"answer": {"a": [1, 2]}}⏎```
-                Whole {"answer":{"a":[1,2]}}
+                Complete {"answer":{"a":[1,2]}}
             Sure! With {braces} and { "quotes" } and it's done:⏎{"answer": "a } b"} Hope that helps {
-                Whole {"answer":"a } b"}
+                Complete {"answer":"a } b"}
             {"response": {"answer": 3}}
-                Whole {"answer":3}
+                Complete {"answer":3}
         "#]],
     );
 }
 
 #[test]
-fn of_several_objects_the_last_complete_one_of_ours_counts() {
+fn last_complete_object_with_known_key_wins() {
     check(
         &[
             r#"{"answer": 1} no, better: {"answer": 2} as in {"path": "x"}"#,
@@ -52,17 +52,17 @@ fn of_several_objects_the_last_complete_one_of_ours_counts() {
         ],
         expect![[r#"
             {"answer": 1} no, better: {"answer": 2} as in {"path": "x"}
-                Whole {"answer":2}
+                Complete {"answer":2}
             {"answer": 1} no, better: {"answer": 2
-                Whole {"answer":1}
+                Complete {"answer":1}
             {"answer": "draft {\"answer\": 9}"}
-                Whole {"answer":"draft {\"answer\": 9}"}
+                Complete {"answer":"draft {\"answer\": 9}"}
         "#]],
     );
 }
 
 #[test]
-fn small_mistakes_are_mended() {
+fn small_mistakes_are_repaired() {
     check(
         &[
             r#"{"answer": [1, 2, ], }"#,
@@ -71,17 +71,17 @@ fn small_mistakes_are_mended() {
         ],
         expect![[r#"
             {"answer": [1, 2, ], }
-                Whole {"answer":[1,2]}
+                Complete {"answer":[1,2]}
             {"answer": "two⏎lines	and \'quotes\' and \d"}
-                Whole {"answer":"two\nlines\tand \\'quotes\\' and \\d"}
+                Complete {"answer":"two\nlines\tand \\'quotes\\' and \\d"}
             {"answer": "a, ] b"}
-                Whole {"answer":"a, ] b"}
+                Complete {"answer":"a, ] b"}
         "#]],
     );
 }
 
 #[test]
-fn what_broke_off_is_closed_without_its_half_said_part() {
+fn truncated_object_is_closed_without_its_last_entry() {
     check(
         &[
             r#"{"answer": {"text": "so far so go"#,
@@ -96,21 +96,21 @@ fn what_broke_off_is_closed_without_its_half_said_part() {
         ],
         expect![[r#"
             {"answer": {"text": "so far so go
-                Cut {"answer":{"text":"so far so go"}}
+                Truncated {"answer":{"text":"so far so go"}}
             {"answer": {"text": "x", "line
-                Cut {"answer":{"text":"x"}}
+                Truncated {"answer":{"text":"x"}}
             {"answer": {"text": "x", "line":
-                Cut {"answer":{"text":"x"}}
+                Truncated {"answer":{"text":"x"}}
             {"answer": {"text": "x", "line": 12
-                Cut {"answer":{"text":"x"}}
+                Truncated {"answer":{"text":"x"}}
             {"answer": ["a", "b\
-                Cut {"answer":["a","b"]}
+                Truncated {"answer":["a","b"]}
             {"answer": ["a", "b\u00e
-                Cut {"answer":["a","b"]}
+                Truncated {"answer":["a","b"]}
             {"answer": [{"a": tru
-                Cut {"answer":[{}]}
+                Truncated {"answer":[{}]}
             {"answer": 1,
-                Cut {"answer":1}
+                Truncated {"answer":1}
             {
                 none: no JSON object in it has one of the keys `answer`, `calls`
         "#]],
@@ -118,7 +118,7 @@ fn what_broke_off_is_closed_without_its_half_said_part() {
 }
 
 #[test]
-fn what_is_no_object_of_ours_is_named() {
+fn error_names_the_missing_keys() {
     check(
         &[
             "",
@@ -146,11 +146,11 @@ fn what_is_no_object_of_ours_is_named() {
 }
 
 #[test]
-fn text_made_to_be_slow_is_read_in_linear_time() {
-    // With a pass per brace these would take minutes.
+fn hostile_text_is_scanned_in_linear_time() {
+    // With one pass per brace these would take minutes.
     for piece in ["{", "{\"", "{\"a\":", "{\"a\":{\"b\":[", "{\"a\":1]", "}{\"", "{ "] {
         let text = piece.repeat(200_000 / piece.len());
-        assert!(object(&text, &["answer"]).is_err(), "{piece}");
+        assert!(find_object(&text, &["answer"]).is_err(), "{piece}");
     }
 }
 
@@ -158,26 +158,26 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn no_text_breaks_it(text in r#"[{}\[\]",:\\u a1é\n]{0,60}"#) {
-        let found = object(&text, &["a"]);
-        if let Ok(Extracted { object, .. }) = found {
+    fn arbitrary_text_does_not_panic(text in r#"[{}\[\]",:\\u a1é\n]{0,60}"#) {
+        let found = find_object(&text, &["a"]);
+        if let Ok(ExtractedObject { object, .. }) = found {
             prop_assert!(object.contains_key("a"));
         }
     }
 
     #[test]
-    fn a_good_object_comes_back_as_it_was_and_cut_ones_are_part_of_it(
+    fn valid_object_round_trips_and_truncated_one_is_a_subset(
         value in "[a-z\"\\\\\n{}é,]{0,12}",
         before in "[a-z {]{0,12}",
         cut in 1_usize..30,
     ) {
         let whole = serde_json::json!({ "answer": { "text": value, "list": [1, "x"] } });
         let json = whole.to_string();
-        let found = object(&format!("{before}\n{json}"), &["answer"]).unwrap();
+        let found = find_object(&format!("{before}\n{json}"), &["answer"]).unwrap();
         prop_assert_eq!(Value::Object(found.object), whole);
         let end = (0..=json.len().saturating_sub(cut)).rev().find(|end| json.is_char_boundary(*end)).unwrap_or(0);
-        if let Ok(found) = object(&json[..end], &["answer"]) {
-            prop_assert_eq!(found.ending, Ending::Cut);
+        if let Ok(found) = find_object(&json[..end], &["answer"]) {
+            prop_assert_eq!(found.completeness, Completeness::Truncated);
             let text = found.object["answer"]["text"].as_str().unwrap_or_default();
             prop_assert!(value.starts_with(text), "{} of {}", text, value);
         }

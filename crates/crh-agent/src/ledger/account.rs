@@ -1,283 +1,305 @@
-//! The books of the ledger: who may call a model now, who waits, who is refused. No waiting, no clock.
+//! Accounting of the ledger: decides which calls may start, wait or are refused. The account never
+//! waits and reads no clock.
 //!
-//! Settled and outstanding calls together never pass the budget as long as no call costs more than its worst case;
-//! and when nothing is outstanding, nobody waits.
+//! Settled and outstanding calls never exceed the budget, as long as no call costs more than its
+//! worst case. If no call is outstanding, no call is waiting.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::{Basis, Budget, Call, Cost, Settled, Totals};
-use crate::{Limit, Purpose};
-use crh_llm::{Money, Usage};
+use super::{Budget, CallCost, CallEstimate, CallUsage, CostBasis, UsageTotals};
+use crate::{CallPurpose, LimitKind};
+use crh_llm::{Money, TokenUsage};
 
-/// Percent of money, calls and tokens that the work itself leaves alone. The contract's number: enough for one
-/// grace turn a run and for checking what was found.
-pub(super) const HELD_BACK: u64 = 20;
+/// Percentage of money, calls and tokens reserved for last turns and validation. The specification
+/// sets this number.
+pub(super) const HELD_BACK_PERCENT: u64 = 20;
 
-/// Added to the largest ratio of true to estimated tokens, in percent: texts differ, and the next one may be denser
-/// than all before.
-const MARGIN: u64 = 20;
+/// Percentage added to the largest observed ratio of actual to estimated tokens, because the next
+/// text may have more tokens per character.
+const RATIO_MARGIN_PERCENT: u64 = 20;
 
-/// Ratios are kept in thousandths.
-const WHOLE: u64 = 1_000;
+/// Ratios are stored in thousandths.
+const RATIO_SCALE: u64 = 1_000;
 
-/// One call in the books, from entering to settling.
+/// Identifies a call from `enqueue` to `settle`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ticket(u64);
+pub(super) struct CallTicket(u64);
 
-/// What is decided about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum ReserveDecision {
     Granted,
-    Refused(Limit),
+    Refused(LimitKind),
 }
 
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct BudgetAccount {
     budget: Budget,
     elapsed: Duration,
-    tickets: u64,
-    /// In the order in which they came. Grace turns and validation stand in a line of their own, before the other: the
-    /// work may be waiting for its share while theirs is untouched.
-    protected: VecDeque<(Ticket, Call)>,
-    work: VecDeque<(Ticket, Call)>,
-    /// Granted and not yet settled.
-    outstanding: BTreeMap<Ticket, Held>,
-    settled: Used,
-    tools: Tools,
-    spent: Totals,
-    /// For each model that has taken more tokens than estimated the largest ratio of the two.
+    last_ticket: u64,
+    /// Waiting calls in order of arrival. Last turns and validation have their own queue, which
+    /// goes first: normal work may have used up its share while the reserved share is untouched.
+    protected_queue: VecDeque<(CallTicket, CallEstimate)>,
+    work_queue: VecDeque<(CallTicket, CallEstimate)>,
+    /// Granted, not yet settled.
+    outstanding: BTreeMap<CallTicket, OutstandingCall>,
+    settled: CommittedUsage,
+    tools: ToolCallCounts,
+    spent: UsageTotals,
+    /// Largest ratio of actual to estimated tokens, for models that exceeded an estimate.
     ratios: BTreeMap<String, u64>,
 }
 
 #[derive(Debug)]
-struct Held {
-    call: Call,
-    worst: Sum,
+struct OutstandingCall {
+    call: CallEstimate,
+    worst_case: UsageSum,
 }
 
 #[derive(Debug, Default)]
-struct Tools {
+struct ToolCallCounts {
     work: u32,
     all: u32,
 }
 
-/// What is used: by the work, and by all.
 #[derive(Debug, Clone, Copy, Default)]
-struct Used {
-    work: Sum,
-    all: Sum,
+struct CommittedUsage {
+    work: UsageSum,
+    all: UsageSum,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Sum {
+struct UsageSum {
     calls: u64,
     input: u64,
     money: Money,
 }
 
-/// Whether a call at the head of its line can be made.
-enum Fit {
+/// Whether the first call of a queue can start.
+enum BudgetFit {
     Now,
-    /// Calls in flight may free the room.
-    Perhaps,
-    Never(Limit),
+    /// Calls in flight may free enough budget.
+    Later,
+    Never(LimitKind),
 }
 
-impl Books {
-    /// The books of a budget of which so much was spent before. For what is not said, and the held back share is for
-    /// what is to come: it counts as work.
-    pub(super) fn new(budget: Budget, spent: Totals) -> Self {
-        let before =
-            Sum { calls: u64::from(spent.llm_calls), input: spent.usage.input, money: spent.money };
+impl BudgetAccount {
+    /// Creates an account with earlier spending. Earlier spending counts as work, so the reserved
+    /// share stays available.
+    pub(super) fn new(budget: Budget, spent: UsageTotals) -> Self {
+        let earlier_usage = UsageSum {
+            calls: u64::from(spent.llm_calls),
+            input: spent.usage.input,
+            money: spent.money,
+        };
         Self {
             budget,
             elapsed: Duration::ZERO,
-            tickets: 0,
-            protected: VecDeque::new(),
-            work: VecDeque::new(),
+            last_ticket: 0,
+            protected_queue: VecDeque::new(),
+            work_queue: VecDeque::new(),
             outstanding: BTreeMap::new(),
-            settled: Used { work: before, all: before },
-            tools: Tools { work: spent.tool_calls, all: spent.tool_calls },
+            settled: CommittedUsage { work: earlier_usage, all: earlier_usage },
+            tools: ToolCallCounts { work: spent.tool_calls, all: spent.tool_calls },
             spent,
             ratios: BTreeMap::new(),
         }
     }
 
-    /// Puts a call in line; `next_decision` says when its turn has come.
-    pub(super) fn enter(&mut self, call: Call, elapsed: Duration) -> Ticket {
+    /// Queues a call. `next_decision` decides it later.
+    pub(super) fn enqueue(&mut self, call: CallEstimate, elapsed: Duration) -> CallTicket {
         self.elapsed = self.elapsed.max(elapsed);
-        self.tickets += 1;
-        let ticket = Ticket(self.tickets);
+        self.last_ticket += 1;
+        let ticket = CallTicket(self.last_ticket);
         match call.purpose {
-            Purpose::Work => self.work.push_back((ticket, call)),
-            Purpose::Grace | Purpose::Validation => self.protected.push_back((ticket, call)),
+            CallPurpose::Work => self.work_queue.push_back((ticket, call)),
+            CallPurpose::LastTurn | CallPurpose::Validation => {
+                self.protected_queue.push_back((ticket, call));
+            }
         }
         ticket
     }
 
-    /// The next call that can be decided about; to be asked until it says none.
-    pub(super) fn next_decision(&mut self) -> Option<(Ticket, Decision)> {
-        // A call that waits lets none behind it pass, or a large one would wait for ever.
-        let line = if self.protected.is_empty() { &self.work } else { &self.protected };
-        let (_, call) = line.front()?;
+    /// Decides the next call. Callers repeat this until it returns `None`.
+    pub(super) fn next_decision(&mut self) -> Option<(CallTicket, ReserveDecision)> {
+        // No call overtakes the first one, or a large call could wait forever.
+        let queue =
+            if self.protected_queue.is_empty() { &self.work_queue } else { &self.protected_queue };
+        let (_, call) = queue.front()?;
         let fit = self.fit(call);
-        let line = if self.protected.is_empty() { &mut self.work } else { &mut self.protected };
+        let queue = if self.protected_queue.is_empty() {
+            &mut self.work_queue
+        } else {
+            &mut self.protected_queue
+        };
         match fit {
-            Fit::Perhaps => None,
-            Fit::Never(limit) => {
-                let (ticket, _) = line.pop_front()?;
-                Some((ticket, Decision::Refused(limit)))
+            BudgetFit::Later => None,
+            BudgetFit::Never(limit) => {
+                let (ticket, _) = queue.pop_front()?;
+                Some((ticket, ReserveDecision::Refused(limit)))
             }
-            Fit::Now => {
-                let (ticket, call) = line.pop_front()?;
-                let worst = self.worst(&call);
-                self.outstanding.insert(ticket, Held { call, worst });
-                Some((ticket, Decision::Granted))
+            BudgetFit::Now => {
+                let (ticket, call) = queue.pop_front()?;
+                let worst_case = self.worst_case(&call);
+                self.outstanding.insert(ticket, OutstandingCall { call, worst_case });
+                Some((ticket, ReserveDecision::Granted))
             }
         }
     }
 
-    /// Books what became of a call. One that is still in line leaves it and costs nothing.
-    pub(super) fn settle(&mut self, ticket: Ticket, settled: Settled) -> Option<Cost> {
-        self.protected.retain(|(waiting, _)| *waiting != ticket);
-        self.work.retain(|(waiting, _)| *waiting != ticket);
-        let held = self.outstanding.remove(&ticket)?;
-        let (unknown, call) = (held.at_worst(), held.call);
-        let cost = match settled {
-            Settled::Nothing => return None,
-            Settled::Unknown => unknown,
-            // A call reads something: who counts nothing has not counted.
-            Settled::Known(usage) if usage.input == 0 => unknown,
-            Settled::Known(usage) => {
-                self.learn(&call, usage.input);
-                Cost { usage, money: call.price.of(&usage), basis: Basis::Counted }
+    /// Books the usage of a call. A queued call is removed at no cost.
+    pub(super) fn settle(&mut self, ticket: CallTicket, usage: CallUsage) -> Option<CallCost> {
+        self.protected_queue.retain(|(queued_ticket, _)| *queued_ticket != ticket);
+        self.work_queue.retain(|(queued_ticket, _)| *queued_ticket != ticket);
+        let outstanding = self.outstanding.remove(&ticket)?;
+        let (worst_cost, call) = (outstanding.worst_cost(), outstanding.call);
+        let cost = match usage {
+            CallUsage::NotBilled => return None,
+            CallUsage::Unknown => worst_cost,
+            // Every call reads tokens, so zero input means that the vendor did not count.
+            CallUsage::Known(usage) if usage.input == 0 => worst_cost,
+            CallUsage::Known(usage) => {
+                self.update_ratio(&call, usage.input);
+                CallCost { usage, money: call.price.cost(&usage), basis: CostBasis::Counted }
             }
         };
-        let sum = Sum { calls: 1, input: cost.usage.input, money: cost.money };
+        let sum = UsageSum { calls: 1, input: cost.usage.input, money: cost.money };
         self.settled.add(call.purpose, sum);
         self.spent.add(cost);
         Some(cost)
     }
 
-    pub(super) fn tool_calls(&mut self, wanted: u32, purpose: Purpose) -> u32 {
+    pub(super) fn grant_tool_calls(&mut self, requested: u32, purpose: CallPurpose) -> u32 {
         let budget = self.budget.tool_calls;
-        let room = match purpose {
-            Purpose::Work => {
-                let share = u64::from(budget) - held_back(u64::from(budget));
+        let available = match purpose {
+            CallPurpose::Work => {
+                let share = u64::from(budget) - held_back_share(u64::from(budget));
                 let share = u32::try_from(share).unwrap_or(budget);
                 share.saturating_sub(self.tools.work).min(budget.saturating_sub(self.tools.all))
             }
-            Purpose::Grace | Purpose::Validation => budget.saturating_sub(self.tools.all),
+            CallPurpose::LastTurn | CallPurpose::Validation => {
+                budget.saturating_sub(self.tools.all)
+            }
         };
-        let granted = wanted.min(room);
+        let granted = requested.min(available);
         self.tools.all += granted;
         self.tools.work += match purpose {
-            Purpose::Work => granted,
-            Purpose::Grace | Purpose::Validation => 0,
+            CallPurpose::Work => granted,
+            CallPurpose::LastTurn | CallPurpose::Validation => 0,
         };
         self.spent.tool_calls = self.tools.all;
         granted
     }
 
-    /// What an outstanding call costs if nobody counts it.
-    pub(super) fn reserved_for(&self, ticket: Ticket) -> Option<Cost> {
-        self.outstanding.get(&ticket).map(Held::at_worst)
+    /// Cost of an outstanding call if the vendor reports no usage.
+    pub(super) fn reserved_cost(&self, ticket: CallTicket) -> Option<CallCost> {
+        self.outstanding.get(&ticket).map(OutstandingCall::worst_cost)
     }
 
     pub(super) fn budget(&self) -> Budget {
         self.budget
     }
 
-    pub(super) fn spent(&self) -> Totals {
+    pub(super) fn spent(&self) -> UsageTotals {
         self.spent
     }
 
-    fn fit(&self, call: &Call) -> Fit {
+    fn fit(&self, call: &CallEstimate) -> BudgetFit {
         if self.elapsed >= self.budget.wall {
-            return Fit::Never(Limit::Wall);
+            return BudgetFit::Never(LimitKind::Wall);
         }
-        let worst = self.worst(call);
-        if self.in_the_way(self.committed(), call.purpose, worst).is_none() {
-            return Fit::Now;
+        let worst_case = self.worst_case(call);
+        if self.exceeded_limit(self.committed(), call.purpose, worst_case).is_none() {
+            return BudgetFit::Now;
         }
-        // At best everything in flight turns out to cost nothing.
-        match self.in_the_way(self.settled, call.purpose, worst) {
-            Some(limit) => Fit::Never(limit),
-            None => Fit::Perhaps,
+        // At best, all calls in flight cost nothing.
+        match self.exceeded_limit(self.settled, call.purpose, worst_case) {
+            Some(limit) => BudgetFit::Never(limit),
+            None => BudgetFit::Later,
         }
     }
 
-    /// The limit that a call would pass.
-    fn in_the_way(&self, used: Used, purpose: Purpose, need: Sum) -> Option<Limit> {
-        let all = self.whole();
-        let work = Sum {
-            calls: all.calls - held_back(all.calls),
-            input: all.input - held_back(all.input),
-            money: all.money.less(all.money.percent(HELD_BACK)),
+    /// The limit that a call would exceed.
+    fn exceeded_limit(
+        &self,
+        used: CommittedUsage,
+        purpose: CallPurpose,
+        call_usage: UsageSum,
+    ) -> Option<LimitKind> {
+        let total = self.total_budget();
+        let work = UsageSum {
+            calls: total.calls - held_back_share(total.calls),
+            input: total.input - held_back_share(total.input),
+            money: total.money.minus(total.money.percent(HELD_BACK_PERCENT)),
         };
-        let over_all = used.all.plus(need).over(all);
+        let exceeded_total = used.all.plus(call_usage).first_exceeded_limit(total);
         match purpose {
-            Purpose::Work => used.work.plus(need).over(work).or(over_all),
-            Purpose::Grace | Purpose::Validation => over_all,
+            CallPurpose::Work => {
+                used.work.plus(call_usage).first_exceeded_limit(work).or(exceeded_total)
+            }
+            CallPurpose::LastTurn | CallPurpose::Validation => exceeded_total,
         }
     }
 
-    fn whole(&self) -> Sum {
+    fn total_budget(&self) -> UsageSum {
         let Budget { llm_calls, input_tokens, money, .. } = self.budget;
-        Sum { calls: u64::from(llm_calls), input: input_tokens, money }
+        UsageSum { calls: u64::from(llm_calls), input: input_tokens, money }
     }
 
-    /// What is settled and what is outstanding, at its worst.
-    fn committed(&self) -> Used {
+    /// Settled plus outstanding usage, the latter at its worst case.
+    fn committed(&self) -> CommittedUsage {
         let mut used = self.settled;
-        for held in self.outstanding.values() {
-            used.add(held.call.purpose, held.worst);
+        for outstanding in self.outstanding.values() {
+            used.add(outstanding.call.purpose, outstanding.worst_case);
         }
         used
     }
 
-    fn worst(&self, call: &Call) -> Sum {
+    fn worst_case(&self, call: &CallEstimate) -> UsageSum {
         let factor = match self.ratios.get(&call.model) {
-            None => WHOLE,
-            Some(ratio) => ratio.saturating_mul(100 + MARGIN).div_ceil(100),
+            None => RATIO_SCALE,
+            Some(ratio) => ratio.saturating_mul(100 + RATIO_MARGIN_PERCENT).div_ceil(100),
         };
-        let input = call.input.saturating_mul(factor).div_ceil(WHOLE);
-        Sum { calls: 1, input, money: call.price.worst(input, call.output) }
+        let input = call.input.saturating_mul(factor).div_ceil(RATIO_SCALE);
+        UsageSum { calls: 1, input, money: call.price.worst_case(input, call.output) }
     }
 
-    /// Only upwards: that one text took fewer tokens than estimated promises nothing for the next.
-    fn learn(&mut self, call: &Call, input: u64) {
+    /// Ratios only grow. A text with fewer tokens than estimated says nothing about the next.
+    fn update_ratio(&mut self, call: &CallEstimate, input: u64) {
         if input <= call.input {
             return;
         }
-        let ratio = input.saturating_mul(WHOLE).div_ceil(call.input.max(1));
+        let ratio = input.saturating_mul(RATIO_SCALE).div_ceil(call.input.max(1));
         let largest = self.ratios.entry(call.model.clone()).or_default();
         *largest = ratio.max(*largest);
     }
 }
 
-impl Held {
-    fn at_worst(&self) -> Cost {
-        Cost {
-            usage: Usage { input: self.worst.input, output: self.call.output, ..Usage::default() },
-            money: self.worst.money,
-            basis: Basis::Worst,
+impl OutstandingCall {
+    fn worst_cost(&self) -> CallCost {
+        CallCost {
+            usage: TokenUsage {
+                input: self.worst_case.input,
+                output: self.call.output,
+                ..TokenUsage::default()
+            },
+            money: self.worst_case.money,
+            basis: CostBasis::Worst,
         }
     }
 }
 
-impl Used {
-    fn add(&mut self, purpose: Purpose, sum: Sum) {
+impl CommittedUsage {
+    fn add(&mut self, purpose: CallPurpose, sum: UsageSum) {
         self.all = self.all.plus(sum);
         match purpose {
-            Purpose::Work => self.work = self.work.plus(sum),
-            Purpose::Grace | Purpose::Validation => {}
+            CallPurpose::Work => self.work = self.work.plus(sum),
+            CallPurpose::LastTurn | CallPurpose::Validation => {}
         }
     }
 }
 
-impl Sum {
+impl UsageSum {
     fn plus(self, other: Self) -> Self {
         Self {
             calls: self.calls.saturating_add(other.calls),
@@ -286,49 +308,49 @@ impl Sum {
         }
     }
 
-    /// The first limit that is passed.
-    fn over(self, limits: Self) -> Option<Limit> {
+    /// The first exceeded limit.
+    fn first_exceeded_limit(self, limits: Self) -> Option<LimitKind> {
         if self.calls > limits.calls {
-            Some(Limit::Turns)
+            Some(LimitKind::Turns)
         } else if self.input > limits.input {
-            Some(Limit::Tokens)
+            Some(LimitKind::Tokens)
         } else if self.money > limits.money {
-            Some(Limit::Money)
+            Some(LimitKind::Money)
         } else {
             None
         }
     }
 }
 
-/// The share of a count that is held back, rounded down: of two calls none.
-fn held_back(count: u64) -> u64 {
-    u64::try_from(u128::from(count) * u128::from(HELD_BACK) / 100).unwrap_or_default()
+/// Reserved share of a count, rounded down.
+fn held_back_share(count: u64) -> u64 {
+    u64::try_from(u128::from(count) * u128::from(HELD_BACK_PERCENT) / 100).unwrap_or_default()
 }
 
 #[cfg(test)]
-impl Books {
-    /// Settled and outstanding together, for the tests: calls, tokens, money.
+impl BudgetAccount {
+    /// Settled and outstanding calls, tokens and money.
     pub(super) fn committed_by_all(&self) -> (u64, u64, Money) {
-        let Sum { calls, input, money } = self.committed().all;
+        let UsageSum { calls, input, money } = self.committed().all;
         (calls, input, money)
     }
 
     pub(super) fn committed_by_work(&self) -> (u64, u64, Money) {
-        let Sum { calls, input, money } = self.committed().work;
+        let UsageSum { calls, input, money } = self.committed().work;
         (calls, input, money)
     }
 
-    /// The tokens that are reserved for a call, to read and to write.
-    pub(super) fn reserved(&self, ticket: Ticket) -> (u64, u64) {
-        let held = &self.outstanding[&ticket];
-        (held.worst.input, held.call.output)
+    /// Input and output tokens reserved for a call.
+    pub(super) fn reserved(&self, ticket: CallTicket) -> (u64, u64) {
+        let outstanding = &self.outstanding[&ticket];
+        (outstanding.worst_case.input, outstanding.call.output)
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.work.len() + self.protected.len()
+        self.work_queue.len() + self.protected_queue.len()
     }
 
-    pub(super) fn outstanding(&self) -> Vec<Ticket> {
+    pub(super) fn outstanding(&self) -> Vec<CallTicket> {
         self.outstanding.keys().copied().collect()
     }
 }

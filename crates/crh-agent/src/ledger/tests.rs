@@ -8,11 +8,11 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::books::{Books, Decision, Ticket};
+use super::account::{BudgetAccount, CallTicket, ReserveDecision};
 use super::*;
-use crh_llm::{Money, Price, Rates, Usage};
+use crh_llm::{Money, Price, Rates, TokenUsage};
 
-/// A cent a token, to read and to write, so that money and tokens are the same numbers.
+/// One cent per token, so that money and tokens have the same numbers.
 fn cent_a_token() -> Price {
     let cent = Money::cents(1);
     let rates = Rates { input: cent, cache_read: cent, cache_write: cent, output: cent };
@@ -24,20 +24,21 @@ fn budget(llm_calls: u32, input_tokens: u64, cents: u64) -> Budget {
     Budget { llm_calls, tool_calls: 10, input_tokens, wall, money: Money::cents(cents) }
 }
 
-fn usage(input: u64, output: u64) -> Usage {
-    Usage { input, output, ..Usage::default() }
+fn usage(input: u64, output: u64) -> TokenUsage {
+    TokenUsage { input, output, ..TokenUsage::default() }
 }
 
-/// Goes through lines such as `ask a grace 100+10` (input and output tokens of model `m`, or `m2` with a fifth word),
-/// `told a 80+5`, `unknown a`, `nothing a`, `at 30` (seconds), and shows who is granted and who is refused.
+/// Plays a script and prints grants and refusals. Lines: `ask a grace 100+10` (input and output
+/// tokens of model `m`, or `m2` with a fifth word), `told a 80+5`, `unknown a`, `nothing a`, `at
+/// 30` (seconds).
 #[track_caller]
 fn check(budget: Budget, script: &str, expected: Expect) {
     let tokens = |text: &str| -> (u64, u64) {
         let (input, output) = text.split_once('+').unwrap();
         (input.parse().unwrap(), output.parse().unwrap())
     };
-    let mut books = Books::new(budget, Totals::default());
-    let mut names: BTreeMap<Ticket, &str> = BTreeMap::new();
+    let mut books = BudgetAccount::new(budget, UsageTotals::default());
+    let mut names: BTreeMap<CallTicket, &str> = BTreeMap::new();
     let mut elapsed = Duration::ZERO;
     let mut shown = String::new();
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -48,24 +49,24 @@ fn check(budget: Budget, script: &str, expected: Expect) {
             ["ask", name, purpose, size, model @ ..] => {
                 let (input, output) = tokens(size);
                 let purpose = match *purpose {
-                    "work" => Purpose::Work,
-                    "grace" => Purpose::Grace,
-                    "validation" => Purpose::Validation,
+                    "work" => CallPurpose::Work,
+                    "grace" => CallPurpose::LastTurn,
+                    "validation" => CallPurpose::Validation,
                     other => panic!("{other}"),
                 };
                 let model = model.first().unwrap_or(&"m").to_string();
-                let call = Call { model, input, output, price: cent_a_token(), purpose };
-                names.insert(books.enter(call, elapsed), name);
+                let call = CallEstimate { model, input, output, price: cent_a_token(), purpose };
+                names.insert(books.enqueue(call, elapsed), name);
             }
             ["told", name, size] => {
                 let (input, output) = tokens(size);
-                books.settle(ticket(name), Settled::Known(usage(input, output)));
+                books.settle(ticket(name), CallUsage::Known(usage(input, output)));
             }
             ["unknown", name] => {
-                books.settle(ticket(name), Settled::Unknown);
+                books.settle(ticket(name), CallUsage::Unknown);
             }
             ["nothing", name] => {
-                books.settle(ticket(name), Settled::Nothing);
+                books.settle(ticket(name), CallUsage::NotBilled);
             }
             other => panic!("{other:?}"),
         }
@@ -73,8 +74,8 @@ fn check(budget: Budget, script: &str, expected: Expect) {
         while let Some((ticket, decision)) = books.next_decision() {
             let name = names[&ticket];
             match decision {
-                Decision::Granted => write!(decided, " {name}").unwrap(),
-                Decision::Refused(limit) => write!(decided, " {name}: {limit:?}").unwrap(),
+                ReserveDecision::Granted => write!(decided, " {name}").unwrap(),
+                ReserveDecision::Refused(limit) => write!(decided, " {name}: {limit:?}").unwrap(),
             }
         }
         let (_, _, money) = books.committed_by_all();
@@ -84,7 +85,7 @@ fn check(budget: Budget, script: &str, expected: Expect) {
 }
 
 #[test]
-fn a_call_that_does_not_fit_waits_while_others_may_free_room_and_is_refused_when_none_can() {
+fn call_waits_while_others_may_free_budget() {
     check(
         budget(9, 10_000, 150),
         "
@@ -107,7 +108,7 @@ fn a_call_that_does_not_fit_waits_while_others_may_free_room_and_is_refused_when
 }
 
 #[test]
-fn a_large_call_is_not_overtaken_by_small_ones() {
+fn small_calls_do_not_overtake_a_large_one() {
     check(
         budget(9, 10_000, 125),
         "
@@ -128,7 +129,7 @@ fn a_large_call_is_not_overtaken_by_small_ones() {
 }
 
 #[test]
-fn a_call_that_gives_up_waiting_lets_those_behind_it_pass() {
+fn cancelled_call_unblocks_the_queue() {
     check(
         budget(9, 10_000, 125),
         "
@@ -147,7 +148,7 @@ fn a_call_that_gives_up_waiting_lets_those_behind_it_pass() {
 }
 
 #[test]
-fn a_fifth_is_held_back_for_grace_turns_and_validation_which_need_not_wait_for_work() {
+fn grace_turns_and_validation_use_the_reserved_fifth() {
     check(
         budget(9, 10_000, 100),
         "
@@ -170,7 +171,7 @@ fn a_fifth_is_held_back_for_grace_turns_and_validation_which_need_not_wait_for_w
 }
 
 #[test]
-fn counts_are_held_back_rounded_down() {
+fn reserved_counts_are_rounded_down() {
     check(
         budget(9, 10_000, 10_000),
         "
@@ -222,7 +223,7 @@ fn counts_are_held_back_rounded_down() {
 }
 
 #[test]
-fn the_limit_in_the_way_is_named() {
+fn refusal_names_the_exceeded_limit() {
     check(
         budget(1, 100, 10_000),
         "ask a grace 101+0",
@@ -255,7 +256,7 @@ fn the_limit_in_the_way_is_named() {
 }
 
 #[test]
-fn what_nobody_knows_counts_at_the_worst_and_what_failed_at_no_cost_leaves_no_trace() {
+fn unknown_usage_counts_as_worst_case() {
     check(
         budget(9, 10_000, 10_000),
         "
@@ -278,7 +279,7 @@ fn what_nobody_knows_counts_at_the_worst_and_what_failed_at_no_cost_leaves_no_tr
 }
 
 #[test]
-fn estimates_are_raised_by_the_largest_ratio_and_a_fifth_and_never_lowered() {
+fn estimates_grow_by_the_largest_ratio_plus_a_fifth() {
     check(
         budget(99, 100_000, 100_000),
         "
@@ -307,54 +308,54 @@ fn estimates_are_raised_by_the_largest_ratio_and_a_fifth_and_never_lowered() {
 }
 
 #[test]
-fn tool_calls_are_counted_and_a_fifth_of_them_is_held_back() {
-    let mut books = Books::new(budget(1, 1, 1), Totals::default());
+fn a_fifth_of_the_tool_calls_is_reserved() {
+    let mut books = BudgetAccount::new(budget(1, 1, 1), UsageTotals::default());
     let asked = [
-        (6, Purpose::Work),
-        (6, Purpose::Work),
-        (1, Purpose::Work),
-        (1, Purpose::Validation),
-        (9, Purpose::Grace),
-        (1, Purpose::Grace),
+        (6, CallPurpose::Work),
+        (6, CallPurpose::Work),
+        (1, CallPurpose::Work),
+        (1, CallPurpose::Validation),
+        (9, CallPurpose::LastTurn),
+        (1, CallPurpose::LastTurn),
     ];
-    let granted = asked.map(|(wanted, purpose)| books.tool_calls(wanted, purpose));
+    let granted = asked.map(|(wanted, purpose)| books.grant_tool_calls(wanted, purpose));
     assert_eq!(granted, [6, 2, 0, 1, 1, 0]);
-    assert_eq!(books.spent(), Totals { tool_calls: 10, ..Totals::default() });
+    assert_eq!(books.spent(), UsageTotals { tool_calls: 10, ..UsageTotals::default() });
 }
 
-/// A move of a random play.
+/// A random operation on the account.
 #[derive(Debug, Clone)]
-enum Move {
-    Ask(Call),
-    /// The how-manieth outstanding call ends: with so many percent of its estimate and of its output.
-    End(prop::sample::Index, u64, Ending),
-    /// The how-manieth call of all gives up, whatever its state.
+enum LedgerMove {
+    Ask(CallEstimate),
+    /// Settles an outstanding call with this percentage of its estimate and output.
+    End(prop::sample::Index, u64, CallEnding),
+    /// Cancels any call, in any state.
     GiveUp(prop::sample::Index),
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Ending {
+enum CallEnding {
     Known,
     Nothing,
     Unknown,
 }
 
-fn any_move() -> impl Strategy<Value = Move> {
+fn any_move() -> impl Strategy<Value = LedgerMove> {
     let purpose = prop_oneof![
-        3 => Just(Purpose::Work),
-        1 => Just(Purpose::Grace),
-        1 => Just(Purpose::Validation),
+        3 => Just(CallPurpose::Work),
+        1 => Just(CallPurpose::LastTurn),
+        1 => Just(CallPurpose::Validation),
     ];
     let ask =
         (1..400u64, 0..100u64, purpose, "[ab]").prop_map(|(input, output, purpose, model)| {
-            Move::Ask(Call { model, input, output, price: cent_a_token(), purpose })
+            LedgerMove::Ask(CallEstimate { model, input, output, price: cent_a_token(), purpose })
         });
-    let ending = prop_oneof![4 => Just(Ending::Known), 1 => Just(Ending::Nothing), 1 => Just(Ending::Unknown)];
+    let ending = prop_oneof![4 => Just(CallEnding::Known), 1 => Just(CallEnding::Nothing), 1 => Just(CallEnding::Unknown)];
     prop_oneof![
         4 => ask,
         4 => (any::<prop::sample::Index>(), 1..=100u64, ending)
-            .prop_map(|(which, percent, ending)| Move::End(which, percent, ending)),
-        1 => any::<prop::sample::Index>().prop_map(Move::GiveUp),
+            .prop_map(|(which, percent, ending)| LedgerMove::End(which, percent, ending)),
+        1 => any::<prop::sample::Index>().prop_map(LedgerMove::GiveUp),
     ]
 }
 
@@ -362,38 +363,38 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn settled_and_outstanding_never_pass_the_budget_and_nobody_waits_for_nothing(
+    fn committed_usage_never_exceeds_the_budget(
         moves in prop::collection::vec(any_move(), 1..80),
     ) {
-        let mut books = Books::new(budget(20, 3_000, 3_000), Totals::default());
+        let mut books = BudgetAccount::new(budget(20, 3_000, 3_000), UsageTotals::default());
         let mut tickets = Vec::new();
-        let mut worst: BTreeMap<Ticket, (u64, u64)> = BTreeMap::new();
+        let mut worst: BTreeMap<CallTicket, (u64, u64)> = BTreeMap::new();
         for played in moves {
             match played {
-                Move::Ask(call) => tickets.push(books.enter(call, Duration::ZERO)),
-                Move::End(which, percent, ending) => {
+                LedgerMove::Ask(call) => tickets.push(books.enqueue(call, Duration::ZERO)),
+                LedgerMove::End(which, percent, ending) => {
                     let outstanding = books.outstanding();
                     if outstanding.is_empty() {
                         continue;
                     }
                     let ticket = *which.get(&outstanding);
-                    // What was reserved is the worst case; the truth stays within.
+                    // Actual usage stays within the reserved worst case.
                     let (input, output) = worst[&ticket];
                     let truth = usage((input * percent / 100).max(1), output * percent / 100);
                     let settled = match ending {
-                        Ending::Known => Settled::Known(truth),
-                        Ending::Nothing => Settled::Nothing,
-                        Ending::Unknown => Settled::Unknown,
+                        CallEnding::Known => CallUsage::Known(truth),
+                        CallEnding::Nothing => CallUsage::NotBilled,
+                        CallEnding::Unknown => CallUsage::Unknown,
                     };
                     books.settle(ticket, settled);
                 }
-                Move::GiveUp(which) if !tickets.is_empty() => {
-                    books.settle(*which.get(&tickets), Settled::Unknown);
+                LedgerMove::GiveUp(which) if !tickets.is_empty() => {
+                    books.settle(*which.get(&tickets), CallUsage::Unknown);
                 }
-                Move::GiveUp(_) => {}
+                LedgerMove::GiveUp(_) => {}
             }
             while let Some((ticket, decision)) = books.next_decision() {
-                if decision == Decision::Granted {
+                if decision == ReserveDecision::Granted {
                     worst.insert(ticket, books.reserved(ticket));
                 }
             }
@@ -406,12 +407,12 @@ proptest! {
     }
 }
 
-fn call(input: u64) -> Call {
+fn call(input: u64) -> CallEstimate {
     let model = "m".to_owned();
-    Call { model, input, output: 0, price: cent_a_token(), purpose: Purpose::Grace }
+    CallEstimate { model, input, output: 0, price: cent_a_token(), purpose: CallPurpose::LastTurn }
 }
 
-/// Whether a future is done when it is looked at once.
+/// Polls a future once.
 async fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -421,7 +422,7 @@ async fn now<T>(future: impl Future<Output = T>) -> Option<T> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_is_woken_when_room_is_freed() {
+async fn waiting_call_is_woken_when_budget_is_freed() {
     let ledger = Ledger::open(budget(9, 10_000, 100));
     let first = ledger.reserve(call(100)).await.unwrap();
     let waiting: Vec<_> = (0..3)
@@ -430,31 +431,34 @@ async fn whoever_waits_is_woken_when_room_is_freed() {
             tokio::spawn(async move {
                 let reservation = ledger.reserve(call(30)).await?;
                 tokio::task::yield_now().await;
-                Ok::<_, Limit>(
-                    reservation.settle(Settled::Known(usage(30, 0))).map(|cost| cost.money),
+                Ok::<_, LimitKind>(
+                    reservation.settle(CallUsage::Known(usage(30, 0))).map(|cost| cost.money),
                 )
             })
         })
         .collect();
     tokio::task::yield_now().await;
-    first.settle(Settled::Nothing);
+    first.settle(CallUsage::NotBilled);
     let mut ends = Vec::new();
     for task in waiting {
         ends.push(task.await.unwrap());
     }
     assert_eq!(ends, vec![Ok(Some(Money::cents(30))); 3]);
-    assert_eq!(ledger.reserve(call(30)).await.unwrap_err(), Limit::Money);
-    let spent =
-        Totals { llm_calls: 3, usage: usage(90, 0), money: Money::cents(90), ..Totals::default() };
+    assert_eq!(ledger.reserve(call(30)).await.unwrap_err(), LimitKind::Money);
+    let spent = UsageTotals {
+        llm_calls: 3,
+        usage: usage(90, 0),
+        money: Money::cents(90),
+        ..UsageTotals::default()
+    };
     assert_eq!(ledger.spent(), spent);
     let left = budget(6, 9_910, 10);
     tokio::time::advance(Duration::from_secs(3)).await;
-    assert_eq!(ledger.left(), Budget { wall: left.wall - Duration::from_secs(3), ..left });
+    assert_eq!(ledger.remaining(), Budget { wall: left.wall - Duration::from_secs(3), ..left });
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reservation_that_is_dropped_counts_at_the_worst_and_a_wait_that_is_dropped_counts_nothing()
- {
+async fn dropped_reservation_counts_as_worst_case() {
     let ledger = Ledger::open(budget(9, 10_000, 100));
     let held = ledger.reserve(call(60)).await.unwrap();
     {
@@ -463,68 +467,68 @@ async fn a_reservation_that_is_dropped_counts_at_the_worst_and_a_wait_that_is_dr
         assert!(now(gone.as_mut()).await.is_none());
         assert!(now(stays.as_mut()).await.is_none(), "the line is kept");
     }
-    assert!(now(ledger.reserve(call(40))).await.unwrap().is_ok(), "nobody is in line any more");
+    assert!(now(ledger.reserve(call(40))).await.unwrap().is_ok(), "the queue is empty");
     assert_eq!(ledger.spent().money, Money::cents(40), "and that one was dropped");
     drop(held);
-    let worst = Totals {
+    let worst = UsageTotals {
         llm_calls: 2,
         guessed_calls: 2,
         usage: usage(100, 0),
         money: Money::cents(100),
-        ..Totals::default()
+        ..UsageTotals::default()
     };
     assert_eq!(ledger.spent(), worst);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_granted_to_someone_who_has_gone_is_free_again() {
+async fn grant_to_a_dropped_caller_is_freed() {
     let ledger = Ledger::open(budget(9, 10_000, 100));
     let held = ledger.reserve(call(100)).await.unwrap();
     let mut gone = Box::pin(ledger.reserve(call(100)));
     assert!(now(gone.as_mut()).await.is_none());
-    held.settle(Settled::Nothing);
-    // The grant is on its way; nobody picks it up.
+    held.settle(CallUsage::NotBilled);
+    // The grant was sent, but the receiver is dropped.
     drop(gone);
-    assert_eq!(ledger.spent(), Totals::default());
+    assert_eq!(ledger.spent(), UsageTotals::default());
     assert!(now(ledger.reserve(call(100))).await.unwrap().is_ok());
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_longer_than_the_wall_time() {
+async fn reserve_fails_at_the_wall_time_limit() {
     let ledger = Ledger::open(budget(9, 10_000, 100));
     let _held = ledger.reserve(call(100)).await.unwrap();
-    assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), Limit::Wall);
-    assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), Limit::Wall);
+    assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), LimitKind::Wall);
+    assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), LimitKind::Wall);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_spent_before_counts_and_is_work() {
-    let before = Totals {
+async fn earlier_spending_counts_as_work() {
+    let before = UsageTotals {
         llm_calls: 4,
         guessed_calls: 1,
         tool_calls: 7,
         usage: usage(100, 10),
         money: Money::cents(50),
     };
-    let ledger = Ledger::resumed(budget(10, 10_000, 100), before);
+    let ledger = Ledger::resume(budget(10, 10_000, 100), before);
     assert_eq!(ledger.spent(), before);
-    // A fifth is held back, of the ten calls of tools as of the money.
-    assert_eq!(ledger.tool_calls(9, Purpose::Work), 1);
-    assert_eq!(ledger.tool_calls(9, Purpose::Validation), 2);
-    let work = |input| Call { purpose: Purpose::Work, ..call(input) };
-    assert_eq!(ledger.reserve(work(31)).await.unwrap_err(), Limit::Money);
-    ledger.reserve(work(30)).await.unwrap().settle(Settled::Known(usage(30, 0)));
-    assert_eq!(ledger.left().llm_calls, 5);
-    assert_eq!(ledger.left().money, Money::cents(20));
+    // A fifth of the ten tool calls is reserved, as of the money.
+    assert_eq!(ledger.grant_tool_calls(9, CallPurpose::Work), 1);
+    assert_eq!(ledger.grant_tool_calls(9, CallPurpose::Validation), 2);
+    let work = |input| CallEstimate { purpose: CallPurpose::Work, ..call(input) };
+    assert_eq!(ledger.reserve(work(31)).await.unwrap_err(), LimitKind::Money);
+    ledger.reserve(work(30)).await.unwrap().settle(CallUsage::Known(usage(30, 0)));
+    assert_eq!(ledger.remaining().llm_calls, 5);
+    assert_eq!(ledger.remaining().money, Money::cents(20));
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_in_which_nobody_worked_does_not_count() {
+async fn idle_time_does_not_count() {
     let mut ledger = Ledger::open(budget(1, 100, 100));
     let before = ledger.deadline().unwrap();
     tokio::time::sleep(Duration::from_secs(50)).await;
-    assert_eq!(ledger.left().wall, Duration::from_secs(10));
-    ledger.put_off(Duration::from_secs(50));
-    assert_eq!(ledger.left().wall, Duration::from_secs(60));
+    assert_eq!(ledger.remaining().wall, Duration::from_secs(10));
+    ledger.delay_start(Duration::from_secs(50));
+    assert_eq!(ledger.remaining().wall, Duration::from_secs(60));
     assert_eq!(ledger.deadline().unwrap() - before, Duration::from_secs(50));
 }

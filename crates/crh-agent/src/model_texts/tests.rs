@@ -3,9 +3,9 @@ use serde_json::json;
 
 use super::*;
 
-/// Every text once, so that a change to what models read is seen as such.
+/// Contains every text once, so that changes to model texts are visible.
 #[test]
-fn what_models_read() {
+fn all_model_texts() {
     let tool = |name: &str| ToolSpec {
         name: name.to_owned(),
         description: "Does it.".to_owned(),
@@ -13,26 +13,26 @@ fn what_models_read() {
     };
     let tools = [tool("grep"), tool("read_file"), tool("ls")];
     let reasons = [
-        Reason::Limit(Limit::Turns),
-        Reason::Limit(Limit::ToolCalls),
-        Reason::Limit(Limit::Tokens),
-        Reason::Limit(Limit::Money),
-        Reason::Limit(Limit::Wall),
-        Reason::Stuck,
+        LastTurnReason::Limit(LimitKind::Turns),
+        LastTurnReason::Limit(LimitKind::ToolCalls),
+        LastTurnReason::Limit(LimitKind::Tokens),
+        LastTurnReason::Limit(LimitKind::Money),
+        LastTurnReason::Limit(LimitKind::Wall),
+        LastTurnReason::Stuck,
     ];
-    let mut texts: Vec<String> = reasons.map(|reason| grace(reason, "submit")).to_vec();
+    let mut texts: Vec<String> = reasons.map(|reason| last_turn_notice(reason, "submit")).to_vec();
     texts.extend([
         reminder("submit"),
-        wrong_answer("`line` is missing."),
-        malformed("grep"),
-        cut(4096),
-        unreadable("there is no JSON object in it"),
-        unknown("readfile", &tools, "submit"),
-        repeated("call_3"),
-        CIRCLE.to_owned(),
+        rejected_answer("`line` is missing."),
+        malformed_arguments("grep"),
+        truncated_turn(4096),
+        unreadable_turn("there is no JSON object in it"),
+        unknown_tool("readfile", &tools, "submit"),
+        repeated_call("call_3"),
+        CALL_CYCLE.to_owned(),
         TOO_MANY_CALLS.to_owned(),
-        BESIDE_AN_ANSWER.to_owned(),
-        stub("read_file", 80_000),
+        CALL_BESIDE_ANSWER.to_owned(),
+        trimmed_result("read_file", 80_000),
         instructions(&tools, &tool("submit")),
         instructions(&[], &tool("submit")),
     ]);
@@ -104,13 +104,15 @@ fn what_models_read() {
 }
 
 #[test]
-fn a_long_list_of_tools_is_cut() {
+fn long_tool_list_is_shortened() {
     let tool = |index: usize| ToolSpec {
         name: format!("t{index}"),
         description: String::new(),
         schema: json!({}),
     };
     let tools: Vec<_> = (0..50).map(tool).collect();
-    assert!(unknown("t7", &tools, "submit").starts_with("There is no tool `t7`. There are: t7, "));
-    assert!(unknown("t7", &tools, "submit").ends_with(" and 11 more."));
+    assert!(
+        unknown_tool("t7", &tools, "submit").starts_with("There is no tool `t7`. There are: t7, ")
+    );
+    assert!(unknown_tool("t7", &tools, "submit").ends_with(" and 11 more."));
 }

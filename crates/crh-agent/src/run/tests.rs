@@ -2,9 +2,7 @@ mod counting;
 mod ending;
 mod limits;
 mod properties;
+mod protocols;
 mod script;
-#[path = "tests/turns.rs"]
-mod talking;
 mod trimming;
-#[path = "tests/protocols.rs"]
-mod ways;
+mod turns;

@@ -1,281 +1,313 @@
-//! What a run makes of one turn of the model: an answer, calls to make, or something to tell it.
+//! Handles one turn of the model: an answer, tool calls, or a correction for the model.
 
-use super::{Question, Reminder, Run, State};
-use crate::extract::Ending;
-use crate::repeat::{Place, Repeat, Standing};
-use crate::words::Reason;
-use crate::{Limit, Outcome, ToolOutcome, words};
-use crh_llm::{Arguments, Cache, Message, Part, Reply, Stop, ToolCall, ToolResult, Turn};
+use super::{AgentRun, Reminder, RunState, TurnKind};
+use crate::call_history::{PastCallStatus, RepeatedCall, ResultPosition};
+use crate::extract::Completeness;
+use crate::model_texts::LastTurnReason;
+use crate::{AgentOutcome, LimitKind, ToolOutcome, model_texts};
+use crh_llm::{
+    CacheMark, CallArguments, Message, ModelReply, StopCause, ToolCall, ToolResult, Turn, TurnPart,
+};
 
-/// So often a model may try again after an answer or a turn that could not be read: the number of the agent's
-/// specification.
-const REPAIRS: u32 = 2;
+/// How often a model may retry an invalid answer or turn. The specification sets this number.
+const MAX_REPAIRS: u32 = 2;
 
-/// After so many turns in a row with nothing but refused repeats the run comes to its end. One may be forgetfulness and a
-/// second stubbornness; a model that has been told twice will not hear it the third time.
-const STUCK_TURNS: u32 = 3;
+/// After this many consecutive turns of repeated calls, the run enters its last turn. The model was
+/// told twice by then.
+const MAX_STUCK_TURNS: u32 = 3;
 
-/// The calls of a turn, in order.
 #[derive(Debug)]
-pub(super) struct Asked {
-    calls: Vec<(ToolCall, Fate)>,
+pub(super) struct TurnCalls {
+    calls: Vec<(ToolCall, CallDecision)>,
 }
 
 /// What is wrong with a turn or an answer.
-struct Wrong {
+struct TurnError {
     /// For the report.
-    what: String,
-    /// For the model, with what it should do.
-    told: String,
+    reason: String,
+    /// For the model, with instructions.
+    model_text: String,
 }
 
-/// What becomes of a call.
 #[derive(Debug)]
-enum Fate {
-    /// It is made.
-    Made,
-    /// It is not, and the model is told so.
-    Told(String),
+enum CallDecision {
+    Execute,
+    /// Not executed; the model gets this text as the result.
+    Reject(String),
 }
 
-impl Asked {
-    /// The calls to make.
+impl TurnCalls {
+    /// The calls to execute.
     pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.calls.iter().filter_map(|(call, fate)| match fate {
-            Fate::Made => Some(call),
-            Fate::Told(_) => None,
+        self.calls.iter().filter_map(|(call, decision)| match decision {
+            CallDecision::Execute => Some(call),
+            CallDecision::Reject(_) => None,
         })
     }
 }
 
-impl<A: Clone> Run<A> {
-    /// Goes on from what the model said.
-    pub(super) fn hear(&mut self, reply: &Reply, question: Question) {
+impl<A: Clone> AgentRun<A> {
+    pub(super) fn handle_reply(&mut self, reply: &ModelReply, turn_kind: TurnKind) {
         let submit = self.task.submit.spec.name.clone();
-        let said = match self.way.read(reply, &submit, self.calls_seen + 1) {
-            Ok(said) => said,
-            Err(why) => {
-                let told = words::unreadable(&why);
-                let wrong =
-                    if reply.stop == Stop::Length { self.cut() } else { Wrong { what: why, told } };
-                self.push(Turn::text(reply.turn.said()));
-                if self.repair(question, &wrong) {
-                    self.say(wrong.told);
+        let parsed = match self.protocol.parse_reply(reply, &submit, self.call_count + 1) {
+            Ok(parsed) => parsed,
+            Err(reason) => {
+                let model_text = model_texts::unreadable_turn(&reason);
+                let error = if reply.stop == StopCause::Length {
+                    self.truncation_error()
+                } else {
+                    TurnError { reason, model_text }
+                };
+                self.push_turn(Turn::text(reply.turn.full_text()));
+                if self.allow_repair(turn_kind, &error) {
+                    self.send_text(error.model_text);
                 }
                 return;
             }
         };
-        let calls: Vec<ToolCall> = said.turn.calls().cloned().collect();
-        self.calls_seen += calls.len();
-        self.push(said.turn);
+        let calls: Vec<ToolCall> = parsed.turn.calls().cloned().collect();
+        self.call_count += calls.len();
+        self.push_turn(parsed.turn);
         if calls.iter().any(|call| call.name == submit) {
-            self.read_answer(calls, said.ending, question);
+            self.handle_answer(calls, parsed.completeness, turn_kind);
         } else if calls.is_empty() {
-            self.hear_no_calls(said.ending, question);
+            self.handle_no_calls(parsed.completeness, turn_kind);
         } else {
-            self.plan(calls, said.ending, question);
+            self.plan_calls(calls, parsed.completeness, turn_kind);
         }
     }
 
-    /// Says something to the model.
-    pub(super) fn say(&mut self, text: String) {
-        self.task.conversation.say(text, Cache::Unmarked);
+    pub(super) fn send_text(&mut self, text: String) {
+        self.task.conversation.push_user(text, CacheMark::Unmarked);
     }
 
-    /// Adds a turn, unless it says nothing that can be sent back: vendors refuse a turn without text or calls.
-    fn push(&mut self, turn: Turn) {
-        let says_something = turn.parts.iter().any(|part| match part {
-            Part::Text(text) => !text.trim().is_empty(),
-            Part::Call(_) => true,
-            Part::Thinking(_) => false,
+    /// Appends a turn, unless it is empty: vendors reject a turn without text or calls.
+    fn push_turn(&mut self, turn: Turn) {
+        let has_content = turn.parts.iter().any(|part| match part {
+            TurnPart::Text(text) => !text.trim().is_empty(),
+            TurnPart::Call(_) => true,
+            TurnPart::Thinking(_) => false,
         });
-        if says_something {
+        if has_content {
             self.task.conversation.messages.push(Message::Assistant(turn));
         }
     }
 
-    fn cut(&self) -> Wrong {
+    fn truncation_error(&self) -> TurnError {
         let tokens = self.max_output_tokens;
-        Wrong { what: format!("it was cut off at {tokens} tokens"), told: words::cut(tokens) }
+        TurnError {
+            reason: format!("it was cut off at {tokens} tokens"),
+            model_text: model_texts::truncated_turn(tokens),
+        }
     }
 
-    /// Whether the model may try again; if not, the run ends with what was wrong.
-    fn repair(&mut self, question: Question, wrong: &Wrong) -> bool {
-        if question.is_last() || self.repairs == REPAIRS {
-            self.limit_if_only(question);
-            self.end(Outcome::BadAnswer(wrong.what.clone()));
+    /// Returns whether the model may try again. If not, the run ends with the error.
+    fn allow_repair(&mut self, turn_kind: TurnKind, error: &TurnError) -> bool {
+        if turn_kind.is_last() || self.repairs == MAX_REPAIRS {
+            self.report_turn_limit(turn_kind);
+            self.end(AgentOutcome::BadAnswer(error.reason.clone()));
             return false;
         }
         self.repairs += 1;
         true
     }
 
-    /// The only turn of a run brought no answer, and there is no other.
-    fn limit_if_only(&mut self, question: Question) {
-        if question == Question::Only {
-            self.limited = Some(Limit::Turns);
+    /// Reports the turn limit if the only turn of a run brought no answer.
+    fn report_turn_limit(&mut self, turn_kind: TurnKind) {
+        if turn_kind == TurnKind::Only {
+            self.limit_reached = Some(LimitKind::Turns);
         }
     }
 
-    /// Takes the first answer that can be read. Other calls beside it are not made any more.
-    fn read_answer(&mut self, calls: Vec<ToolCall>, ending: Ending, question: Question) {
-        let may_try_again = !question.is_last() && self.repairs < REPAIRS;
-        let mut last_wrong = None;
-        let mut told = Vec::new();
+    /// Ends the run with the first valid answer. Other calls of the turn are not executed.
+    fn handle_answer(
+        &mut self,
+        calls: Vec<ToolCall>,
+        completeness: Completeness,
+        turn_kind: TurnKind,
+    ) {
+        let may_try_again = !turn_kind.is_last() && self.repairs < MAX_REPAIRS;
+        let mut last_error = None;
+        let mut rejected_calls = Vec::new();
         for call in calls {
-            let mut sentence = words::BESIDE_AN_ANSWER.to_owned();
+            let mut rejection = model_texts::CALL_BESIDE_ANSWER.to_owned();
             if call.name == self.task.submit.spec.name {
-                match self.answer(&call, ending, may_try_again) {
-                    Ok(answer) => return self.end(Outcome::Answered(answer)),
-                    Err(wrong) => {
-                        sentence.clone_from(&wrong.told);
-                        last_wrong = Some(wrong);
+                match self.parse_answer(&call, completeness, may_try_again) {
+                    Ok(answer) => return self.end(AgentOutcome::Answered(answer)),
+                    Err(error) => {
+                        rejection.clone_from(&error.model_text);
+                        last_error = Some(error);
                     }
                 }
             }
-            told.push((call, Fate::Told(sentence)));
+            rejected_calls.push((call, CallDecision::Reject(rejection)));
         }
-        if last_wrong.is_none_or(|wrong| self.repair(question, &wrong)) {
-            self.settle(Asked { calls: told }, Vec::new());
+        if last_error.is_none_or(|wrong| self.allow_repair(turn_kind, &wrong)) {
+            self.add_results(TurnCalls { calls: rejected_calls }, Vec::new());
         }
     }
 
-    /// Reads an answer. One that was cut off and closed by us may lack something: it is good enough only when there is
-    /// no other chance.
-    fn answer(&self, call: &ToolCall, ending: Ending, may_try_again: bool) -> Result<A, Wrong> {
+    /// Parses an answer. A truncated answer may be incomplete, so it is accepted only if the model
+    /// cannot try again.
+    fn parse_answer(
+        &self,
+        call: &ToolCall,
+        completeness: Completeness,
+        may_try_again: bool,
+    ) -> Result<A, TurnError> {
         match &call.arguments {
-            Arguments::Json(_) if ending == Ending::Cut && may_try_again => Err(self.cut()),
-            Arguments::Json(value) => self.task.submit.read(value.clone()).map_err(|what| {
-                let told = words::wrong_answer(&what);
-                Wrong { what, told }
+            CallArguments::Json(_) if completeness == Completeness::Truncated && may_try_again => {
+                Err(self.truncation_error())
+            }
+            CallArguments::Json(value) => self.task.submit.read(value.clone()).map_err(|reason| {
+                let model_text = model_texts::rejected_answer(&reason);
+                TurnError { reason, model_text }
             }),
-            Arguments::Malformed(_) if ending == Ending::Cut => Err(self.cut()),
-            Arguments::Malformed(_) => Err(Wrong {
-                what: "it is not valid JSON".to_owned(),
-                told: words::malformed(&call.name),
+            CallArguments::Malformed(_) if completeness == Completeness::Truncated => {
+                Err(self.truncation_error())
+            }
+            CallArguments::Malformed(_) => Err(TurnError {
+                reason: "it is not valid JSON".to_owned(),
+                model_text: model_texts::malformed_arguments(&call.name),
             }),
         }
     }
 
-    fn hear_no_calls(&mut self, ending: Ending, question: Question) {
-        let cut = self.cut();
-        match (ending, self.reminder) {
-            (Ending::Cut, _) => {
-                if self.repair(question, &cut) {
-                    self.say(cut.told);
+    fn handle_no_calls(&mut self, completeness: Completeness, turn_kind: TurnKind) {
+        let truncation = self.truncation_error();
+        match (completeness, self.reminder) {
+            (Completeness::Truncated, _) => {
+                if self.allow_repair(turn_kind, &truncation) {
+                    self.send_text(truncation.model_text);
                 }
             }
-            (Ending::Whole, Reminder::Unsaid) if !question.is_last() => {
-                self.reminder = Reminder::Fresh;
-                self.say(words::reminder(&self.task.submit.spec.name));
+            (Completeness::Complete, Reminder::NotSent) if !turn_kind.is_last() => {
+                self.reminder = Reminder::JustSent;
+                self.send_text(model_texts::reminder(&self.task.submit.spec.name));
             }
-            (Ending::Whole, Reminder::Unsaid | Reminder::Fresh | Reminder::Said) => {
-                self.give_up(question);
+            (Completeness::Complete, Reminder::NotSent | Reminder::JustSent | Reminder::Sent) => {
+                self.give_up(turn_kind);
             }
         }
     }
 
-    /// The end of a run whose model had its last chance and did not answer.
-    fn give_up(&mut self, question: Question) {
-        self.limit_if_only(question);
+    /// Ends a run whose model did not answer in its last turn.
+    fn give_up(&mut self, turn_kind: TurnKind) {
+        self.report_turn_limit(turn_kind);
         self.end(match self.last_turn {
-            Some(Reason::Stuck) => Outcome::Stuck,
-            Some(Reason::Limit(_)) | None => Outcome::NoAnswer,
+            Some(LastTurnReason::Stuck) => AgentOutcome::Stuck,
+            Some(LastTurnReason::Limit(_)) | None => AgentOutcome::NoAnswer,
         });
     }
 
-    /// Decides about each call.
-    fn plan(&mut self, calls: Vec<ToolCall>, ending: Ending, question: Question) {
-        let cut = self.cut();
-        if ending == Ending::Cut && !self.repair(question, &cut) {
+    /// Decides each call of a turn.
+    fn plan_calls(
+        &mut self,
+        calls: Vec<ToolCall>,
+        completeness: Completeness,
+        turn_kind: TurnKind,
+    ) {
+        let truncation = self.truncation_error();
+        if completeness == Completeness::Truncated && !self.allow_repair(turn_kind, &truncation) {
             return;
         }
-        if question.is_last() {
-            return self.give_up(question);
+        if turn_kind.is_last() {
+            return self.give_up(turn_kind);
         }
-        let results = self.task.conversation.messages.len();
-        let half = (ending == Ending::Cut).then(|| calls.len() - 1);
+        let results_message = self.task.conversation.messages.len();
+        let truncated_index = (completeness == Completeness::Truncated).then(|| calls.len() - 1);
         let mut only_repeats = true;
-        let mut asked = Asked { calls: Vec::new() };
+        let mut turn_calls = TurnCalls { calls: Vec::new() };
         for (index, call) in calls.into_iter().enumerate() {
-            let repeat = if half == Some(index) { None } else { self.repeats.of(&call) };
+            let repeat =
+                if truncated_index == Some(index) { None } else { self.history.find_repeat(&call) };
             only_repeats &= repeat.is_some();
-            let fate = if half == Some(index) {
-                Fate::Told(cut.told.clone())
+            let decision = if truncated_index == Some(index) {
+                CallDecision::Reject(truncation.model_text.clone())
             } else {
-                self.fate(&call, repeat)
+                self.decide_call(&call, repeat)
             };
-            let standing = match fate {
-                Fate::Made => Standing::Answered,
-                Fate::Told(_) => Standing::Failed,
+            let status = match decision {
+                CallDecision::Execute => PastCallStatus::Answered,
+                CallDecision::Reject(_) => PastCallStatus::Failed,
             };
-            self.repeats.note(&call, Place { message: results, result: index }, standing);
-            asked.calls.push((call, fate));
+            self.history.record(
+                &call,
+                ResultPosition { message: results_message, result: index },
+                status,
+            );
+            turn_calls.calls.push((call, decision));
         }
         self.stuck_turns = if only_repeats { self.stuck_turns + 1 } else { 0 };
-        if self.stuck_turns == STUCK_TURNS {
-            self.last_turn = Some(Reason::Stuck);
+        if self.stuck_turns == MAX_STUCK_TURNS {
+            self.last_turn = Some(LastTurnReason::Stuck);
         }
-        if asked.calls().next().is_some() {
-            self.state = State::Calling(asked);
+        if turn_calls.calls().next().is_some() {
+            self.state = RunState::Calling(turn_calls);
         } else {
-            self.settle(asked, Vec::new());
+            self.add_results(turn_calls, Vec::new());
         }
     }
 
-    fn fate(&mut self, call: &ToolCall, repeat: Option<Repeat>) -> Fate {
+    fn decide_call(&mut self, call: &ToolCall, repeat: Option<RepeatedCall>) -> CallDecision {
         let submit = &self.task.submit.spec.name;
         if let Some(repeat) = repeat {
-            return Fate::Told(match repeat {
-                Repeat::Answered(id) => words::repeated(&id),
-                Repeat::Circle => words::CIRCLE.to_owned(),
+            return CallDecision::Reject(match repeat {
+                RepeatedCall::Answered(id) => model_texts::repeated_call(&id),
+                RepeatedCall::Cycle => model_texts::CALL_CYCLE.to_owned(),
             });
         }
         if !self.task.tools.iter().any(|tool| tool.name == call.name) {
-            return Fate::Told(words::unknown(&call.name, &self.task.tools, submit));
+            return CallDecision::Reject(model_texts::unknown_tool(
+                &call.name,
+                &self.task.tools,
+                submit,
+            ));
         }
-        if matches!(call.arguments, Arguments::Malformed(_)) {
-            return Fate::Told(words::malformed(&call.name));
+        if matches!(call.arguments, CallArguments::Malformed(_)) {
+            return CallDecision::Reject(model_texts::malformed_arguments(&call.name));
         }
-        if self.spent.tool_calls >= self.limits.tool_calls {
-            self.spent.calls_turned_away = true;
-            return Fate::Told(words::TOO_MANY_CALLS.to_owned());
+        if self.usage.tool_calls >= self.limits.tool_calls {
+            self.usage.tool_call_refused = true;
+            return CallDecision::Reject(model_texts::TOO_MANY_CALLS.to_owned());
         }
-        self.spent.tool_calls += 1;
-        Fate::Made
+        self.usage.tool_calls += 1;
+        CallDecision::Execute
     }
 
-    /// Every call gets its result, in order, in one message.
-    pub(super) fn settle(&mut self, asked: Asked, outcomes: Vec<ToolOutcome>) {
+    /// Adds one message with the results of all calls, in order.
+    pub(super) fn add_results(&mut self, turn_calls: TurnCalls, outcomes: Vec<ToolOutcome>) {
         let message = self.task.conversation.messages.len();
         let mut outcomes = outcomes.into_iter();
         let mut results = Vec::new();
-        for (index, (call, fate)) in asked.calls.into_iter().enumerate() {
-            let text = match fate {
-                Fate::Told(text) => text,
-                Fate::Made => {
-                    let no_room = || {
-                        self.last_turn.get_or_insert(Reason::Limit(Limit::ToolCalls));
-                        ToolOutcome::Failed(words::TOO_MANY_CALLS.to_owned())
+        for (index, (call, decision)) in turn_calls.calls.into_iter().enumerate() {
+            let text = match decision {
+                CallDecision::Reject(text) => text,
+                CallDecision::Execute => {
+                    let limit_failure = || {
+                        self.last_turn.get_or_insert(LastTurnReason::Limit(LimitKind::ToolCalls));
+                        ToolOutcome::Failed(model_texts::TOO_MANY_CALLS.to_owned())
                     };
-                    match outcomes.next().unwrap_or_else(no_room) {
+                    match outcomes.next().unwrap_or_else(limit_failure) {
                         ToolOutcome::Answered(text) => text,
                         ToolOutcome::Changed(text) => {
-                            self.repeats.forget_all();
+                            self.history.forget_all();
                             text
                         }
                         ToolOutcome::Failed(text) => {
-                            self.repeats.failed(Place { message, result: index });
+                            self.history.mark_failed(ResultPosition { message, result: index });
                             text
                         }
-                        ToolOutcome::Abort(why) => return self.end(Outcome::Aborted(why)),
+                        ToolOutcome::Abort(reason) => {
+                            return self.end(AgentOutcome::Aborted(reason));
+                        }
                     }
                 }
             };
             results.push(ToolResult { call_id: call.id, name: call.name, text });
         }
         let tokens = results.iter().map(|result| crh_llm::text_tokens(&result.text)).sum();
-        self.largest_results = self.largest_results.max(tokens);
+        self.largest_result_tokens = self.largest_result_tokens.max(tokens);
         self.task.conversation.messages.push(Message::Results(results));
     }
 }

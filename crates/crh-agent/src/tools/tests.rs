@@ -6,18 +6,18 @@ use serde_json::Value;
 use tokio::sync::Barrier;
 
 use super::*;
-use crh_llm::Arguments;
+use crh_llm::CallArguments;
 
-/// Tools that misbehave, each in a way of its own.
-struct Shed {
+/// Tools that misbehave in different ways.
+struct FakeToolbox {
     barrier: Barrier,
     running: AtomicUsize,
     most: AtomicUsize,
-    /// Never sent to while the tests run: whoever listens blocks its thread.
+    /// Never sent to, so that receivers block their thread.
     silence: Arc<std::sync::Mutex<mpsc::Receiver<()>>>,
 }
 
-impl Toolbox for Shed {
+impl Toolbox for FakeToolbox {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
         match call.name.as_str() {
             "quick" => {}
@@ -33,16 +33,16 @@ impl Toolbox for Shed {
             "slow" | "delegate" => tokio::time::sleep(Duration::from_secs(60)).await,
             "hang" => std::future::pending().await,
             "panic" => panic!("the payload"),
-            "panic on a thread" => return on_thread("tool", || panic!("the payload")).await,
+            "panic on a thread" => return run_on_thread("tool", || panic!("the payload")).await,
             "block" => {
                 let silence = self.silence.clone();
-                return on_thread("tool", move || {
+                return run_on_thread("tool", move || {
                     ToolOutcome::Answered(format!("{:?}", silence.lock().unwrap().recv()))
                 })
                 .await;
             }
             "thread" => {
-                return on_thread("tool", || {
+                return run_on_thread("tool", || {
                     ToolOutcome::Answered(
                         std::thread::current().name().unwrap_or_default().to_owned(),
                     )
@@ -54,19 +54,19 @@ impl Toolbox for Shed {
         ToolOutcome::Answered("done".to_owned())
     }
 
-    fn order(&self, name: &str) -> Order {
-        if matches!(name, "write" | "panic") { Order::OneByOne } else { Order::SideBySide }
+    fn order(&self, name: &str) -> CallOrder {
+        if matches!(name, "write" | "panic") { CallOrder::Sequential } else { CallOrder::Parallel }
     }
 
-    fn patience(&self, name: &str) -> Patience {
-        if name == "delegate" { Patience::UntilDone } else { Patience::Limited }
+    fn timeout(&self, name: &str) -> ToolTimeout {
+        if name == "delegate" { ToolTimeout::UntilDone } else { ToolTimeout::Limited }
     }
 }
 
-/// Calls the tools and shows what each brought after how many seconds of the run, which may take so many.
-async fn called(names: &[&str], wall: u64) -> (String, usize) {
+/// Calls the tools within a time limit and prints each result with its time.
+async fn call_all(names: &[&str], wall: u64) -> (String, usize) {
     let (kept_silent, silence) = mpsc::channel();
-    let shed = Arc::new(Shed {
+    let shed = Arc::new(FakeToolbox {
         barrier: Barrier::new(2),
         running: AtomicUsize::new(0),
         most: AtomicUsize::new(0),
@@ -75,14 +75,15 @@ async fn called(names: &[&str], wall: u64) -> (String, usize) {
     let call = |name: &&str| ToolCall {
         id: String::new(),
         name: (*name).to_owned(),
-        arguments: Arguments::Json(Value::Null),
+        arguments: CallArguments::Json(Value::Null),
         signatures: Vec::new(),
     };
     let calls: Vec<_> = names.iter().map(call).collect();
     let deadline = Some(Instant::now() + Duration::from_secs(wall));
-    let mut running = Calls::start(&shed, &calls, Time { each: TOOL_TIME, deadline });
+    let mut running =
+        RunningCalls::start(&shed, &calls, ToolTimeLimits { per_call: TOOL_TIMEOUT, deadline });
     let mut lines = vec![String::new(); names.len()];
-    while let Some(Called { index, outcome, took }) = running.next().await {
+    while let Some(FinishedCall { index, outcome, duration: took }) = running.next().await {
         lines[index] = format!("{}: {outcome:?} after {} s\n", names[index], took.as_secs());
     }
     drop(kept_silent);
@@ -90,11 +91,11 @@ async fn called(names: &[&str], wall: u64) -> (String, usize) {
 }
 
 async fn check(names: &[&str], expected: Expect) {
-    expected.assert_eq(&called(names, 100).await.0);
+    expected.assert_eq(&call_all(names, 100).await.0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_of_one_turn_run_side_by_side() {
+async fn calls_of_one_turn_run_in_parallel() {
     check(
         &["meet", "meet"],
         expect![[r#"
@@ -106,24 +107,24 @@ async fn calls_of_one_turn_run_side_by_side() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_change_something_are_made_one_by_one_also_if_one_of_them_breaks() {
+async fn sequential_calls_continue_after_a_panic() {
     let names = ["write", "panic", "write", "quick", "write"];
-    let (lines, most) = called(&names, 100).await;
+    let (lines, most) = call_all(&names, 100).await;
     assert_eq!(most, 1, "{lines}");
     assert_eq!(lines.matches("Answered").count(), 4, "{lines}");
-    // More than run at a time: those that wait take no place.
-    let (lines, most) = called(&["write"; 20], 100).await;
+    // Waiting calls take no slot.
+    let (lines, most) = call_all(&["write"; 20], 100).await;
     assert_eq!((most, lines.matches("Answered").count()), (1, 20));
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_than_eight_run_at_a_time() {
-    let (_, most) = called(&["count"; 20], 100).await;
-    assert_eq!(most, SIDE_BY_SIDE);
+async fn at_most_eight_calls_run_at_a_time() {
+    let (_, most) = call_all(&["count"; 20], 100).await;
+    assert_eq!(most, MAX_PARALLEL_CALLS);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_panics_hangs_or_blocks_its_thread_costs_its_own_call_only() {
+async fn misbehaving_tool_fails_only_its_own_call() {
     check(
         &["panic", "hang", "slow", "block", "quick"],
         expect![[r#"
@@ -137,10 +138,10 @@ async fn a_tool_that_panics_hangs_or_blocks_its_thread_costs_its_own_call_only()
     .await;
 }
 
-// Not on paused time: it would not wait for a thread. How long a thread takes is the machine's business.
+// Paused time would not wait for a thread.
 #[tokio::test]
-async fn a_thread_has_a_name_and_keeps_its_panic_to_itself() {
-    let (shown, _) = called(&["panic on a thread", "thread"], 3_600).await;
+async fn panic_on_tool_thread_is_caught() {
+    let (shown, _) = call_all(&["panic on a thread", "thread"], 3_600).await;
     let brought: Vec<&str> = shown
         .lines()
         .filter_map(|line| line.rsplit_once(" after "))
@@ -154,7 +155,7 @@ async fn a_thread_has_a_name_and_keeps_its_panic_to_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_in_which_others_work_may_take_as_long_as_the_run() {
+async fn tool_without_timeout_may_use_the_run_time() {
     check(
         &["delegate"],
         expect![[r#"
@@ -162,7 +163,7 @@ async fn a_tool_in_which_others_work_may_take_as_long_as_the_run() {
     "#]],
     )
     .await;
-    let (short, _) = called(&["delegate", "hang"], 5).await;
+    let (short, _) = call_all(&["delegate", "hang"], 5).await;
     expect![[r#"
         delegate: Failed("`delegate` did not end before the time of the run") after 5 s
         hang: Failed("`hang` did not end before the time of the run") after 5 s
@@ -171,17 +172,17 @@ async fn a_tool_in_which_others_work_may_take_as_long_as_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_nobody_waits_for_any_more_are_aborted() {
-    struct Held(Arc<AtomicUsize>);
-    impl Drop for Held {
+async fn dropped_calls_are_aborted() {
+    struct DropCounter(Arc<AtomicUsize>);
+    impl Drop for DropCounter {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
-    struct Waits(Arc<AtomicUsize>);
-    impl Toolbox for Waits {
+    struct WaitingToolbox(Arc<AtomicUsize>);
+    impl Toolbox for WaitingToolbox {
         async fn call(&self, _: &ToolCall) -> ToolOutcome {
-            let _held = Held(self.0.clone());
+            let _held = DropCounter(self.0.clone());
             std::future::pending().await
         }
     }
@@ -189,11 +190,11 @@ async fn calls_that_nobody_waits_for_any_more_are_aborted() {
     let call = ToolCall {
         id: String::new(),
         name: String::new(),
-        arguments: Arguments::Json(Value::Null),
+        arguments: CallArguments::Json(Value::Null),
         signatures: Vec::new(),
     };
-    let time = Time { each: TOOL_TIME, deadline: None };
-    let mut running = Calls::start(&Arc::new(Waits(ended.clone())), &[call], time);
+    let time = ToolTimeLimits { per_call: TOOL_TIMEOUT, deadline: None };
+    let mut running = RunningCalls::start(&Arc::new(WaitingToolbox(ended.clone())), &[call], time);
     tokio::time::timeout(Duration::from_secs(1), running.next()).await.unwrap_err();
     drop(running);
     tokio::time::sleep(Duration::from_millis(1)).await;

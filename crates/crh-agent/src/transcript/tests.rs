@@ -5,14 +5,14 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::*;
-use crate::{Basis, Purpose};
-use crh_llm::{Arguments, Cache, Money, Stop, Turn, Usage};
+use crate::{CallPurpose, CostBasis};
+use crh_llm::{CacheMark, CallArguments, Money, StopCause, TokenUsage, Turn};
 
 const MODEL: &str = "openai:gpt-4.1-mini";
-const WORST: Cost = Cost {
-    usage: Usage { input: 40, cache_read: 0, cache_written: 0, output: 100 },
+const WORST: CallCost = CallCost {
+    usage: TokenUsage { input: 40, cache_read: 0, cache_written: 0, output: 100 },
     money: Money::cents(3),
-    basis: Basis::Worst,
+    basis: CostBasis::Worst,
 };
 const LEFT: Budget = Budget {
     llm_calls: 9,
@@ -22,77 +22,99 @@ const LEFT: Budget = Budget {
     money: Money::cents(5),
 };
 
-fn settled(attempt: Attempt, milliseconds: u64, cost: Option<Cost>) -> Settlement {
-    Settlement { attempt, took: Duration::from_millis(milliseconds), cost, left: LEFT }
+fn attempt_summary(
+    attempt: AskAttempt,
+    milliseconds: u64,
+    cost: Option<CallCost>,
+) -> AttemptSummary {
+    AttemptSummary {
+        attempt,
+        duration: Duration::from_millis(milliseconds),
+        cost,
+        remaining_budget: LEFT,
+    }
 }
 
-fn attempt(turn: u32, number: u32) -> Attempt {
-    Attempt { turn, number }
+fn attempt(turn: u32, number: u32) -> AskAttempt {
+    AskAttempt { turn, number }
 }
 
-/// A run of three questions: the second is tried twice, before the third the first result is trimmed.
+/// A run of three questions: the second is retried, and before the third the first result is
+/// trimmed.
 fn run(transcript: &Transcript) {
-    let mut pen = Pen::new(transcript, "alice", Instant::now());
+    let mut pen = TranscriptWriter::new(transcript, "alice", Instant::now());
     let mut conversation = Conversation::new("the rules");
-    conversation.say("the task", Cache::Breakpoint);
+    conversation.push_user("the task", CacheMark::Breakpoint);
     let ask = |conversation: &Conversation, purpose| {
-        Ask::new(Request::new(conversation.clone(), 100), purpose)
+        EstimatedRequest::new(ModelRequest::new(conversation.clone(), 100), purpose)
     };
-    let limits = Limits {
+    let limits = RunLimits {
         turns: 9,
         tool_calls: 8,
         tokens: 7_000,
         money: Money::cents(6),
         wall: Duration::from_secs(5),
     };
-    pen.started(MODEL, &limits, &conversation);
+    pen.write_start(MODEL, &limits, &conversation);
 
-    let first = ask(&conversation, Purpose::Work);
-    pen.asked(attempt(1, 1), &first, MODEL, Some(WORST));
-    let usage = Usage { input: 30, cache_read: 10, cache_written: 0, output: 4 };
-    let cost = Cost { usage, money: Money::cents(2), basis: Basis::Counted };
+    let first = ask(&conversation, CallPurpose::Work);
+    pen.write_request(attempt(1, 1), &first, MODEL, Some(WORST));
+    let usage = TokenUsage { input: 30, cache_read: 10, cache_written: 0, output: 4 };
+    let cost = CallCost { usage, money: Money::cents(2), basis: CostBasis::Counted };
     let served = Some("gpt-4.1-mini-2025-04-14".to_owned());
-    let reply = Reply { turn: Turn::text("hm"), stop: Stop::Calls, usage: Some(usage), served };
-    pen.replied(&settled(attempt(1, 1), 120, Some(cost)), &reply);
-    pen.keep(first.request);
+    let reply =
+        ModelReply { turn: Turn::text("hm"), stop: StopCause::Calls, usage: Some(usage), served };
+    pen.write_reply(&attempt_summary(attempt(1, 1), 120, Some(cost)), &reply);
+    pen.remember_request(first.request);
 
     let call = ToolCall {
         id: "c1".to_owned(),
         name: "read".to_owned(),
-        arguments: Arguments::Json(json!({ "path": "key-of-the-house" })),
+        arguments: CallArguments::Json(json!({ "path": "key-of-the-house" })),
         signatures: Vec::new(),
     };
-    pen.tool_call(&call);
-    pen.tool_result(&call, Duration::from_millis(3), &ToolOutcome::Answered("long".to_owned()));
+    pen.write_tool_call(&call);
+    pen.write_tool_result(
+        &call,
+        Duration::from_millis(3),
+        &ToolOutcome::Answered("long".to_owned()),
+    );
 
     conversation.messages.push(Message::Assistant(reply.turn));
-    conversation.say("long", Cache::Unmarked);
-    let second = ask(&conversation, Purpose::Work);
-    pen.asked(attempt(2, 1), &second, MODEL, Some(WORST));
+    conversation.push_user("long", CacheMark::Unmarked);
+    let second = ask(&conversation, CallPurpose::Work);
+    pen.write_request(attempt(2, 1), &second, MODEL, Some(WORST));
     let wait = Some(Duration::from_secs(2));
-    pen.failed(&settled(attempt(2, 1), 0, None), "key-of-the-house is no key", wait);
-    pen.asked(attempt(2, 2), &second, MODEL, Some(WORST));
-    pen.failed(&settled(attempt(2, 2), 0, Some(cost)), "overloaded", None);
-    pen.keep(second.request);
+    pen.write_failure(&attempt_summary(attempt(2, 1), 0, None), "key-of-the-house is no key", wait);
+    pen.write_request(attempt(2, 2), &second, MODEL, Some(WORST));
+    pen.write_failure(&attempt_summary(attempt(2, 2), 0, Some(cost)), "overloaded", None);
+    pen.remember_request(second.request);
 
     conversation.messages.pop();
-    conversation.say("short", Cache::Unmarked);
-    conversation.say("answer", Cache::Unmarked);
-    pen.asked(attempt(3, 1), &ask(&conversation, Purpose::Grace), MODEL, Some(WORST));
-    pen.refused(attempt(3, 1), Limit::Money);
-    let ended: Ended<()> =
-        Ended { outcome: Outcome::OutOfBudget(Limit::Money), limited: Some(Limit::Money) };
-    let mut totals = Totals::default();
+    conversation.push_user("short", CacheMark::Unmarked);
+    conversation.push_user("answer", CacheMark::Unmarked);
+    pen.write_request(
+        attempt(3, 1),
+        &ask(&conversation, CallPurpose::LastTurn),
+        MODEL,
+        Some(WORST),
+    );
+    pen.write_refusal(attempt(3, 1), LimitKind::Money);
+    let ended: AgentRunEnd<()> = AgentRunEnd {
+        outcome: AgentOutcome::OutOfBudget(LimitKind::Money),
+        limit_reached: Some(LimitKind::Money),
+    };
+    let mut totals = UsageTotals::default();
     totals.add(cost);
-    pen.ended(&ended, &totals);
+    pen.write_end(&ended, &totals);
 }
 
 #[track_caller]
-fn check(contents: Contents, expected: Expect) {
+fn check(contents: TranscriptDetail, expected: Expect) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
     let redactor = Redactor::new([&SecretString::from("key-of-the-house")]);
-    let transcript = Transcript::to(&path, redactor, contents).unwrap();
+    let transcript = Transcript::append_to(&path, redactor, contents).unwrap();
     run(&transcript);
     assert_eq!(transcript.error(), None);
     let text = fs::read_to_string(&path).unwrap();
@@ -109,9 +131,9 @@ fn check(contents: Contents, expected: Expect) {
 }
 
 #[test]
-fn everything_is_written_once_without_secrets() {
+fn full_transcript_contains_everything_but_secrets() {
     check(
-        Contents::Full,
+        TranscriptDetail::Full,
         expect![[r#"
             started prompt_sha256 {"model":"openai:gpt-4.1-mini","limits":{"turns":9,"tool_calls":8,"tokens":7000,"usd":0.06,"wall_ms":5000}}
             asked {"turn":1,"attempt":1,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":1,"added":{"messages":[{"user":{"text":"the task","cache":"breakpoint"}}],"system":"the rules","tools":[]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
@@ -131,9 +153,9 @@ fn everything_is_written_once_without_secrets() {
 }
 
 #[test]
-fn contents_that_are_withheld_leave_their_lengths() {
+fn lengths_only_transcript_contains_no_texts() {
     check(
-        Contents::Withheld,
+        TranscriptDetail::LengthsOnly,
         expect![[r#"
             started prompt_sha256 {"model":"openai:gpt-4.1-mini","limits":{"turns":9,"tool_calls":8,"tokens":7000,"usd":0.06,"wall_ms":5000}}
             asked {"turn":1,"attempt":1,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":1,"added":{"messages":[{"user":{"text":"<8 bytes>","cache":"<10 bytes>"}}],"system":"<9 bytes>","tools":[]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
@@ -153,40 +175,39 @@ fn contents_that_are_withheld_leave_their_lengths() {
 }
 
 #[test]
-fn the_hash_of_the_prompt_tells_prompts_apart() {
-    let hashes = ["a", "a", "b"].map(|rules| hash(&Conversation::new(rules)));
+fn prompt_hash_differs_between_prompts() {
+    let hashes = ["a", "a", "b"].map(|rules| prompt_hash(&Conversation::new(rules)));
     assert_eq!(hashes[0], hashes[1]);
     assert_ne!(hashes[0], hashes[2]);
     assert_eq!(hashes[0].len(), 64);
 }
 
-/// The events of what is written, each on a line.
-fn events(contents: Contents, write: impl FnOnce(&Transcript)) -> Vec<Value> {
+/// The written events.
+fn events(contents: TranscriptDetail, write: impl FnOnce(&Transcript)) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
-    write(&Transcript::to(&path, Redactor::default(), contents).unwrap());
+    write(&Transcript::append_to(&path, Redactor::default(), contents).unwrap());
     let text = fs::read_to_string(&path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
-fn what_was_never_asked_is_written_with_the_next_question_and_rules_that_change_are_written_again()
-{
-    let events = events(Contents::Full, |transcript| {
-        let mut pen = Pen::new(transcript, "alice", Instant::now());
+fn changed_system_prompt_is_written_again() {
+    let events = events(TranscriptDetail::Full, |transcript| {
+        let mut pen = TranscriptWriter::new(transcript, "alice", Instant::now());
         let mut conversation = Conversation::new("the rules");
-        conversation.say("the task", Cache::Unmarked);
+        conversation.push_user("the task", CacheMark::Unmarked);
         let ask = |conversation: &Conversation| {
-            Ask::new(Request::new(conversation.clone(), 100), Purpose::Work)
+            EstimatedRequest::new(ModelRequest::new(conversation.clone(), 100), CallPurpose::Work)
         };
-        pen.asked(attempt(1, 1), &ask(&conversation), MODEL, None);
-        pen.keep(ask(&conversation).request);
-        conversation.say("go on", Cache::Unmarked);
-        pen.refused(attempt(2, 1), Limit::Money);
-        pen.keep(ask(&conversation).request);
-        conversation.say("the last turn", Cache::Unmarked);
+        pen.write_request(attempt(1, 1), &ask(&conversation), MODEL, None);
+        pen.remember_request(ask(&conversation).request);
+        conversation.push_user("go on", CacheMark::Unmarked);
+        pen.write_refusal(attempt(2, 1), LimitKind::Money);
+        pen.remember_request(ask(&conversation).request);
+        conversation.push_user("the last turn", CacheMark::Unmarked);
         conversation.system += " in words";
-        pen.asked(attempt(3, 1), &ask(&conversation), MODEL, None);
+        pen.write_request(attempt(3, 1), &ask(&conversation), MODEL, None);
     });
     let said = |text: &str| json!({ "user": { "text": text, "cache": "unmarked" } });
     let added = json!({ "messages": [said("go on"), said("the last turn")], "system": "the rules in words" });
@@ -194,42 +215,45 @@ fn what_was_never_asked_is_written_with_the_next_question_and_rules_that_change_
 }
 
 #[test]
-fn what_is_wrong_with_an_answer_is_withheld_too() {
+fn answer_errors_are_reduced_to_lengths() {
     let detail = |contents| {
         let events = events(contents, |transcript| {
-            let outcome: Outcome<()> = Outcome::BadAnswer("`let x` is no title".to_owned());
-            let ended = Ended { outcome, limited: None };
-            Pen::new(transcript, "alice", Instant::now()).ended(&ended, &Totals::default());
+            let outcome: AgentOutcome<()> =
+                AgentOutcome::BadAnswer("`let x` is no title".to_owned());
+            let ended = AgentRunEnd { outcome, limit_reached: None };
+            TranscriptWriter::new(transcript, "alice", Instant::now())
+                .write_end(&ended, &UsageTotals::default());
         });
         events[0]["detail"].clone()
     };
-    assert_eq!(detail(Contents::Full), "`let x` is no title");
-    assert_eq!(detail(Contents::Withheld), "<19 bytes>");
+    assert_eq!(detail(TranscriptDetail::Full), "`let x` is no title");
+    assert_eq!(detail(TranscriptDetail::LengthsOnly), "<19 bytes>");
 }
 
 #[test]
-fn a_file_is_appended_to_and_half_a_line_is_ended_first() {
+fn append_terminates_an_incomplete_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
     for (before, after) in [("before\n", "before\n{"), ("{\"ev", "{\"ev\n{")] {
         fs::write(&path, before).unwrap();
-        run(&Transcript::to(&path, Redactor::default(), Contents::Full).unwrap());
+        run(&Transcript::append_to(&path, Redactor::default(), TranscriptDetail::Full).unwrap());
         assert!(fs::read_to_string(&path).unwrap().starts_with(after));
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_disk_that_is_full_is_remembered_and_ends_nothing() {
+fn full_disk_is_reported_and_does_not_stop_the_run() {
     let transcript =
-        Transcript::to(Path::new("/dev/full"), Redactor::default(), Contents::Full).unwrap();
+        Transcript::append_to(Path::new("/dev/full"), Redactor::default(), TranscriptDetail::Full)
+            .unwrap();
     run(&transcript);
     assert!(transcript.error().unwrap().contains("No space"));
 }
 
 #[test]
-fn nothing_is_written_where_nobody_asked_for_it() {
-    let transcript = Transcript::none();
+fn disabled_transcript_writes_nothing() {
+    let transcript = Transcript::disabled();
     run(&transcript);
     assert_eq!(transcript.error(), None);
 }

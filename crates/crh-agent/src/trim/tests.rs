@@ -2,13 +2,13 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
-use crh_llm::{Cache, Request, ToolResult, Turn, estimated_tokens};
+use crh_llm::{CacheMark, ModelRequest, ToolResult, Turn, estimated_tokens};
 
-/// A conversation of a task and turns that think, say, and get two results each.
+/// A task and turns with thoughts, text and two results each.
 fn conversation(turns: usize) -> Conversation {
     let mut conversation = Conversation::new("rules ".repeat(100));
-    conversation.say("task ".repeat(100), Cache::Breakpoint);
-    // Results that stand in the task belong to it.
+    conversation.push_user("task ".repeat(100), CacheMark::Breakpoint);
+    // Results within the task belong to it.
     let result = |length: usize| ToolResult {
         call_id: "c".to_owned(),
         name: "read".to_owned(),
@@ -18,14 +18,14 @@ fn conversation(turns: usize) -> Conversation {
     for _ in 0..turns {
         let said = Thinking::Said { text: Some("t".repeat(400)), signature: Some("s".repeat(100)) };
         let parts = vec![
-            Part::Thinking(said),
-            Part::Thinking(Thinking::Sealed(json!("sealed"))),
-            Part::Text("text".to_owned()),
+            TurnPart::Thinking(said),
+            TurnPart::Thinking(Thinking::Sealed(json!("sealed"))),
+            TurnPart::Text("text".to_owned()),
         ];
         conversation.messages.push(Message::Assistant(Turn { parts }));
         conversation.messages.push(Message::Results(vec![result(1_000), result(20)]));
     }
-    conversation.say("Go on.", Cache::Unmarked);
+    conversation.push_user("Go on.", CacheMark::Unmarked);
     conversation
 }
 
@@ -34,13 +34,17 @@ fn check(turns: usize, needed: u64, expected: Expect) {
     let before = conversation.clone();
     let trimmed = trim(&mut conversation, 2, needed);
     assert_eq!(conversation.system, before.system);
-    let tokens = |conversation: Conversation| estimated_tokens(&Request::new(conversation, 1));
+    let tokens = |conversation: Conversation| estimated_tokens(&ModelRequest::new(conversation, 1));
     let less = tokens(before) - tokens(conversation.clone());
-    // What is counted around a thought is not reckoned as freed.
-    assert!((trimmed.freed..trimmed.freed + 100).contains(&less), "{} of {less}", trimmed.freed);
+    // The overhead of a thought does not count as freed.
+    assert!(
+        (trimmed.freed_tokens..trimmed.freed_tokens + 100).contains(&less),
+        "{} of {less}",
+        trimmed.freed_tokens
+    );
     let mut shown = format!(
         "taken out {:?}\n",
-        trimmed.places.iter().map(|place| (place.message, place.result)).collect::<Vec<_>>()
+        trimmed.positions.iter().map(|place| (place.message, place.result)).collect::<Vec<_>>()
     );
     for message in &conversation.messages {
         shown += &match message {
@@ -66,7 +70,7 @@ fn check(turns: usize, needed: u64, expected: Expect) {
 }
 
 #[test]
-fn the_oldest_results_go_first_and_only_as_many_as_needed() {
+fn oldest_results_are_trimmed_first() {
     check(
         3,
         100,
@@ -89,7 +93,7 @@ fn the_oldest_results_go_first_and_only_as_many_as_needed() {
 }
 
 #[test]
-fn then_thoughts_go_but_neither_the_task_nor_the_last_turn() {
+fn task_and_last_turn_are_never_trimmed() {
     check(
         3,
         1_000,
@@ -144,34 +148,37 @@ fn then_thoughts_go_but_neither_the_task_nor_the_last_turn() {
 }
 
 #[test]
-fn what_is_trimmed_stays_so() {
+fn trimming_twice_changes_nothing() {
     let mut conversation = conversation(3);
     trim(&mut conversation, 2, u64::MAX);
     let once = conversation.clone();
-    assert_eq!(trim(&mut conversation, 2, u64::MAX), Trimmed::default());
+    assert_eq!(trim(&mut conversation, 2, u64::MAX), TrimResult::default());
     assert_eq!(conversation, once);
 }
 
 #[test]
-fn a_count_of_the_vendor_corrects_our_estimates() {
-    let mut gauge = Gauge::default();
+fn vendor_count_corrects_estimates() {
+    let mut gauge = TokenEstimator::default();
     assert_eq!((gauge.tokens(100), gauge.estimate(100)), (100, 100));
-    gauge.counted(1_000, 400);
+    gauge.record_count(1_000, 400);
     assert_eq!((gauge.tokens(1_000), gauge.tokens(1_200)), (400, 600));
     assert_eq!(gauge.estimate(400), 1_000);
-    assert_eq!((gauge.at_most(900), gauge.at_most(1_000), gauge.at_most(1_200)), (900, 400, 600));
-    gauge.changed();
+    assert_eq!(
+        (gauge.upper_bound(900), gauge.upper_bound(1_000), gauge.upper_bound(1_200)),
+        (900, 400, 600)
+    );
+    gauge.invalidate_prefix();
     assert_eq!((gauge.tokens(500), gauge.tokens(1_500)), (200, 600));
     assert_eq!(
-        (gauge.at_most(500), gauge.at_most(1_500)),
+        (gauge.upper_bound(500), gauge.upper_bound(1_500)),
         (500, 1_500),
         "what is safe, not likely"
     );
-    gauge.counted(500, 0);
+    gauge.record_count(500, 0);
     assert_eq!(gauge.tokens(500), 200, "a count of nothing is none");
 }
 
 #[test]
-fn text_is_taken_for_more_tokens_than_it_has() {
+fn estimate_exceeds_actual_tokens() {
     assert_eq!([text_tokens(""), text_tokens("abc"), text_tokens("héé")], [0, 2, 5]);
 }

@@ -1,4 +1,4 @@
-//! Many runs share one budget.
+//! Many runs that share one budget.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::stage;
-use crh_agent::{Budget, Ledger, Limit, Outcome, Run, drive};
-use crh_llm::{Money, Usage};
+use crate::setup;
+use crh_agent::{AgentOutcome, AgentRun, Budget, Ledger, LimitKind, drive};
+use crh_llm::{Money, TokenUsage};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Asked, Scripted, calls, calls_all, hangs_up, rate_limited};
 
 const RUNS: usize = 64;
 
-/// Calls tools for as long as it may, and has all the troubles of a vendor on a bad day.
-fn bad_day(asked: &Asked) -> Scripted {
+/// Calls tools as long as possible, with all kinds of vendor failures.
+fn failing_reply(asked: &Asked) -> Scripted {
     let mut hasher = DefaultHasher::new();
     (&asked.caller, asked.number).hash(&mut hasher);
     let dice = hasher.finish();
@@ -37,18 +37,18 @@ fn bad_day(asked: &Asked) -> Scripted {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_runs_on_a_bad_day_never_spend_more_than_a_dollar_by_the_vendors_count() {
-    let fake = FakeModel::answering(bad_day).forgetful();
+async fn failing_runs_never_exceed_the_shared_budget() {
+    let fake = FakeModel::answering(failing_reply).forgetful();
     let dollar = Money::cents(100);
-    let mut means = stage::means(&fake.url(), stage::TOOLS);
-    means.ledger = Ledger::open(Budget { money: dollar, ..stage::budget() });
+    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
+    means.ledger = Ledger::open(Budget { money: dollar, ..setup::budget() });
     let means = Arc::new(means);
     let runs: Vec<_> = (0..RUNS)
         .map(|number| {
             let means = means.clone();
             tokio::spawn(async move {
-                let task = stage::task(&format!("run-{number}"));
-                drive(Run::new(task, stage::limits(), means.model.facts()), &means).await
+                let task = setup::task(&format!("run-{number}"));
+                drive(AgentRun::new(task, setup::limits(), means.model.facts()), &means).await
             })
         })
         .collect();
@@ -57,17 +57,17 @@ async fn many_runs_on_a_bad_day_never_spend_more_than_a_dollar_by_the_vendors_co
     for run in runs {
         let driven = run.await.unwrap();
         money += driven.totals.money;
-        answered += usize::from(matches!(driven.ended.outcome, Outcome::Answered(_)));
-        limited += usize::from(driven.ended.limited == Some(Limit::Money));
+        answered += usize::from(matches!(driven.end.outcome, AgentOutcome::Answered(_)));
+        limited += usize::from(driven.end.limit_reached == Some(LimitKind::Money));
     }
     let counted = fake.counted();
-    let usage = Usage {
+    let usage = TokenUsage {
         input: counted.input,
         cache_read: counted.cached,
         cache_written: counted.written,
         output: counted.output,
     };
-    let truth = stage::price().of(&usage);
+    let truth = setup::price().cost(&usage);
     let spent = means.ledger.spent();
     assert_eq!(spent.money, money, "what the runs say is what the ledger says");
     assert!(spent.money <= dollar, "{}", spent.money);

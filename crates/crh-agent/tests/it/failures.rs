@@ -1,40 +1,42 @@
-//! Failed calls, tried again or not; cancelling; the end of the time.
+//! Retries, cancellation and timeouts.
 
 use std::fs;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::stage;
-use crate::stage::Verdict;
-use crh_agent::{Budget, Ended, Ledger, Limit, Limits, Outcome, Run, Totals, drive};
+use crate::setup;
+use crate::setup::Verdict;
+use crh_agent::{
+    AgentOutcome, AgentRun, AgentRunEnd, Budget, Ledger, LimitKind, RunLimits, UsageTotals, drive,
+};
 use crh_llm::{Model, ModelError, ModelFacts, Money};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{
     Scripted, calls, hangs_up, overloaded, rate_limited, says, server_error,
 };
 
-/// Longer than any test: whoever waits for it waits in vain.
+/// Longer than any test.
 const HOURS: Duration = Duration::from_secs(10_000);
 
 fn submits() -> Scripted {
     calls("submit", json!({ "verdict": "fine" }))
 }
 
-fn fine() -> Ended<Verdict> {
-    Ended { outcome: Outcome::Answered(Verdict("fine".to_owned())), limited: None }
+fn fine() -> AgentRunEnd<Verdict> {
+    AgentRunEnd { outcome: AgentOutcome::Answered(Verdict("fine".to_owned())), limit_reached: None }
 }
 
-fn run(model: &Model) -> Run<Verdict> {
-    Run::new(stage::task("alice"), stage::limits(), model.facts())
+fn run(model: &Model) -> AgentRun<Verdict> {
+    AgentRun::new(setup::task("alice"), setup::limits(), model.facts())
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again_and_what_failed_at_no_cost_costs_nothing() {
+async fn transient_errors_are_retried_at_no_cost() {
     let fake = FakeModel::start().on("alice", [rate_limited(0), overloaded(), submits()]);
-    let means = stage::means(&fake.url(), stage::TOOLS);
+    let means = setup::run_context(&fake.url(), setup::TOOLS);
     let driven = drive(run(&means.model), &means).await;
-    assert_eq!(driven.ended, fine());
+    assert_eq!(driven.end, fine());
     assert_eq!(driven.totals, means.ledger.spent());
     assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 0));
     let counted = fake.counted();
@@ -42,50 +44,51 @@ async fn what_may_pass_is_tried_again_and_what_failed_at_no_cost_costs_nothing()
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_is_tried_again_and_counts_at_the_worst() {
+async fn cut_stream_is_retried_and_counts_as_worst_case() {
     let cut = says("I think that").pieces(3).cut_after_events(2);
     let fake = FakeModel::start().on("alice", [cut, hangs_up(), server_error(), submits()]);
-    let means = stage::means(&fake.url(), stage::TOOLS);
+    let means = setup::run_context(&fake.url(), setup::TOOLS);
     let driven = drive(run(&means.model), &means).await;
-    assert_eq!(driven.ended, fine());
+    assert_eq!(driven.end, fine());
     assert_eq!(driven.totals, means.ledger.spent());
-    let Totals { llm_calls, guessed_calls, usage, money, .. } = driven.totals;
+    let UsageTotals { llm_calls, guessed_calls, usage, money, .. } = driven.totals;
     assert!(guessed_calls >= 2 && llm_calls == guessed_calls + 1, "{llm_calls}, {guessed_calls}");
     assert!(usage.output >= 200 * u64::from(guessed_calls), "the most that may be written");
     let counted = fake.counted();
     assert!(
-        usage.input > counted.input && money > stage::price().worst(counted.input, counted.output)
+        usage.input > counted.input
+            && money > setup::price().worst_case(counted.input, counted.output)
     );
 }
 
 #[tokio::test]
-async fn after_so_many_attempts_the_error_is_the_outcome() {
+async fn last_error_is_the_outcome_after_all_retries() {
     let fake = FakeModel::start().on("alice", (0..4).map(|_| overloaded()));
-    let means = stage::means(&fake.url(), stage::TOOLS);
+    let means = setup::run_context(&fake.url(), setup::TOOLS);
     let driven = drive(run(&means.model), &means).await;
     assert!(
-        matches!(driven.ended.outcome, Outcome::Model(ModelError::Overloaded { .. })),
+        matches!(driven.end.outcome, AgentOutcome::Model(ModelError::Overloaded { .. })),
         "{driven:?}"
     );
-    assert_eq!(driven.totals, Totals::default());
+    assert_eq!(driven.totals, UsageTotals::default());
 }
 
 #[tokio::test]
-async fn a_wait_that_would_outlast_the_run_or_all_runs_is_not_begun() {
+async fn retry_delay_beyond_the_deadline_is_skipped() {
     let wall = Duration::from_secs(10);
-    let own = (Limits { wall, ..stage::limits() }, stage::budget());
-    let shared = (stage::limits(), Budget { wall, ..stage::budget() });
+    let own = (RunLimits { wall, ..setup::limits() }, setup::budget());
+    let shared = (setup::limits(), Budget { wall, ..setup::budget() });
     for (limits, budget) in [own, shared] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("alice.jsonl");
         let fake = FakeModel::start().on("alice", [rate_limited(20)]);
-        let mut means = stage::means(&fake.url(), stage::TOOLS);
+        let mut means = setup::run_context(&fake.url(), setup::TOOLS);
         means.ledger = Ledger::open(budget);
-        means.transcript = stage::transcript(&path);
-        let run = Run::new(stage::task("alice"), limits, means.model.facts());
+        means.transcript = setup::transcript(&path);
+        let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
         let driven = drive(run, &means).await;
         assert!(
-            matches!(driven.ended.outcome, Outcome::Model(ModelError::RateLimited { .. })),
+            matches!(driven.end.outcome, AgentOutcome::Model(ModelError::RateLimited { .. })),
             "{driven:?}"
         );
         let text = fs::read_to_string(&path).unwrap();
@@ -100,76 +103,76 @@ async fn a_wait_that_would_outlast_the_run_or_all_runs_is_not_begun() {
 }
 
 #[tokio::test]
-async fn no_attempt_goes_out_whose_money_is_not_reserved() {
+async fn attempt_without_reserved_money_is_not_sent() {
     let fake = FakeModel::start().on("alice", [says("I think").cut_after_events(1)]);
-    let mut means = stage::means(&fake.url(), stage::TOOLS);
+    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
     // Enough for the worst case of one call, not of two.
-    means.ledger = Ledger::open(Budget { money: Money::cents(4), ..stage::budget() });
+    means.ledger = Ledger::open(Budget { money: Money::cents(4), ..setup::budget() });
     let driven = drive(run(&means.model), &means).await;
-    let outcome = Outcome::OutOfBudget(Limit::Money);
-    assert_eq!(driven.ended, Ended { outcome, limited: Some(Limit::Money) });
+    let outcome = AgentOutcome::OutOfBudget(LimitKind::Money);
+    assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
     assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 1));
     assert_eq!(fake.counted().requests, 1);
 }
 
 #[tokio::test]
-async fn no_attempt_goes_out_that_could_pass_a_limit_of_the_run() {
+async fn attempt_over_a_run_limit_is_not_sent() {
     let fake = FakeModel::start().on("alice", [says("I think").cut_after_events(1)]);
-    let means = stage::means(&fake.url(), stage::TOOLS);
+    let means = setup::run_context(&fake.url(), setup::TOOLS);
     // Enough for the worst case of one call, not of two.
-    let limits = Limits { money: Money::cents(4), ..stage::limits() };
-    let run = Run::new(stage::task("alice"), limits, means.model.facts());
+    let limits = RunLimits { money: Money::cents(4), ..setup::limits() };
+    let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
     let driven = drive(run, &means).await;
-    let outcome = Outcome::OutOfBudget(Limit::Money);
-    assert_eq!(driven.ended, Ended { outcome, limited: Some(Limit::Money) });
+    let outcome = AgentOutcome::OutOfBudget(LimitKind::Money);
+    assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
     assert_eq!((driven.totals.llm_calls, fake.counted().requests), (1, 1));
 }
 
 #[tokio::test]
-async fn a_model_without_a_price_is_not_asked() {
+async fn model_without_price_is_rejected() {
     let fake = FakeModel::start();
-    let mut means = stage::means(&fake.url(), stage::TOOLS);
-    let facts = ModelFacts { price: None, ..stage::facts(stage::TOOLS) };
-    means.model = stage::model_with(&fake.url(), facts);
+    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
+    let facts = ModelFacts { price: None, ..setup::facts(setup::TOOLS) };
+    means.model = setup::model_with(&fake.url(), facts);
     let driven = drive(run(&means.model), &means).await;
-    let Outcome::Model(ModelError::BadRequest { message }) = driven.ended.outcome else {
+    let AgentOutcome::Model(ModelError::BadRequest { message }) = driven.end.outcome else {
         panic!("{driven:?}");
     };
-    assert_eq!(message, "nobody knows what `openai:fake` costs: configure its price");
+    assert_eq!(message, "the price of `openai:fake` is unknown; add it to your configuration");
 }
 
 #[tokio::test]
-async fn the_end_of_the_time_ends_a_call_in_flight_at_the_worst() {
+async fn wall_time_limit_stops_a_call_in_flight() {
     for shared in [false, true] {
-        // Whether the question arrives in time does not matter.
+        // The request may or may not arrive in time.
         let fake = FakeModel::answering(|_| submits().delayed(HOURS));
-        let mut means = stage::means(&fake.url(), stage::TOOLS);
-        let mut limits = stage::limits();
+        let mut means = setup::run_context(&fake.url(), setup::TOOLS);
+        let mut limits = setup::limits();
         let wall = Duration::from_millis(200);
         if shared {
-            means.ledger = Ledger::open(Budget { wall, ..stage::budget() });
+            means.ledger = Ledger::open(Budget { wall, ..setup::budget() });
         } else {
             limits.wall = wall;
         }
-        let run = Run::new(stage::task("alice"), limits, means.model.facts());
+        let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
         let driven = drive(run, &means).await;
-        assert_eq!(driven.ended.limited, Some(Limit::Wall), "{driven:?}");
-        assert_eq!(driven.ended.outcome, Outcome::OutOfBudget(Limit::Wall));
+        assert_eq!(driven.end.limit_reached, Some(LimitKind::Wall), "{driven:?}");
+        assert_eq!(driven.end.outcome, AgentOutcome::OutOfBudget(LimitKind::Wall));
         assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 1));
         assert_eq!(driven.totals, means.ledger.spent());
     }
 }
 
 /// Cancels a run as soon as its transcript has an event.
-async fn cancelled_at(event: &str, reply: Scripted) -> (Ended<Verdict>, Totals) {
+async fn cancelled_at(event: &str, reply: Scripted) -> (AgentRunEnd<Verdict>, UsageTotals) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
     let fake = FakeModel::start().on("alice", [reply]);
-    let mut means = stage::means(&fake.url(), stage::TOOLS);
-    means.transcript = stage::transcript(&path);
+    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
+    means.transcript = setup::transcript(&path);
     let event = format!("\"event\":\"{event}\"");
     let cancelling = async {
-        // A question is on its way when the fake has it.
+        // The request is in flight once the fake model has received it.
         while fake.counted().requests == 0 || !fs::read_to_string(&path).unwrap().contains(&event) {
             tokio::task::yield_now().await;
         }
@@ -177,35 +180,35 @@ async fn cancelled_at(event: &str, reply: Scripted) -> (Ended<Verdict>, Totals) 
     };
     let (driven, ()) = tokio::join!(drive(run(&means.model), &means), cancelling);
     assert_eq!(driven.totals, means.ledger.spent());
-    (driven.ended, driven.totals)
+    (driven.end, driven.totals)
 }
 
 #[tokio::test]
-async fn cancelling_ends_a_call_in_flight_at_the_worst() {
+async fn cancellation_stops_a_call_in_flight() {
     let (ended, totals) = cancelled_at("asked", submits().delayed(HOURS)).await;
-    assert_eq!(ended, Ended { outcome: Outcome::Cancelled, limited: None });
+    assert_eq!(ended, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
     assert_eq!((totals.llm_calls, totals.guessed_calls), (1, 1));
 }
 
 #[tokio::test]
-async fn cancelling_ends_the_wait_for_another_attempt() {
+async fn cancellation_stops_a_retry_delay() {
     let (ended, totals) = cancelled_at("failed", rate_limited(30)).await;
-    assert_eq!(ended, Ended { outcome: Outcome::Cancelled, limited: None });
-    assert_eq!(totals, Totals::default());
+    assert_eq!(ended, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
+    assert_eq!(totals, UsageTotals::default());
 }
 
 #[tokio::test]
-async fn cancelling_ends_a_tool() {
+async fn cancellation_stops_a_tool() {
     let (ended, totals) = cancelled_at("tool_call", calls("hang", json!({ "text": "" }))).await;
-    assert_eq!(ended, Ended { outcome: Outcome::Cancelled, limited: None });
+    assert_eq!(ended, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
     assert_eq!(totals.tool_calls, 1);
 }
 
 #[tokio::test]
-async fn a_run_that_is_cancelled_before_it_begins_asks_nothing() {
+async fn cancelled_run_asks_nothing() {
     let fake = FakeModel::start();
-    let means = stage::means(&fake.url(), stage::TOOLS);
+    let means = setup::run_context(&fake.url(), setup::TOOLS);
     means.cancel.cancel();
     let driven = drive(run(&means.model), &means).await;
-    assert_eq!(driven.ended, Ended { outcome: Outcome::Cancelled, limited: None });
+    assert_eq!(driven.end, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
 }

@@ -1,4 +1,4 @@
-//! A process that is killed in the middle of a run.
+//! A process that is killed during a run.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::stage;
-use crh_agent::{Run, drive};
+use crate::setup;
+use crh_agent::{AgentRun, drive};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{calls, says};
 
-/// Where the child finds the fake model and the transcript; only the child has them.
+/// Variables that tell the child process where the fake model and the transcript are.
 const URL: &str = "CRH_TEST_KILLED_URL";
 const TRANSCRIPT: &str = "CRH_TEST_KILLED_TRANSCRIPT";
 
@@ -53,9 +53,9 @@ fn a_killed_process_loses_at_most_the_call_in_flight() {
 fn runs_until_it_is_killed(url: &str, transcript: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut means = stage::means(url, stage::TOOLS);
-        means.transcript = stage::transcript(transcript);
-        let run = Run::new(stage::task("alice"), stage::limits(), means.model.facts());
-        panic!("nobody killed it: {:?}", drive(run, &means).await);
+        let mut means = setup::run_context(url, setup::TOOLS);
+        means.transcript = setup::transcript(transcript);
+        let run = AgentRun::new(setup::task("alice"), setup::limits(), means.model.facts());
+        panic!("it was not killed: {:?}", drive(run, &means).await);
     });
 }

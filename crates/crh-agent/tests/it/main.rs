@@ -1,18 +1,16 @@
-//! Whole runs against a fake model over loopback.
+//! Complete runs against a fake model on the loopback interface.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod budget;
 mod failures;
 mod killed;
+mod protocols;
 mod secrets;
-#[path = "setup.rs"]
-mod stage;
+mod setup;
 mod tools;
-#[path = "protocols.rs"]
-mod ways;
 
-/// A test file that nobody lists is never run.
+/// A test file without a `mod` line would never run.
 #[test]
 fn every_file_is_listed() {
     let source = include_str!("main.rs");

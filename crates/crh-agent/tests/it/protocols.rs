@@ -1,35 +1,35 @@
-//! The same run with tool calls, with output held to a schema, and with nothing but text; and each of them replayed.
+//! The same run with native tool calls, a schema and plain text, each recorded and replayed.
 
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crate::stage;
-use crate::stage::Verdict;
-use crh_agent::{Ended, Outcome, Run, drive};
+use crate::setup;
+use crate::setup::Verdict;
+use crh_agent::{AgentOutcome, AgentRun, AgentRunEnd, drive};
 use crh_llm::{Abilities, Model, Recorder, Redactor};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Scripted, calls_all, says};
 
 async fn check(abilities: Abilities, replies: [Scripted; 2], expected: Expect) {
     let fake = FakeModel::start().on("alice", replies);
-    let mut means = stage::means(&fake.url(), abilities);
+    let mut means = setup::run_context(&fake.url(), abilities);
     let folder = tempfile::tempdir().unwrap();
     let cassette = folder.path().join("alice.cassette");
     let recorder = Arc::new(Recorder::create(&cassette, Redactor::default()).unwrap());
-    means.model = means.model.recording(recorder.clone());
-    let facts = stage::facts(abilities);
-    let run = || Run::new(stage::task("alice"), stage::limits(), &facts);
+    means.model = means.model.with_recorder(recorder.clone());
+    let facts = setup::facts(abilities);
+    let run = || AgentRun::new(setup::task("alice"), setup::limits(), &facts);
     let driven = drive(run(), &means).await;
-    let answered = Outcome::Answered(Verdict("fine".to_owned()));
-    assert_eq!(driven.ended, Ended { outcome: answered, limited: None });
+    let answered = AgentOutcome::Answered(Verdict("fine".to_owned()));
+    assert_eq!(driven.end, AgentRunEnd { outcome: answered, limit_reached: None });
     assert_eq!((driven.totals.llm_calls, driven.totals.tool_calls), (2, 2));
     assert_eq!(driven.totals, means.ledger.spent());
     assert_eq!(recorder.finish().unwrap(), 2);
     means.model = Model::replay(&cassette, Redactor::default()).unwrap();
     let replayed = drive(run(), &means).await;
-    assert_eq!((replayed.ended, replayed.totals), (driven.ended, driven.totals));
+    assert_eq!((replayed.end, replayed.totals), (driven.end, driven.totals));
     let first = &fake.requests()[0].body;
     let form = first["response_format"]["type"].as_str().unwrap_or("any form");
     let tools = first["tools"].as_array().map_or(0, Vec::len);
@@ -44,14 +44,14 @@ fn object_turns() -> [Scripted; 2] {
 }
 
 #[tokio::test]
-async fn with_tool_calls() {
+async fn run_with_native_tool_calls() {
     let echo = |text: &str| ("echo", json!({ "text": text }));
     let replies = [
         calls_all([echo("one"), echo("two")]),
         says("So.").and_calls("submit", json!({ "verdict": "fine" })),
     ];
     check(
-        stage::TOOLS,
+        setup::TOOLS,
         replies,
         expect![[r#"
             any form, 8 tools, alice
@@ -67,7 +67,7 @@ async fn with_tool_calls() {
 }
 
 #[tokio::test]
-async fn with_output_held_to_a_schema() {
+async fn run_with_schema_output() {
     check(
         Abilities { tools: false, schema: true },
         object_turns(),
@@ -83,7 +83,7 @@ async fn with_output_held_to_a_schema() {
 }
 
 #[tokio::test]
-async fn with_nothing_but_text() {
+async fn run_with_plain_text() {
     check(
         Abilities { tools: false, schema: false },
         object_turns(),

@@ -1,20 +1,20 @@
-//! The key is said back to us in every way that there is, and is found nowhere.
+//! The fake model echoes the key in every form, and crh must not leak it.
 
 use std::fs;
 use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::stage;
-use crate::stage::KEY;
-use crh_agent::{Limits, Outcome, Run, drive};
+use crate::setup;
+use crate::setup::KEY;
+use crh_agent::{AgentOutcome, AgentRun, RunLimits, drive};
 use crh_llm::{Recorder, Redactor};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Scripted, bad_key, bad_request, calls, fails_with, says};
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 of the key behind so many other bytes, without what these bytes or the end decide.
+/// Base64 of the key at a byte offset, without the characters that its neighbours influence.
 fn base64(offset: usize) -> String {
     let bytes: Vec<u8> = vec![b'-'; offset].into_iter().chain(KEY.bytes()).collect();
     let bits = bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
@@ -26,8 +26,8 @@ fn base64(offset: usize) -> String {
     letters.skip((offset * 8).div_ceil(6)).collect()
 }
 
-/// The key whole, its halves, and its base64 wherever it begins.
-fn needles() -> Vec<String> {
+/// The key, its halves, and its base64 at every alignment.
+fn secret_forms() -> Vec<String> {
     let (left, right) = KEY.split_at(KEY.len() / 2);
     let mut needles: Vec<String> = (0..3).map(base64).collect();
     needles.extend([KEY, left, right].map(str::to_owned));
@@ -35,26 +35,27 @@ fn needles() -> Vec<String> {
 }
 
 #[track_caller]
-fn check_silent(what: &str, text: &str) {
+fn assert_no_secret(what: &str, text: &str) {
     assert!(!text.is_empty(), "{what} is empty, so it proves nothing");
-    for needle in needles() {
+    for needle in secret_forms() {
         assert!(!text.contains(&needle), "`{needle}` in {what}:\n{text}");
     }
 }
 
-/// One run with these replies: its transcript, and its end as shown to people and to us.
+/// Executes one run with these replies. Returns its transcript, error text and debug output.
 async fn traces(replies: Vec<Scripted>) -> Vec<(&'static str, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
     let fake = FakeModel::start().on("alice", replies);
-    let mut means = stage::means(&fake.url(), stage::TOOLS);
-    means.transcript = stage::transcript(&path);
+    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
+    means.transcript = setup::transcript(&path);
     means.retry.attempts = 1;
     let cassette = folder.path().join("alice.cassette");
-    let recorder = Arc::new(Recorder::create(&cassette, Redactor::new([&stage::key()])).unwrap());
-    means.model = means.model.recording(recorder.clone());
-    let limits = Limits { turns: 9, ..stage::limits() };
-    let driven = drive(Run::new(stage::task("alice"), limits, means.model.facts()), &means).await;
+    let recorder = Arc::new(Recorder::create(&cassette, Redactor::new([&setup::key()])).unwrap());
+    means.model = means.model.with_recorder(recorder.clone());
+    let limits = RunLimits { turns: 9, ..setup::limits() };
+    let driven =
+        drive(AgentRun::new(setup::task("alice"), limits, means.model.facts()), &means).await;
     assert_eq!(driven.transcript_error, None);
     let sent = &fake.requests()[0].headers;
     assert!(sent.iter().any(|(_, value)| value.contains(KEY)), "the key is used");
@@ -65,11 +66,11 @@ async fn traces(replies: Vec<Scripted>) -> Vec<(&'static str, String)> {
         ("what a run is driven with", format!("{means:?}")),
         ("the ledger", format!("{:?}", means.ledger)),
         ("the model", format!("{:?}", means.model)),
-        ("an endpoint", format!("{:?}", stage::endpoint(&fake.url()))),
+        ("an endpoint", format!("{:?}", setup::endpoint(&fake.url()))),
     ];
-    if let Outcome::Model(error) = &driven.ended.outcome {
+    if let AgentOutcome::Model(error) = &driven.end.outcome {
         traces.push(("an error", error.to_string()));
-        traces.push(("an error's insides", format!("{error:?} {:?}", driven.ended)));
+        traces.push(("an error's insides", format!("{error:?} {:?}", driven.end)));
     }
     traces
 }
@@ -99,14 +100,14 @@ async fn no_key_in_transcripts_errors_or_debug_output() {
     for replies in failing.map(|reply| vec![reply]).into_iter().chain([said]) {
         for (what, text) in traces(replies).await {
             errors += usize::from(what == "an error");
-            check_silent(what, &text);
+            assert_no_secret(what, &text);
         }
     }
     assert_eq!(errors, 4, "each failure was seen");
 }
 
 #[test]
-fn the_needles_are_what_they_say() {
+fn base64_of_the_key_is_correct() {
     // `printf %s 'sk-proj-9fQ2…' | base64`, without its last letter and padding.
     assert!(base64(0).starts_with("c2stcHJvai05ZlEyeExt"), "{}", base64(0));
 }

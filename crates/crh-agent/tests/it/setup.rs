@@ -1,4 +1,5 @@
-//! What every test here needs: a model at the fake's address, a task, limits far away, and tools that behave or do not.
+//! Shared set-up: a model at the fake's address, a task, generous limits, and tools that behave or
+//! do not.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
@@ -9,22 +10,22 @@ use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
 use crh_agent::{
-    Budget, Cancel, Contents, Ledger, Limits, Means, Patience, Purpose, Submit, TOOL_TIME, Task,
-    ToolOutcome, Toolbox, Transcript, Watch, on_thread,
+    AgentTask, Budget, CallPurpose, CancelToken, Ledger, ProgressListener, RunContext, RunLimits,
+    SubmitTool, TOOL_TIMEOUT, ToolOutcome, ToolTimeout, Toolbox, Transcript, TranscriptDetail,
+    run_on_thread,
 };
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{
-    Abilities, Arguments, Cache, Conversation, Endpoint, Live, Model, ModelFacts, Money, Network,
-    Price, Rates, Redactor, ToolCall, ToolSpec, Wire,
+    Abilities, CacheMark, CallArguments, Conversation, Endpoint, Model, ModelFacts, Money,
+    NetworkSettings, Price, Rates, Redactor, ToolCall, ToolSpec, VendorClient, Wire,
 };
 
-/// A key of the usual shape, for all tests.
+/// A key of the usual form.
 pub(crate) const KEY: &str = "sk-proj-9fQ2xLm7Tz4Kc8Vb1Nw6Rd3Hj5Yg0Se";
 
-/// A model that calls tools.
 pub(crate) const TOOLS: Abilities = Abilities { tools: true, schema: true };
 
-/// What the model submits.
+/// The submitted answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verdict(pub(crate) String);
 
@@ -32,7 +33,7 @@ pub(crate) fn key() -> SecretString {
     SecretString::from(KEY)
 }
 
-/// A large model's: 8 dollars for a million tokens read, 32 for a million written.
+/// 8 dollars per million input tokens, 32 per million output tokens.
 pub(crate) fn price() -> Price {
     let input = Money::cents(800).per_million();
     let (cache_read, output) = (input.percent(50), input.times(4));
@@ -53,12 +54,12 @@ pub(crate) fn model(url: &str, abilities: Abilities) -> Model {
 }
 
 pub(crate) fn model_with(url: &str, facts: ModelFacts) -> Model {
-    let live = Live::new(endpoint(url), &Network::default()).unwrap();
+    let live = VendorClient::new(endpoint(url), &NetworkSettings::default()).unwrap();
     Model::live("openai:fake", facts, live)
 }
 
-pub(crate) fn limits() -> Limits {
-    Limits {
+pub(crate) fn limits() -> RunLimits {
+    RunLimits {
         turns: 50,
         tool_calls: 500,
         tokens: 10_000_000,
@@ -77,10 +78,10 @@ pub(crate) fn budget() -> Budget {
     }
 }
 
-/// A task with the tools of [`Shed`].
-pub(crate) fn task(caller: &str) -> Task<Verdict> {
+/// A task with the tools of [`TestToolbox`].
+pub(crate) fn task(caller: &str) -> AgentTask<Verdict> {
     let mut conversation = Conversation::new("Follow the rules.");
-    conversation.say("Judge this.", Cache::Breakpoint);
+    conversation.push_user("Judge this.", CacheMark::Breakpoint);
     let spec = |name: &str, description: &str, field: &str| ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -92,25 +93,24 @@ pub(crate) fn task(caller: &str) -> Task<Verdict> {
         }),
     };
     let tools = ["echo", "meet", "panic", "hang", "block", "leak", "abort"];
-    Task {
+    AgentTask {
         caller: caller.to_owned(),
         conversation,
         tools: tools.map(|name| spec(name, "A tool.", "text")).to_vec(),
-        submit: Submit::new(
-            spec("submit", "Submits the verdict.", "verdict"),
-            |answer| match answer.get("verdict").and_then(Value::as_str) {
+        submit: SubmitTool::new(spec("submit", "Submits the verdict.", "verdict"), |answer| {
+            match answer.get("verdict").and_then(Value::as_str) {
                 Some(verdict) => Ok(Verdict(verdict.to_owned())),
                 None => Err("`verdict` is missing.".to_owned()),
-            },
-        ),
-        purpose: Purpose::Work,
+            }
+        }),
+        purpose: CallPurpose::Work,
         max_output_tokens: 200,
         temperature: None,
         effort: None,
     }
 }
 
-/// Waits of milliseconds between attempts.
+/// Retries within milliseconds.
 pub(crate) fn quick_retry() -> RetryPolicy {
     RetryPolicy {
         attempts: 4,
@@ -119,45 +119,47 @@ pub(crate) fn quick_retry() -> RetryPolicy {
     }
 }
 
-pub(crate) fn means(url: &str, abilities: Abilities) -> Means<Shed> {
-    Means {
+pub(crate) fn run_context(url: &str, abilities: Abilities) -> RunContext<TestToolbox> {
+    RunContext {
         model: model(url, abilities),
         ledger: Ledger::open(budget()),
-        toolbox: Arc::new(Shed::new()),
-        tool_time: TOOL_TIME,
-        transcript: Transcript::none(),
+        toolbox: Arc::new(TestToolbox::new()),
+        tool_timeout: TOOL_TIMEOUT,
+        transcript: Transcript::disabled(),
         retry: quick_retry(),
         seed: 7,
-        cancel: Cancel::new(),
-        watch: Watch::nobody(),
+        cancel: CancelToken::new(),
+        watch: ProgressListener::silent(),
     }
 }
 
 pub(crate) fn transcript(path: &Path) -> Transcript {
-    Transcript::to(path, Redactor::new([&key()]), Contents::Full).unwrap()
+    Transcript::append_to(path, Redactor::new([&key()]), TranscriptDetail::Full).unwrap()
 }
 
 /// Tools that behave, and tools that do not.
 #[derive(Debug)]
-pub(crate) struct Shed {
+pub(crate) struct TestToolbox {
     meeting: Barrier,
     silence: Arc<Mutex<mpsc::Receiver<()>>>,
-    /// Ends the silence when the shed is gone, so that no thread stays behind.
+    /// Dropping it unblocks the waiting threads.
     _kept: mpsc::Sender<()>,
 }
 
-impl Shed {
+impl TestToolbox {
     fn new() -> Self {
         let (kept, silence) = mpsc::channel();
         Self { meeting: Barrier::new(2), silence: Arc::new(Mutex::new(silence)), _kept: kept }
     }
 }
 
-impl Toolbox for Shed {
+impl Toolbox for TestToolbox {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
         let text = match &call.arguments {
-            Arguments::Json(arguments) => arguments["text"].as_str().unwrap_or_default().to_owned(),
-            Arguments::Malformed(text) => text.clone(),
+            CallArguments::Json(arguments) => {
+                arguments["text"].as_str().unwrap_or_default().to_owned()
+            }
+            CallArguments::Malformed(text) => text.clone(),
         };
         match call.name.as_str() {
             "echo" => ToolOutcome::Answered(text),
@@ -169,7 +171,7 @@ impl Toolbox for Shed {
             "hang" => std::future::pending().await,
             "block" => {
                 let silence = self.silence.clone();
-                on_thread("block", move || {
+                run_on_thread("block", move || {
                     ToolOutcome::Answered(format!("{:?}", silence.lock().unwrap().recv()))
                 })
                 .await
@@ -180,7 +182,7 @@ impl Toolbox for Shed {
         }
     }
 
-    fn patience(&self, _name: &str) -> Patience {
-        Patience::Limited
+    fn timeout(&self, _name: &str) -> ToolTimeout {
+        ToolTimeout::Limited
     }
 }

@@ -1,4 +1,4 @@
-//! As whom GitHub is asked: with a token, or as an App that gets itself tokens of an hour.
+//! GitHub credentials: a token, or a GitHub App that requests tokens valid for an hour.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -15,99 +15,98 @@ use thiserror::Error;
 
 use super::Repo;
 
-/// How far an App's statement about itself begins in the past: GitHub advises a minute, since clocks differ.
-const BACK: Duration = Duration::from_secs(60);
+/// Offset of a JWT's `iat` into the past. GitHub recommends a minute because clocks differ.
+const JWT_BACKDATE: Duration = Duration::from_secs(60);
 
-/// How long it holds: GitHub accepts ten minutes, counted from its own clock.
-const HOLDS: Duration = Duration::from_secs(9 * 60);
+/// Lifetime of a JWT. GitHub accepts at most ten minutes.
+const JWT_LIFETIME: Duration = Duration::from_secs(9 * 60);
 
-/// The longest id: a client id has twenty characters.
+/// Longest App id. Client ids have twenty characters.
 const ID_MAX: usize = 64;
 
-/// As whom GitHub is asked.
+/// How crh authenticates to GitHub.
 #[derive(Debug)]
-pub enum Credentials {
-    /// Whoever a token belongs to.
+pub enum GitHubCredentials {
+    /// A user token or an Actions token.
     Token(SecretString),
-    /// An App, where it is installed.
-    App(Box<App>),
+    /// A GitHub App installation.
+    App(Box<GitHubApp>),
 }
 
-/// A GitHub App and the repository whose installation of it is meant.
-pub struct App {
+/// A GitHub App and the repository it is installed on.
+pub struct GitHubApp {
     id: String,
     key: RsaKeyPair,
     repo: Repo,
 }
 
-/// Why there is no such App.
+/// Why the App credentials are invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum AppError {
-    /// The id would not be one.
-    #[error("the id of a GitHub App is a number, or the client id that begins with `Iv`")]
+pub enum GitHubAppError {
+    /// Malformed id.
+    #[error("invalid GitHub App id: expected a number or a client id starting with `Iv`")]
     Id,
-    /// The key cannot be used.
-    #[error("the key of the GitHub App is no RSA key in PEM form, as GitHub gives it out")]
+    /// Unusable key.
+    #[error("invalid GitHub App key: expected an RSA key in PEM format")]
     Key,
 }
 
-impl App {
-    /// An App by its id and its private key in PEM form.
-    pub fn new(id: &str, key: &SecretString, repo: Repo) -> Result<Self, AppError> {
+impl GitHubApp {
+    /// Creates an App from its id and its private key in PEM format.
+    pub fn new(id: &str, key: &SecretString, repo: Repo) -> Result<Self, GitHubAppError> {
         let id = id.trim();
         if !is_id(id) {
-            return Err(AppError::Id);
+            return Err(GitHubAppError::Id);
         }
         let pem = PrivateKeyDer::from_pem_slice(key.expose_secret().as_bytes());
-        let key = match pem.map_err(|_| AppError::Key)? {
+        let key = match pem.map_err(|_| GitHubAppError::Key)? {
             PrivateKeyDer::Pkcs1(der) => RsaKeyPair::from_der(der.secret_pkcs1_der()),
             PrivateKeyDer::Pkcs8(der) => RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()),
-            // Keys on curves, and whatever comes next.
-            _ => return Err(AppError::Key),
+            // Elliptic-curve keys and future key types.
+            _ => return Err(GitHubAppError::Key),
         };
-        Ok(Self { id: id.to_owned(), key: key.map_err(|_| AppError::Key)?, repo })
+        Ok(Self { id: id.to_owned(), key: key.map_err(|_| GitHubAppError::Key)?, repo })
     }
 
-    /// Its id.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    /// The repository where it is installed.
     pub(super) fn repo(&self) -> &Repo {
         &self.repo
     }
 
-    /// The statement by which an App shows who it is: a JSON Web Token, signed with its key.
-    pub(super) fn statement(&self, now: SystemTime) -> Result<SecretString, AppError> {
+    /// A JSON Web Token, signed with the App's key.
+    pub(super) fn jwt(&self, now: SystemTime) -> Result<SecretString, GitHubAppError> {
         let seconds = |time: SystemTime| {
             time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
         };
-        let head = json!({ "alg": "RS256", "typ": "JWT" }).to_string();
+        let header = json!({ "alg": "RS256", "typ": "JWT" }).to_string();
         let claims = json!({
-            "iat": seconds(now).saturating_sub(BACK.as_secs()),
-            "exp": seconds(now) + HOLDS.as_secs(),
+            "iat": seconds(now).saturating_sub(JWT_BACKDATE.as_secs()),
+            "exp": seconds(now) + JWT_LIFETIME.as_secs(),
             "iss": self.id,
         });
-        let text = |part: &[u8]| URL_SAFE_NO_PAD.encode(part);
-        let signed = format!("{}.{}", text(head.as_bytes()), text(claims.to_string().as_bytes()));
+        let encode = |part: &[u8]| URL_SAFE_NO_PAD.encode(part);
+        let signing_input =
+            format!("{}.{}", encode(header.as_bytes()), encode(claims.to_string().as_bytes()));
         let mut signature = vec![0; self.key.public().modulus_len()];
         self.key
-            .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature)
-            .map_err(|_| AppError::Key)?;
-        Ok(format!("{signed}.{}", text(&signature)).into())
+            .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signing_input.as_bytes(), &mut signature)
+            .map_err(|_| GitHubAppError::Key)?;
+        Ok(format!("{signing_input}.{}", encode(&signature)).into())
     }
 }
 
-/// Whether this is a number, or a client id as GitHub gives them out.
+/// Accepts a number or a client id (`Iv…`).
 fn is_id(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_';
+    let is_id_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_';
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.len() <= ID_MAX && (is_number || (text.starts_with("Iv") && text.bytes().all(plain)))
+    text.len() <= ID_MAX && (is_number || (text.starts_with("Iv") && text.bytes().all(is_id_byte)))
 }
 
-impl fmt::Debug for App {
-    /// Which one, never its key.
+impl fmt::Debug for GitHubApp {
+    /// Leaves out the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("App")
             .field("id", &self.id)
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_an_app_is_a_number_or_a_client_id() {
+    fn app_id_is_a_number_or_client_id() {
         for id in ["1", "123456", "Iv1.8a61f9b3a7aba766", "Iv23liAbC"] {
             assert!(is_id(id), "{id}");
         }

@@ -1,141 +1,142 @@
-//! A GitHub: where its pages, its API and its repositories are. github.com, GitHub Enterprise, and whatever the variables of
-//! Actions name.
+//! Addresses of one GitHub: github.com, GitHub Enterprise, or the one that the Actions variables
+//! name.
 
 use thiserror::Error;
 
 use super::Repo;
-use crh_http::{BadUrl, BaseUrl};
+use crh_http::{BaseUrl, BaseUrlError};
 
-/// Addresses of one GitHub. A token goes to these and to no other.
+/// Addresses of one GitHub. crh sends a token only to these.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Host {
+pub struct GitHubHost {
     server: BaseUrl,
     api: BaseUrl,
     graphql: BaseUrl,
 }
 
-/// Why there can be no GitHub at an address.
+/// Why an address cannot be a GitHub.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum HostError {
-    /// It is no address.
-    #[error("{what} {problem}")]
+pub enum GitHubHostError {
+    /// Not a valid address.
+    #[error("{address_name} {problem}")]
     Address {
-        /// Which of the addresses.
-        what: &'static str,
+        /// Which address.
+        address_name: &'static str,
         /// What is wrong with it.
-        problem: BadUrl,
+        problem: BaseUrlError,
     },
-    /// A token would be readable on its way.
-    #[error("{what} is not `https`, and a token would be readable on its way")]
+    /// Unencrypted: the token would be readable in transit.
+    #[error("{address_name} is not `https`; the token would be sent unencrypted")]
     Insecure {
-        /// Which of the addresses.
-        what: &'static str,
+        /// Which address.
+        address_name: &'static str,
     },
 }
 
-impl Default for Host {
+impl Default for GitHubHost {
     /// github.com.
     fn default() -> Self {
-        match Self::of(GITHUB) {
+        match Self::from_server_url(GITHUB) {
             Ok(host) => host,
-            Err(_) => unreachable!("the address of github.com is one"),
+            Err(_) => unreachable!("the address of github.com is valid"),
         }
     }
 }
 
-/// What everybody means who names no other.
 const GITHUB: &str = "https://github.com";
 
-impl Host {
-    /// The GitHub whose pages are at this address, such as `https://github.example`.
-    pub fn of(server: &str) -> Result<Self, HostError> {
-        Self::at("the address", server, None, None)
+impl GitHubHost {
+    /// The GitHub with this web address, such as `https://github.example`.
+    pub fn from_server_url(server: &str) -> Result<Self, GitHubHostError> {
+        Self::from_urls("the address", server, None, None)
     }
 
-    /// The GitHub that the variables `GITHUB_SERVER_URL`, `GITHUB_API_URL` and `GITHUB_GRAPHQL_URL` name: they are set in Actions.
-    /// What is not set follows from the server, and a server that is not set is github.com.
+    /// The GitHub named by `GITHUB_SERVER_URL`, `GITHUB_API_URL` and `GITHUB_GRAPHQL_URL`, which
+    /// Actions sets. Unset API addresses follow from the server; the default server is github.com.
     pub fn from_variables(
         server: Option<&str>,
         api: Option<&str>,
         graphql: Option<&str>,
-    ) -> Result<Self, HostError> {
-        Self::at("`GITHUB_SERVER_URL`", server.unwrap_or(GITHUB), api, graphql)
+    ) -> Result<Self, GitHubHostError> {
+        Self::from_urls("`GITHUB_SERVER_URL`", server.unwrap_or(GITHUB), api, graphql)
     }
 
-    fn at(
-        what: &'static str,
+    fn from_urls(
+        address_name: &'static str,
         server: &str,
         api: Option<&str>,
         graphql: Option<&str>,
-    ) -> Result<Self, HostError> {
-        let server = secure(what, server)?;
+    ) -> Result<Self, GitHubHostError> {
+        let server = parse_secure_url(address_name, server)?;
         let origin = server.origin();
-        // `www` is another name for the same pages, and has no API.
+        // `www.github.com` serves the same pages but has no API.
         let server = match origin.as_str() {
-            "https://www.github.com" => secure(what, GITHUB)?,
-            _ => secure(what, &origin)?,
+            "https://www.github.com" => parse_secure_url(address_name, GITHUB)?,
+            _ => parse_secure_url(address_name, &origin)?,
         };
-        let base = api_of(&server);
-        let api = secure("`GITHUB_API_URL`", api.unwrap_or(&base.rest))?;
-        let graphql = secure("`GITHUB_GRAPHQL_URL`", graphql.unwrap_or(&base.graphql))?;
+        let default_urls = api_urls(&server);
+        let api = parse_secure_url("`GITHUB_API_URL`", api.unwrap_or(&default_urls.rest))?;
+        let graphql =
+            parse_secure_url("`GITHUB_GRAPHQL_URL`", graphql.unwrap_or(&default_urls.graphql))?;
         Ok(Self { server, api, graphql })
     }
 
-    /// Its name, with its port if that is not the usual one: `github.com`.
+    /// Host name, with a port if it is not the default one: `github.com`.
     pub fn name(&self) -> &str {
         let origin = self.server.as_str();
         origin.split_once("://").map_or(origin, |(_, name)| name)
     }
 
-    /// Where its pages are, without a slash at the end.
+    /// Web address, without a trailing slash.
     pub fn server(&self) -> &str {
         self.server.as_str()
     }
 
-    /// Where its REST API is, without a slash at the end.
+    /// Address of the REST API, without a trailing slash.
     pub fn api(&self) -> &str {
         self.api.as_str()
     }
 
-    /// Where its GraphQL API is.
+    /// Address of the GraphQL API.
     pub fn graphql(&self) -> &str {
         self.graphql.as_str()
     }
 
-    /// Where git fetches a repository of it.
+    /// Address to fetch a repository from with git.
     pub fn git_url(&self, repo: &Repo) -> String {
         format!("{}/{repo}.git", self.server())
     }
 
-    /// Scheme, host and port of its pages: what an address that is typed is held against.
+    /// Scheme, host and port of the web address, for comparison with typed addresses.
     pub fn origin(&self) -> String {
         self.server.origin()
     }
 }
 
-struct Api {
+struct ApiUrls {
     rest: String,
     graphql: String,
 }
 
-/// Where the API of a server is: github.com and the hosts of GitHub Enterprise Cloud have a host of its own for it, GitHub
-/// Enterprise Server has a path.
-fn api_of(server: &BaseUrl) -> Api {
+/// github.com and GitHub Enterprise Cloud have a separate API host; GitHub Enterprise Server has a
+/// path.
+fn api_urls(server: &BaseUrl) -> ApiUrls {
     let server = server.as_str();
     let host = server.split_once("://").map_or(server, |(_, host)| host);
     if host == "github.com" || host.ends_with(".ghe.com") {
         let rest = format!("https://api.{host}");
-        return Api { graphql: format!("{rest}/graphql"), rest };
+        return ApiUrls { graphql: format!("{rest}/graphql"), rest };
     }
-    Api { rest: format!("{server}/api/v3"), graphql: format!("{server}/api/graphql") }
+    ApiUrls { rest: format!("{server}/api/v3"), graphql: format!("{server}/api/graphql") }
 }
 
-fn secure(what: &'static str, address: &str) -> Result<BaseUrl, HostError> {
-    let url: BaseUrl = address.parse().map_err(|problem| HostError::Address { what, problem })?;
+fn parse_secure_url(address_name: &'static str, address: &str) -> Result<BaseUrl, GitHubHostError> {
+    let url: BaseUrl =
+        address.parse().map_err(|problem| GitHubHostError::Address { address_name, problem })?;
     if url.as_str().starts_with("https:") || url.is_loopback() {
         return Ok(url);
     }
-    Err(HostError::Insecure { what })
+    Err(GitHubHostError::Insecure { address_name })
 }
 
 #[cfg(test)]
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_api_follows_from_the_server_unless_it_is_named() {
+    fn api_address_defaults_to_server_address() {
         let mut lines = String::new();
         for (server, api, graphql) in [
             (None, None, None),
@@ -163,7 +164,7 @@ mod tests {
             (Some("https://me:secret@github.com"), None, None),
             (Some("github.com"), None, None),
         ] {
-            let line = match Host::from_variables(server, api, graphql) {
+            let line = match GitHubHost::from_variables(server, api, graphql) {
                 Ok(host) => {
                     let repo = Repo::parse("o/r.js").unwrap();
                     let (name, git) = (host.name(), host.git_url(&repo));
@@ -180,10 +181,10 @@ mod tests {
             acme.ghe.com | https://api.acme.ghe.com | https://api.acme.ghe.com/graphql | https://acme.ghe.com/o/r.js.git
             127.0.0.1:5 | http://127.0.0.1:5/api/v3 | http://127.0.0.1:5/api/graphql | http://127.0.0.1:5/o/r.js.git
             127.0.0.1:5 | http://127.0.0.1:6/api/v3 | http://localhost:7/graphql | http://127.0.0.1:5/o/r.js.git
-            `GITHUB_SERVER_URL` is not `https`, and a token would be readable on its way
-            `GITHUB_API_URL` is not `https`, and a token would be readable on its way
-            `GITHUB_SERVER_URL` carries a user name or a password: keys come from variables, never from addresses
-            `GITHUB_SERVER_URL` is no address
+            `GITHUB_SERVER_URL` is not `https`; the token would be sent unencrypted
+            `GITHUB_API_URL` is not `https`; the token would be sent unencrypted
+            `GITHUB_SERVER_URL` must not contain a user name or password; credentials come from variables
+            `GITHUB_SERVER_URL` is not a valid URL
         "#]].assert_eq(&lines);
     }
 }

@@ -1,25 +1,23 @@
-//! GitHub, and GitHub Enterprise: pull requests.
+//! GitHub and GitHub Enterprise: pull requests.
 
 mod auth;
 mod client;
 mod host;
-#[path = "pull_request_ref.rs"]
-mod name;
-#[path = "new_pull_request.rs"]
-mod open;
+mod new_pull_request;
 pub mod post;
+mod pull_request_ref;
 pub mod read;
-#[path = "state.rs"]
-mod standing;
+mod state;
 
-pub use auth::{App, AppError, Credentials};
+pub use auth::{GitHubApp, GitHubAppError, GitHubCredentials};
 pub use client::{
-    Cache, Client, GraphError, Limit, Pages, Rest, Setup, SetupError, TIMEOUTS, Verb,
+    GitHubClient, GitHubClientConfig, GitHubSetupError, GraphError, PageCompleteness, Pages,
+    RateLimit, ReplyCache, TIMEOUTS, Verb,
 };
-pub use host::{Host, HostError};
-pub use name::{Name, NameError, Repo};
-pub use open::{NewPull, open_pull};
-pub use standing::{
-    Account, Association, FilePatch, InlineComment, InlineThread, PullState, Standing,
-    StandingReview, TopComment,
+pub use host::{GitHubHost, GitHubHostError};
+pub use new_pull_request::{NewPullRequest, open_pull_request};
+pub use pull_request_ref::{PullRequestRef, PullRequestRefError, Repo};
+pub use state::{
+    Association, FilePatch, GitHubUser, InlineComment, InlineThread, PullRequestComment,
+    PullRequestProperties, PullRequestReview, PullRequestState,
 };

@@ -1,49 +1,52 @@
-//! Opens a pull request for a branch that stands there already.
+//! Opens a pull request for a branch that is already pushed.
 
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Client, Repo, Verb};
+use super::{GitHubClient, Repo, Verb};
 use crate::ForgeError;
 
-/// What is to be proposed.
+/// A pull request to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewPull {
-    /// What it is called.
+pub struct NewPullRequest {
+    /// Title.
     pub title: String,
-    /// What it says.
+    /// Description.
     pub body: String,
-    /// Whose branch it is, and the branch.
+    /// Owner of the branch, and the branch.
     pub head: (String, String),
-    /// The branch that it is proposed to; none for the one that changes go to where nobody says.
+    /// Target branch; `None` for the repository's default branch.
     pub base: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Repository {
+struct RepositoryReply {
     default_branch: String,
 }
 
 #[derive(Deserialize)]
-struct Opened {
+struct OpenedPullReply {
     html_url: String,
 }
 
-/// Opens it in a repository; its address. A request of which nobody knows what became is not repeated.
-pub async fn open_pull(client: &Client, repo: &Repo, new: &NewPull) -> Result<String, ForgeError> {
-    let base = match &new.base {
+/// Opens a pull request and returns its address. Does not retry an unconfirmed request.
+pub async fn open_pull_request(
+    client: &GitHubClient,
+    repo: &Repo,
+    pull_request: &NewPullRequest,
+) -> Result<String, ForgeError> {
+    let base = match &pull_request.base {
         Some(base) => base.clone(),
-        None => client.get_json::<Repository>(&format!("/repos/{repo}")).await?.default_branch,
+        None => client.get_json::<RepositoryReply>(&format!("/repos/{repo}")).await?.default_branch,
     };
-    let (owner, branch) = &new.head;
+    let (owner, branch) = &pull_request.head;
     let body = json!({
-        "title": new.title, "body": new.body, "head": format!("{owner}:{branch}"), "base": base,
+        "title": pull_request.title, "body": pull_request.body, "head": format!("{owner}:{branch}"), "base": base,
     });
     let path = format!("/repos/{repo}/pulls");
-    let opened = client.write(Verb::Post, &path, &body).await?;
-    let opened: Opened = serde_json::from_value(opened).map_err(|error| ForgeError::Ambiguous {
-        what: format!("POST {path}"),
-        message: error.to_string(),
+    let reply = client.write(Verb::Post, &path, &body).await?;
+    let opened_pull: OpenedPullReply = serde_json::from_value(reply).map_err(|error| {
+        ForgeError::Ambiguous { request: format!("POST {path}"), message: error.to_string() }
     })?;
-    Ok(opened.html_url)
+    Ok(opened_pull.html_url)
 }

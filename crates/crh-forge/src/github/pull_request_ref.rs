@@ -1,93 +1,93 @@
-//! Which pull request is meant, and of which repository: what people type.
+//! Parses references to pull requests as people type them.
 
 use std::fmt;
 
 use thiserror::Error;
 
-use super::{Host, HostError};
+use super::{GitHubHost, GitHubHostError};
 
-/// The longest name of an owner or of a repository; GitHub allows 39 and 100.
+/// Longest name of an owner or a repository. GitHub allows 39 and 100 characters.
 const NAME_MAX: usize = 100;
 
-/// `owner/name` of a repository. Both are written in characters that need no encoding in an address.
+/// `owner/name` of a repository. Needs no escaping in an address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Repo {
     owner: String,
     name: String,
 }
 
-/// A pull request of some repository at some GitHub.
+/// A pull request on a GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
-    /// Where.
-    pub host: Host,
-    /// The repository that it is proposed to.
+pub struct PullRequestRef {
+    /// The GitHub.
+    pub host: GitHubHost,
+    /// Target repository.
     pub repo: Repo,
-    /// Its number.
+    /// Number.
     pub number: u64,
 }
 
-/// Why something is no pull request. What was typed is repeated only where it is known to hold no secret.
+/// Why a text is not a pull request. Messages repeat typed text only if it cannot be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NameError {
-    /// It has none of the forms.
+pub enum PullRequestRefError {
+    /// No known form.
     #[error(
-        "a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`"
+        "not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`"
     )]
-    NoName,
-    /// There is no such number.
-    #[error("`{text}` is no number of a pull request")]
+    UnknownForm,
+    /// Not a valid number.
+    #[error("`{text}` is not a pull request number")]
     Number {
-        /// What stood in its place.
+        /// The text in place of a number.
         text: String,
     },
-    /// A number alone says nothing outside a clone.
+    /// A bare number outside a clone.
     #[error(
-        "`{number}` needs a clone of a repository at GitHub; elsewhere write `owner/name#{number}`"
+        "`{number}` works only in a clone of a GitHub repository; elsewhere use `owner/name#{number}`"
     )]
     NoRepository {
         /// The number.
         number: u64,
     },
-    /// A name that no repository has.
-    #[error("the address names no repository: that would be `owner/name`")]
+    /// The address has no valid `owner/name`.
+    #[error("the address has no repository (`owner/name`)")]
     Repository,
-    /// An address of something else.
-    #[error("the address is that of {article} {kind}, not of a pull request: that would end in `/pull/12`", article = article(kind))]
+    /// The address of another page.
+    #[error("this is the address of {article} {kind}; a pull request address ends in `/pull/12`", article = article(kind))]
     NotAPull {
-        /// What it is.
+        /// Kind of the page.
         kind: &'static str,
     },
-    /// There can be no GitHub there.
+    /// Not the address of a GitHub.
     #[error(transparent)]
-    Host(#[from] HostError),
+    Host(#[from] GitHubHostError),
 }
 
 impl Repo {
-    /// Reads `owner/name`; none if that is not one.
+    /// Parses `owner/name`.
     pub fn parse(text: &str) -> Option<Self> {
         let (owner, name) = text.split_once('/')?;
         Self::new(owner, name)
     }
 
-    /// A repository of this owner with this name; none if GitHub gives out no such names.
+    /// Returns `None` if GitHub does not allow these names.
     pub fn new(owner: &str, name: &str) -> Option<Self> {
         (is_name(owner) && is_name(name))
             .then(|| Self { owner: owner.to_owned(), name: name.to_owned() })
     }
 
-    /// Who it belongs to.
+    /// The owner.
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// Its name without its owner.
+    /// The name without the owner.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether two names are those of one repository: GitHub does not look at capitals.
-    pub fn is(&self, other: &Self) -> bool {
+    /// Compares names as GitHub does, ignoring case.
+    pub fn equals_ignoring_case(&self, other: &Self) -> bool {
         self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
     }
 }
@@ -98,63 +98,74 @@ impl fmt::Display for Repo {
     }
 }
 
-impl Name {
-    /// The pull request that `text` means: its address, `owner/name#12`, or `12` and `#12` in a clone of `here`. Without an address
-    /// it is at the default host; an address at that host is at it with all its variables.
-    pub fn parse(text: &str, host: &Host, here: Option<&Repo>) -> Result<Self, NameError> {
+impl PullRequestRef {
+    /// Parses an address, `owner/name#12`, or, in a clone of `clone_repo`, `12` or `#12`. A reference
+    /// without an address is on the default host. An address on the default host keeps that host's
+    /// API addresses.
+    pub fn parse(
+        text: &str,
+        default_host: &GitHubHost,
+        clone_repo: Option<&Repo>,
+    ) -> Result<Self, PullRequestRefError> {
         let text = text.trim();
         if let Some((scheme @ ("http" | "https"), rest)) = text.split_once("://") {
-            return of_address(scheme, rest, host);
+            return parse_address(scheme, rest, default_host);
         }
         let (repo, number) = text.split_once('#').unwrap_or(("", text));
         let number = match (repo, number) {
-            ("", number) if is_digits(number) => number_of(number)?,
-            ("", _) => return Err(NameError::NoName),
-            (_, number) => number_of(number)?,
+            ("", number) if is_digits(number) => parse_number(number)?,
+            ("", _) => return Err(PullRequestRefError::UnknownForm),
+            (_, number) => parse_number(number)?,
         };
         let repo = match repo {
-            "" => here.cloned().ok_or(NameError::NoRepository { number })?,
-            named => Repo::parse(named).ok_or(NameError::NoName)?,
+            "" => clone_repo.cloned().ok_or(PullRequestRefError::NoRepository { number })?,
+            name => Repo::parse(name).ok_or(PullRequestRefError::UnknownForm)?,
         };
-        Ok(Self { host: host.clone(), repo, number })
+        Ok(Self { host: default_host.clone(), repo, number })
     }
 
-    /// Where it can be looked at.
+    /// Web address.
     pub fn url(&self) -> String {
         format!("{}/{}/pull/{}", self.host.server(), self.repo, self.number)
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for PullRequestRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.repo, self.number)
     }
 }
 
-fn of_address(scheme: &str, rest: &str, default: &Host) -> Result<Name, NameError> {
+fn parse_address(
+    scheme: &str,
+    rest: &str,
+    default_host: &GitHubHost,
+) -> Result<PullRequestRef, PullRequestRefError> {
     let path = rest.split(['?', '#']).next().unwrap_or(rest);
     let (server, path) = path.split_once('/').unwrap_or((path, ""));
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let server = format!("{scheme}://{server}");
-    let host = match Host::of(&server)? {
-        host if host.origin() == default.origin() => default.clone(),
+    let host = match GitHubHost::from_server_url(&server)? {
+        host if host.origin() == default_host.origin() => default_host.clone(),
         host => host,
     };
     let repo = match (parts.next(), parts.next()) {
-        (Some(owner), Some(name)) => Repo::new(owner, name).ok_or(NameError::Repository)?,
-        (_, _) => return Err(NameError::Repository),
+        (Some(owner), Some(name)) => {
+            Repo::new(owner, name).ok_or(PullRequestRefError::Repository)?
+        }
+        (_, _) => return Err(PullRequestRefError::Repository),
     };
     match (parts.next(), parts.next()) {
-        // GitHub itself goes on from `/pulls/12` to `/pull/12`.
+        // GitHub redirects `/pulls/12` to `/pull/12`.
         (Some("pull" | "pulls"), Some(number)) => {
-            Ok(Name { host, repo, number: number_of(number)? })
+            Ok(PullRequestRef { host, repo, number: parse_number(number)? })
         }
-        (kind, _) => Err(NameError::NotAPull { kind: kind_of(kind) }),
+        (kind, _) => Err(PullRequestRefError::NotAPull { kind: page_kind(kind) }),
     }
 }
 
-/// What else an address in a repository leads to.
-fn kind_of(part: Option<&str>) -> &'static str {
+/// Names the page at another address in a repository.
+fn page_kind(part: Option<&str>) -> &'static str {
     match part {
         None => "repository",
         Some("issues") => "issue",
@@ -174,13 +185,13 @@ fn article(kind: &str) -> &'static str {
     if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
-fn number_of(text: &str) -> Result<u64, NameError> {
+fn parse_number(text: &str) -> Result<u64, PullRequestRefError> {
     let number = is_digits(text).then(|| text.parse().ok()).flatten();
-    // What is not shown whole is not shown at all: it may be anything.
-    let shown = || NameError::Number {
+    // Shortened and filtered: it may be anything.
+    let invalid_number = || PullRequestRefError::Number {
         text: text.chars().take(20).filter(char::is_ascii_graphic).collect(),
     };
-    number.filter(|number| *number > 0).ok_or_else(shown)
+    number.filter(|number| *number > 0).ok_or_else(invalid_number)
 }
 
 fn is_digits(text: &str) -> bool {
@@ -188,10 +199,11 @@ fn is_digits(text: &str) -> bool {
 }
 
 fn is_name(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    let is_name_byte =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     !text.is_empty()
         && text.len() <= NAME_MAX
-        && text.bytes().all(plain)
+        && text.bytes().all(is_name_byte)
         && !matches!(text, "." | "..")
 }
 
@@ -202,7 +214,7 @@ mod tests {
     use super::*;
 
     fn check(texts: &[&str], here: Option<&str>, expected: Expect) {
-        let default = Host::from_variables(
+        let default = GitHubHost::from_variables(
             Some("http://127.0.0.1:5"),
             Some("http://127.0.0.1:5/other/api"),
             None,
@@ -211,7 +223,7 @@ mod tests {
         let here = here.map(|here| Repo::parse(here).unwrap());
         let mut lines = String::new();
         for text in texts {
-            let line = match Name::parse(text, &default, here.as_ref()) {
+            let line = match PullRequestRef::parse(text, &default, here.as_ref()) {
                 Ok(name) => format!("{name} at {} ({})", name.url(), name.host.api()),
                 Err(error) => error.to_string(),
             };
@@ -221,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_request_is_named_by_its_address_or_by_its_repository_and_number() {
+    fn parses_addresses_and_short_references() {
         check(
             &[
                 "https://github.com/o/r/pull/12",
@@ -256,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pull_request_is_refused_in_one_sentence() {
+    fn invalid_references_are_explained() {
         check(
             &[
                 "12",
@@ -290,42 +302,42 @@ mod tests {
             ],
             None,
             expect![[r#"
-                12: `12` needs a clone of a repository at GitHub; elsewhere write `owner/name#12`
-                : a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                main: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                feature/12: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                #: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                #x: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                o/r#x: `x` is no number of a pull request
-                o/r#0: `0` is no number of a pull request
-                o/r#99999999999999999999: `99999999999999999999` is no number of a pull request
-                r#1: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                o/r/s#1: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                ../r#1: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                o/r?x#1: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
-                https://github.com: the address names no repository: that would be `owner/name`
-                https://github.com/o: the address names no repository: that would be `owner/name`
-                https://github.com/o/r: the address is that of a repository, not of a pull request: that would end in `/pull/12`
-                https://github.com/o/../pull/1: the address names no repository: that would be `owner/name`
-                https://github.com/o/r%2e/pull/1: the address names no repository: that would be `owner/name`
-                https://github.com/o/r/pull: the address is that of a list of pull requests, not of a pull request: that would end in `/pull/12`
-                https://github.com/o/r/pull/new: `new` is no number of a pull request
-                https://github.com/o/r/issues/5: the address is that of an issue, not of a pull request: that would end in `/pull/12`
-                https://github.com/o/r/tree/main: the address is that of a branch, not of a pull request: that would end in `/pull/12`
-                https://github.com/o/r/blob/main/a.rs: the address is that of a file, not of a pull request: that would end in `/pull/12`
-                https://github.com/o/r/wiki: the address is that of a page, not of a pull request: that would end in `/pull/12`
-                http://github.com/o/r/pull/1: the address is not `https`, and a token would be readable on its way
-                https://user:secret@github.com/o/r/pull/1: the address carries a user name or a password: keys come from variables, never from addresses
-                https:///o/r/pull/1: the address is no address
-                ftp://github.com/o/r/pull/1: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                12: `12` works only in a clone of a GitHub repository; elsewhere use `owner/name#12`
+                : not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                main: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                feature/12: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                #: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                #x: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                o/r#x: `x` is not a pull request number
+                o/r#0: `0` is not a pull request number
+                o/r#99999999999999999999: `99999999999999999999` is not a pull request number
+                r#1: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                o/r/s#1: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                ../r#1: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                o/r?x#1: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
+                https://github.com: the address has no repository (`owner/name`)
+                https://github.com/o: the address has no repository (`owner/name`)
+                https://github.com/o/r: this is the address of a repository; a pull request address ends in `/pull/12`
+                https://github.com/o/../pull/1: the address has no repository (`owner/name`)
+                https://github.com/o/r%2e/pull/1: the address has no repository (`owner/name`)
+                https://github.com/o/r/pull: this is the address of a list of pull requests; a pull request address ends in `/pull/12`
+                https://github.com/o/r/pull/new: `new` is not a pull request number
+                https://github.com/o/r/issues/5: this is the address of an issue; a pull request address ends in `/pull/12`
+                https://github.com/o/r/tree/main: this is the address of a branch; a pull request address ends in `/pull/12`
+                https://github.com/o/r/blob/main/a.rs: this is the address of a file; a pull request address ends in `/pull/12`
+                https://github.com/o/r/wiki: this is the address of a page; a pull request address ends in `/pull/12`
+                http://github.com/o/r/pull/1: the address is not `https`; the token would be sent unencrypted
+                https://user:secret@github.com/o/r/pull/1: the address must not contain a user name or password; credentials come from variables
+                https:///o/r/pull/1: the address is not a valid URL
+                ftp://github.com/o/r/pull/1: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
             "#]],
         );
     }
 
     #[test]
-    fn a_repository_is_the_same_in_capitals() {
+    fn repository_names_ignore_case() {
         let repo = |text| Repo::parse(text).unwrap();
-        assert!(repo("Octo/Cat").is(&repo("octo/cat")));
-        assert!(!repo("octo/cat").is(&repo("octo/cats")));
+        assert!(repo("Octo/Cat").equals_ignoring_case(&repo("octo/cat")));
+        assert!(!repo("octo/cat").equals_ignoring_case(&repo("octo/cats")));
     }
 }

@@ -1,155 +1,157 @@
-//! What stands on a pull request when a review is about to be posted: whoever decides what to write looks at this alone.
+//! State of a pull request before posting. Planning depends only on this.
 
 use crh_review::finding::Side;
 
-/// What stands on a pull request.
+/// State of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
-    /// Who we are there: markers count only in what this account wrote.
-    pub viewer: Account,
-    /// The pull request itself.
-    pub pull: PullState,
-    /// Its files with GitHub's own three lines of context, in GitHub's order.
+pub struct PullRequestState {
+    /// The account of the token. Markers count only in its texts.
+    pub viewer: GitHubUser,
+    /// Properties of the pull request.
+    pub pull: PullRequestProperties,
+    /// Files with GitHub's hunks (three lines of context), in GitHub's order.
     pub files: Vec<FilePatch>,
-    /// Comments on the pull request as a whole, oldest first.
-    pub comments: Vec<TopComment>,
-    /// Conversations about lines, oldest first.
+    /// General comments, oldest first.
+    pub comments: Vec<PullRequestComment>,
+    /// Threads on lines, oldest first.
     pub threads: Vec<InlineThread>,
     /// Reviews, oldest first.
-    pub reviews: Vec<StandingReview>,
-    /// What of these there is more of than was read, so that what is ours may be missing. What others wrote may be cut without that.
-    pub unread: Vec<String>,
+    pub reviews: Vec<PullRequestReview>,
+    /// Lists that were not read completely, so that own texts may be missing. Shortened texts of
+    /// others do not count.
+    pub incomplete_lists: Vec<String>,
 }
 
-/// An account of GitHub's. Names can be changed and taken by others; the number cannot.
+/// A GitHub account. Logins can change hands; ids cannot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Account {
-    /// Its number.
+pub struct GitHubUser {
+    /// Account id.
     pub id: u64,
-    /// Its name, for readers.
+    /// Login, for display.
     pub login: String,
 }
 
-/// What of a pull request decides whether anything is posted.
+/// Properties of a pull request that posting depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PullState {
-    /// `owner/name` of the repository that it is proposed to, as GitHub writes it.
+pub struct PullRequestProperties {
+    /// `owner/name` of the target repository, as GitHub writes it.
     pub repo: String,
-    /// Its number.
+    /// Number.
     pub number: u64,
-    /// The commit at its head now.
+    /// Current head commit.
     pub head: String,
     /// Whether it is open.
     pub open: bool,
-    /// Whether its author calls it unfinished.
+    /// Whether it is a draft.
     pub draft: bool,
-    /// Who proposes it; none if the account is gone.
-    pub author: Option<Account>,
-    /// Whether a program proposes it.
+    /// Author; `None` if the account is gone.
+    pub author: Option<GitHubUser>,
+    /// Whether the author is a bot.
     pub by_bot: bool,
-    /// Whether its head is in another repository than its base.
+    /// Whether the head is in another repository than the base.
     pub from_fork: bool,
 }
 
 /// A file of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilePatch {
-    /// Its path after the change, or before it if it is deleted.
+    /// Path after the change, or before it for a deleted file.
     pub path: String,
-    /// Its path before, if it was renamed.
+    /// Path before a rename.
     pub previous: Option<String>,
-    /// Its hunks, without a header; none if GitHub does not show them (too large, binary, renamed only).
+    /// Hunks without a file header; `None` if GitHub does not show them (too large, binary, only
+    /// renamed).
     pub patch: Option<String>,
 }
 
-/// A comment on a pull request as a whole.
+/// A general comment on a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TopComment {
-    /// Its number.
+pub struct PullRequestComment {
+    /// Comment id.
     pub id: u64,
-    /// Who wrote it; none if the account is gone.
-    pub author: Option<Account>,
-    /// What its author is to the repository.
+    /// Author; `None` if the account is gone.
+    pub author: Option<GitHubUser>,
+    /// The author's role in the repository.
     pub association: Association,
-    /// When.
+    /// Creation time.
     pub created_at: String,
-    /// The text, as it was written.
+    /// Text.
     pub body: String,
-    /// Where it can be looked at.
+    /// Web address.
     pub url: String,
 }
 
-/// A conversation about lines.
+/// A comment thread on lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InlineThread {
-    /// GitHub's global id, which resolving it needs.
+    /// GraphQL id, needed to resolve the thread.
     pub node_id: String,
-    /// Whether somebody called it settled.
+    /// Whether the thread was resolved.
     pub resolved: bool,
-    /// Who did; none if nobody, or if that is not known.
+    /// Login of the account that resolved it, if known.
     pub resolved_by: Option<String>,
-    /// Whether the code under it has changed since.
+    /// Whether the code changed after the first comment.
     pub outdated: bool,
-    /// The file.
+    /// File path.
     pub path: String,
-    /// The last line that it is about, on the current diff; none if that is gone.
+    /// Last line in the current diff; `None` if it is gone.
     pub line: Option<u32>,
-    /// The first, if it is about several.
+    /// First line of a range.
     pub start_line: Option<u32>,
-    /// The first line that it was about when it began.
+    /// First line at the time of the first comment.
     pub original_line: Option<u32>,
-    /// The side of the line.
+    /// Side of the line.
     pub side: Option<Side>,
-    /// The comments, the first one first.
+    /// Comments, oldest first.
     pub comments: Vec<InlineComment>,
 }
 
-/// A comment in a conversation about lines.
+/// A comment in a thread on lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InlineComment {
-    /// Its number.
+    /// Comment id.
     pub id: u64,
-    /// Whether it is ours, by GitHub's own word.
+    /// Whether GitHub says that the token's account wrote it.
     pub ours: bool,
-    /// Who wrote it, for readers; none if the account is gone.
+    /// Login of the author, for display; `None` if the account is gone.
     pub author: Option<String>,
-    /// Whether a program wrote it.
+    /// Whether a bot wrote it.
     pub by_bot: bool,
-    /// What its author is to the repository.
+    /// The author's role in the repository.
     pub association: Association,
-    /// When.
+    /// Creation time.
     pub created_at: String,
-    /// The text, as it was written.
+    /// Text.
     pub body: String,
-    /// Where it can be looked at.
+    /// Web address.
     pub url: String,
 }
 
-/// A review that was posted.
+/// A review on a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StandingReview {
-    /// Its number.
+pub struct PullRequestReview {
+    /// Review id.
     pub id: u64,
-    /// Who wrote it; none if the account is gone.
-    pub author: Option<Account>,
-    /// GitHub's word for what it is: `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED`, `DISMISSED`, `PENDING`.
+    /// Author; `None` if the account is gone.
+    pub author: Option<GitHubUser>,
+    /// GitHub's state: `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED`, `DISMISSED`, `PENDING`.
     pub state: String,
-    /// The commit that it was about.
+    /// Reviewed commit.
     pub commit: Option<String>,
-    /// The text, as it was written.
+    /// Text.
     pub body: String,
 }
 
-/// What somebody is to a repository, by GitHub's word.
+/// Role of an account in a repository, as GitHub reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Association {
-    /// It is theirs.
+    /// Owner of the repository.
     Owner,
-    /// They are in the organisation that it belongs to.
+    /// Member of the owning organisation.
     Member,
-    /// They were invited.
+    /// Invited collaborator.
     Collaborator,
-    /// They have changed it before.
+    /// Author of an earlier contribution.
     Contributor,
     /// None of these.
     #[default]
@@ -157,8 +159,8 @@ pub enum Association {
 }
 
 impl Association {
-    /// Whether people of this kind may decide about the repository.
-    pub fn decides(self) -> bool {
+    /// Whether this role may dismiss issues.
+    pub fn is_trusted(self) -> bool {
         match self {
             Self::Owner | Self::Member | Self::Collaborator => true,
             Self::Contributor | Self::Stranger => false,

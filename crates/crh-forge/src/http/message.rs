@@ -1,25 +1,25 @@
-//! What a host says, as one line of bounded length that can be shown. Pure.
+//! Formats a host's text as one line of limited length.
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// The longest message that is passed on, in characters: a forge's own sentences have up to 200, with a list of errors more.
+/// Longest message, in characters. Sentences of forges have up to 200, lists of errors more.
 pub(crate) const MESSAGE_MAX: usize = 500;
 
-/// What stands in the place of a token.
+/// Replaces a token.
 pub(crate) const MASK: &str = "[redacted]";
 
-/// For a text in which no token can be.
+/// For texts that cannot contain a token.
 pub(crate) const NO_SECRET: Option<&SecretString> = None;
 
-/// A text of a host's as one line of bounded length, without the token.
-pub(crate) fn shown(text: &str, token: Option<&SecretString>) -> String {
+/// Joins a text to one line of limited length and masks the token.
+pub(crate) fn single_line(text: &str, token: Option<&SecretString>) -> String {
     let masked = match token.map(ExposeSecret::expose_secret).filter(|token| !token.is_empty()) {
         Some(token) => text.replace(token, MASK),
         None => text.to_owned(),
     };
     let words = masked.split(|char: char| char.is_whitespace() || char.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    // Their sentences stand inside of ours.
+    // The text becomes part of a sentence.
     let line = line.trim_end_matches('.');
     match line.char_indices().nth(MESSAGE_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),

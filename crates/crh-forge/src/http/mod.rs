@@ -1,9 +1,6 @@
-//! What every forge needs to ask a host: when again, how long to wait, what to say of a failure, and how much to read.
+//! HTTP with retries, shared by all forges.
 
+pub(crate) mod message;
+pub(crate) mod reply;
 pub(crate) mod retry;
-#[path = "message.rs"]
-pub(crate) mod said;
-#[path = "wait_notifier.rs"]
-pub(crate) mod waiting;
-#[path = "reply.rs"]
-pub(crate) mod whole;
+pub(crate) mod wait_notifier;

@@ -1,4 +1,4 @@
-//! One request and its whole answer: within a time, and of a bounded size.
+//! One request and its complete reply, limited in time and size.
 
 use std::time::Duration;
 
@@ -8,108 +8,112 @@ use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
 use crate::ForgeError;
-use crate::asking::retry::Trouble;
-use crate::asking::said;
-use crate::asking::said::NO_SECRET;
+use crate::http::message;
+use crate::http::message::NO_SECRET;
+use crate::http::retry::RequestFailure;
 use crh_http::Timeouts;
 
-/// The largest answer that is read. A page of a hundred files of whole patches has up to 10 MB.
+/// Largest reply. A page of a hundred files with full patches has up to 10 MB.
 pub(crate) const REPLY_MAX: usize = 64 << 20;
 
-/// As which program a forge is asked.
 pub(crate) const USER_AGENT: &str = concat!("crh/", env!("CARGO_PKG_VERSION"));
 
-/// How long one answer may take, as many times as a host may be silent: a host that sends a byte now and then is never silent,
-/// and never ends. By default it is two minutes, in which a slow line brings a page of ten megabytes.
-const PATIENCE: u32 = 3;
+/// Limit for a complete reply, as a multiple of the idle timeout: a host that sends a byte now and
+/// then is never idle. Two minutes by default, enough for ten megabytes on a slow line.
+const TOTAL_TIMEOUT_FACTOR: u32 = 3;
 
-/// An answer, complete.
-pub(crate) struct Whole {
+pub(crate) struct HttpReply {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-/// Why there is no whole answer.
-pub(crate) enum NoReply {
-    Trouble(Trouble, String),
+pub(crate) enum ReplyError {
+    Failed(RequestFailure, String),
     TooLarge,
 }
 
-/// Sends a request once, and reads the answer if one comes in time. What is said about a failure does not hold the secret.
-pub(crate) async fn whole(
+/// Sends a request once and reads the reply. Error messages do not contain the secret.
+pub(crate) async fn fetch_reply(
     request: RequestBuilder,
     timeouts: Timeouts,
     secret: Option<&SecretString>,
-) -> Result<Whole, NoReply> {
-    let limit = timeouts.idle.saturating_mul(PATIENCE);
-    match tokio::time::timeout(limit, answer(request, timeouts, secret)).await {
+) -> Result<HttpReply, ReplyError> {
+    let limit = timeouts.idle.saturating_mul(TOTAL_TIMEOUT_FACTOR);
+    match tokio::time::timeout(limit, send_and_read(request, timeouts, secret)).await {
         Ok(done) => done,
         Err(_) => {
-            let message = format!("the answer was not whole after {} s", limit.as_secs_f64());
-            Err(NoReply::Trouble(Trouble::Unanswered, message))
+            let message = format!("no complete reply after {} s", limit.as_secs_f64());
+            Err(ReplyError::Failed(RequestFailure::Unanswered, message))
         }
     }
 }
 
-async fn answer(
+async fn send_and_read(
     request: RequestBuilder,
     timeouts: Timeouts,
     secret: Option<&SecretString>,
-) -> Result<Whole, NoReply> {
+) -> Result<HttpReply, ReplyError> {
     let Timeouts { first_byte, idle, .. } = timeouts;
     let response = match tokio::time::timeout(first_byte, request.send()).await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => {
-            let trouble = if error.is_connect() { Trouble::NotSent } else { Trouble::Unanswered };
-            return Err(NoReply::Trouble(trouble, said::shown(&causes(&error), secret)));
+            let trouble = if error.is_connect() {
+                RequestFailure::NotSent
+            } else {
+                RequestFailure::Unanswered
+            };
+            return Err(ReplyError::Failed(
+                trouble,
+                message::single_line(&root_cause(&error), secret),
+            ));
         }
-        Err(_) => return Err(silent(first_byte)),
+        Err(_) => return Err(silence_timeout(first_byte)),
     };
     let status = response.status().as_u16();
     let headers = response.headers().clone();
-    let body = body(response, idle, secret).await?;
-    Ok(Whole { status, headers, body })
+    let body = read_body(response, idle, secret).await?;
+    Ok(HttpReply { status, headers, body })
 }
 
-async fn body(
+async fn read_body(
     mut response: Response,
     silence: Duration,
     secret: Option<&SecretString>,
-) -> Result<Vec<u8>, NoReply> {
+) -> Result<Vec<u8>, ReplyError> {
     let mut body = Vec::new();
     loop {
         let chunk = match tokio::time::timeout(silence, response.chunk()).await {
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return Ok(body),
             Ok(Err(error)) => {
-                let message = said::shown(&causes(&error), secret);
-                return Err(NoReply::Trouble(Trouble::Unanswered, message));
+                let message = message::single_line(&root_cause(&error), secret);
+                return Err(ReplyError::Failed(RequestFailure::Unanswered, message));
             }
-            Err(_) => return Err(silent(silence)),
+            Err(_) => return Err(silence_timeout(silence)),
         };
         if body.len() + chunk.len() > REPLY_MAX {
-            return Err(NoReply::TooLarge);
+            return Err(ReplyError::TooLarge);
         }
         body.extend_from_slice(&chunk);
     }
 }
 
-/// What is in the body of an answer.
-pub(crate) fn parsed<T: DeserializeOwned>(what: &str, body: &[u8]) -> Result<T, ForgeError> {
+/// Parses the JSON body of a reply.
+pub(crate) fn parse_body<T: DeserializeOwned>(what: &str, body: &[u8]) -> Result<T, ForgeError> {
     serde_json::from_slice(body).map_err(|error| ForgeError::Unreadable {
-        what: what.to_owned(),
-        message: said::shown(&error.to_string(), NO_SECRET),
+        request: what.to_owned(),
+        message: message::single_line(&error.to_string(), NO_SECRET),
     })
 }
 
-fn silent(limit: Duration) -> NoReply {
-    let message = format!("nothing came for {} s", limit.as_secs_f64());
-    NoReply::Trouble(Trouble::Unanswered, message)
+fn silence_timeout(limit: Duration) -> ReplyError {
+    let message = format!("no data for {} s", limit.as_secs_f64());
+    ReplyError::Failed(RequestFailure::Unanswered, message)
 }
 
-/// The innermost cause says what happened; the outer ones repeat the address.
-fn causes(error: &reqwest::Error) -> String {
+/// The innermost error says what happened; the outer ones repeat the address.
+fn root_cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;

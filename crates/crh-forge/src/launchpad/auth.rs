@@ -1,68 +1,67 @@
-//! As whom Launchpad is asked: OAuth with PLAINTEXT signatures, the one kind that it takes.
+//! Launchpad credentials: OAuth with PLAINTEXT signatures, the only kind that Launchpad accepts.
 
 use std::fmt;
 
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
-use crate::asking::said::MASK;
+use crate::http::message::MASK;
 
-/// The name under which this program asks, where no other was given.
+/// Default consumer key.
 pub const CONSUMER: &str = "crh";
 
-/// The section of the credentials file that launchpadlib reads and writes.
+/// Section of launchpadlib's credentials file.
 const SECTION: &str = "1";
 
-/// The longest name of a program, token or secret; Launchpad's own have up to 80 characters.
+/// Longest consumer key, token or secret. Launchpad's have up to 80 characters.
 const VALUE_MAX: usize = 255;
 
-/// As whom Launchpad is asked.
+/// How crh authenticates to Launchpad.
 #[derive(Clone)]
-pub struct Credentials {
+pub struct LaunchpadCredentials {
     consumer: String,
-    access: Option<Access>,
+    access: Option<OAuthAccess>,
 }
 
-/// What a person gave to a program.
 #[derive(Clone)]
-struct Access {
+struct OAuthAccess {
     token: String,
     secret: SecretString,
 }
 
-/// Why there are no credentials. No text in here holds a secret.
+/// Why credentials are invalid. Messages contain no secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum CredentialsError {
-    /// One of two that belong together is missing.
-    #[error("`LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` belong together, and one of them is missing")]
+pub enum LaunchpadCredentialsError {
+    /// The token or the secret is missing.
+    #[error("set both `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`; one is missing")]
     Half,
-    /// A value that Launchpad gives out to nobody.
-    #[error("{0} holds characters that none has; is there a line break in it?")]
+    /// Invalid characters.
+    #[error("{0} has invalid characters (is there a line break in it?)")]
     Value(&'static str),
-    /// The file is not one of launchpadlib's.
+    /// Not a credentials file of launchpadlib.
     #[error(
         "the credentials file has no section `[1]` with `consumer_key`, `access_token` and `access_secret`, as launchpadlib writes it"
     )]
     File,
 }
 
-impl Credentials {
-    /// Nobody in particular: what is public can be read.
+impl LaunchpadCredentials {
+    /// Anonymous access to public data.
     pub fn anonymous() -> Self {
         Self { consumer: CONSUMER.to_owned(), access: None }
     }
 
-    /// What the variables `LP_ACCESS_TOKEN`, `LP_ACCESS_SECRET` and `LP_CONSUMER_KEY` say; none if there is no token.
+    /// From `LP_ACCESS_TOKEN`, `LP_ACCESS_SECRET` and `LP_CONSUMER_KEY`; `None` without a token.
     pub fn from_variables(
         token: Option<&str>,
         secret: Option<&SecretString>,
         consumer: Option<&str>,
-    ) -> Result<Option<Self>, CredentialsError> {
+    ) -> Result<Option<Self>, LaunchpadCredentialsError> {
         let given = |text: Option<&str>| text.map(str::to_owned).filter(|text| !text.is_empty());
         let secret = secret.filter(|secret| !secret.expose_secret().is_empty());
         match (given(token), secret) {
             (None, None) => Ok(None),
-            (Some(_), None) | (None, Some(_)) => Err(CredentialsError::Half),
+            (Some(_), None) | (None, Some(_)) => Err(LaunchpadCredentialsError::Half),
             (Some(token), Some(secret)) => {
                 let consumer = given(consumer).unwrap_or_else(|| CONSUMER.to_owned());
                 Self::new(&consumer, &token, secret).map(Some)
@@ -70,27 +69,27 @@ impl Credentials {
         }
     }
 
-    /// What Launchpad gave out for a program by this name.
+    /// From the values that Launchpad issued.
     pub fn new(
         consumer: &str,
         token: &str,
         secret: &SecretString,
-    ) -> Result<Self, CredentialsError> {
+    ) -> Result<Self, LaunchpadCredentialsError> {
         for (what, value) in [
             ("the consumer key", consumer),
             ("the access token", token),
             ("the access secret", secret.expose_secret()),
         ] {
             if value.is_empty() || value.len() > VALUE_MAX || value.chars().any(char::is_control) {
-                return Err(CredentialsError::Value(what));
+                return Err(LaunchpadCredentialsError::Value(what));
             }
         }
-        let access = Access { token: token.to_owned(), secret: secret.clone() };
+        let access = OAuthAccess { token: token.to_owned(), secret: secret.clone() };
         Ok(Self { consumer: consumer.to_owned(), access: Some(access) })
     }
 
-    /// What stands in a credentials file of launchpadlib's.
-    pub fn from_file(text: &SecretString) -> Result<Self, CredentialsError> {
+    /// From a credentials file of launchpadlib.
+    pub fn from_file(text: &SecretString) -> Result<Self, LaunchpadCredentialsError> {
         let (mut consumer, mut token, mut secret) = (None, None, None);
         let mut section = "";
         for line in text.expose_secret().lines().map(str::trim) {
@@ -105,7 +104,7 @@ impl Credentials {
             if section != SECTION {
                 continue;
             }
-            // The reader of these files gives `%` a meaning, so that its writer doubles it.
+            // launchpadlib's parser interpolates `%`, so files double it.
             let value = value.trim().replace("%%", "%");
             match name.trim().to_ascii_lowercase().as_str() {
                 "consumer_key" => consumer = Some(value),
@@ -116,11 +115,11 @@ impl Credentials {
         }
         match (consumer, token, secret) {
             (Some(consumer), Some(token), Some(secret)) => Self::new(&consumer, &token, &secret),
-            (_, _, _) => Err(CredentialsError::File),
+            (_, _, _) => Err(LaunchpadCredentialsError::File),
         }
     }
 
-    /// The credentials file that launchpadlib reads; none for nobody. Whoever stores it lets nobody else read it.
+    /// A credentials file for launchpadlib; `None` if anonymous. The caller must protect the file.
     pub fn to_file(&self) -> Option<SecretString> {
         let access = self.access.as_ref()?;
         let doubled = |value: &str| value.replace('%', "%%");
@@ -133,23 +132,23 @@ impl Credentials {
         Some(text.into())
     }
 
-    /// Whether this is nobody in particular.
+    /// Whether access is anonymous.
     pub fn is_anonymous(&self) -> bool {
         self.access.is_none()
     }
 
-    /// What proves that the token is ours.
+    /// The access secret.
     pub(super) fn secret(&self) -> Option<&SecretString> {
         self.access.as_ref().map(|access| &access.secret)
     }
 
-    /// All that must not be shown: the token as well, although it proves nothing without its secret.
+    /// Values to mask: the secret, and the token although it is useless alone.
     pub fn secrets(&self) -> Vec<SecretString> {
         let access = self.access.iter();
         access.flat_map(|it| [it.token.as_str().into(), it.secret.clone()]).collect()
     }
 
-    /// A text in which neither the token nor its secret stands: Launchpad repeats a token that it does not know.
+    /// Masks the token and its secret. Launchpad repeats unknown tokens in error messages.
     pub(super) fn masked(&self, text: &str) -> String {
         match &self.access {
             Some(access) => {
@@ -159,8 +158,9 @@ impl Credentials {
         }
     }
 
-    /// The header that says who asks. `realm` is the address of the web service; a PLAINTEXT signature covers nothing else.
-    pub(super) fn header(&self, realm: &str, seconds: u64, nonce: u64) -> SecretString {
+    /// The `Authorization` header. `realm` is the address of the web service; PLAINTEXT signatures
+    /// cover nothing else.
+    pub(super) fn authorization(&self, realm: &str, seconds: u64, nonce: u64) -> SecretString {
         let (token, secret) = match &self.access {
             Some(access) => (access.token.as_str(), access.secret.expose_secret()),
             None => ("", ""),
@@ -169,16 +169,16 @@ impl Credentials {
             "OAuth realm=\"{realm}\", oauth_consumer_key=\"{}\", oauth_token=\"{}\", \
              oauth_signature_method=\"PLAINTEXT\", oauth_signature=\"{}\", oauth_timestamp=\"{seconds}\", \
              oauth_nonce=\"{nonce}\", oauth_version=\"1.0\"",
-            encoded(&self.consumer),
-            encoded(token),
-            encoded(&format!("&{secret}")),
+            percent_encode(&self.consumer),
+            percent_encode(token),
+            percent_encode(&format!("&{secret}")),
         );
         header.into()
     }
 }
 
-impl fmt::Debug for Credentials {
-    /// Which program, and whether for somebody; never a token.
+impl fmt::Debug for LaunchpadCredentials {
+    /// Leaves out the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")
             .field("consumer", &self.consumer)
@@ -187,8 +187,8 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// A value as OAuth wants it in its header: everything is escaped but letters, digits and `-._~`.
-fn encoded(text: &str) -> String {
+/// Percent-encodes as OAuth requires: everything except letters, digits and `-._~`.
+fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
@@ -204,67 +204,68 @@ fn encoded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn some(consumer: &str) -> Credentials {
-        Credentials::new(consumer, "tok", &"s/+&é".into()).unwrap()
+    fn some(consumer: &str) -> LaunchpadCredentials {
+        LaunchpadCredentials::new(consumer, "tok", &"s/+&é".into()).unwrap()
     }
 
     #[test]
-    fn the_signature_is_the_secret_after_an_ampersand() {
-        let header = some("System-wide: Ubuntu (box)").header("https://api.launchpad.net/", 5, 6);
+    fn plaintext_signature_is_ampersand_and_secret() {
+        let header =
+            some("System-wide: Ubuntu (box)").authorization("https://api.launchpad.net/", 5, 6);
         assert_eq!(
             header.expose_secret(),
             "OAuth realm=\"https://api.launchpad.net/\", oauth_consumer_key=\"System-wide%3A%20Ubuntu%20%28box%29\", \
              oauth_token=\"tok\", oauth_signature_method=\"PLAINTEXT\", oauth_signature=\"%26s%2F%2B%26%C3%A9\", \
              oauth_timestamp=\"5\", oauth_nonce=\"6\", oauth_version=\"1.0\""
         );
-        let nobody = Credentials::anonymous().header("r", 1, 2);
-        assert!(nobody.expose_secret().contains("oauth_token=\"\""));
-        assert!(nobody.expose_secret().contains("oauth_signature=\"%26\""));
+        let anonymous = LaunchpadCredentials::anonymous().authorization("r", 1, 2);
+        assert!(anonymous.expose_secret().contains("oauth_token=\"\""));
+        assert!(anonymous.expose_secret().contains("oauth_signature=\"%26\""));
     }
 
     #[test]
-    fn a_file_is_read_as_it_is_written() {
+    fn credentials_file_round_trips() {
         let written = some("a 100% b").to_file().unwrap();
-        let read = Credentials::from_file(&written).unwrap();
+        let read = LaunchpadCredentials::from_file(&written).unwrap();
         assert_eq!(
-            read.header("r", 1, 2).expose_secret(),
-            some("a 100% b").header("r", 1, 2).expose_secret()
+            read.authorization("r", 1, 2).expose_secret(),
+            some("a 100% b").authorization("r", 1, 2).expose_secret()
         );
         let theirs = "# x\n[1]\nconsumer_key = System-wide: Ubuntu (box)\nconsumer_secret = \naccess_token = t\naccess_secret = s\n";
         assert_eq!(
-            Credentials::from_file(&theirs.into()).unwrap().consumer,
+            LaunchpadCredentials::from_file(&theirs.into()).unwrap().consumer,
             "System-wide: Ubuntu (box)"
         );
         for odd in
             ["", "[2]\nconsumer_key=a\naccess_token=b\naccess_secret=c", "[1]\nconsumer_key=a"]
         {
             assert_eq!(
-                Credentials::from_file(&odd.into()).err(),
-                Some(CredentialsError::File),
+                LaunchpadCredentials::from_file(&odd.into()).err(),
+                Some(LaunchpadCredentialsError::File),
                 "{odd}"
             );
         }
     }
 
     #[test]
-    fn variables_belong_together_and_hold_no_line_breaks() {
+    fn variables_need_token_and_secret_without_line_breaks() {
         let of = |token, secret: Option<&str>| {
             let secret = secret.map(SecretString::from);
             let unnamed = None;
-            let found = Credentials::from_variables(token, secret.as_ref(), unnamed);
+            let found = LaunchpadCredentials::from_variables(token, secret.as_ref(), unnamed);
             found.map(|found| found.map(|it| it.consumer))
         };
         assert_eq!(of(None, None), Ok(None));
         assert_eq!(of(Some(""), Some("")), Ok(None));
         assert_eq!(of(Some("t"), Some("s")), Ok(Some("crh".to_owned())));
-        assert_eq!(of(Some("t"), None), Err(CredentialsError::Half));
-        assert_eq!(of(None, Some("s")), Err(CredentialsError::Half));
-        let odd = Err(CredentialsError::Value("the access secret"));
+        assert_eq!(of(Some("t"), None), Err(LaunchpadCredentialsError::Half));
+        assert_eq!(of(None, Some("s")), Err(LaunchpadCredentialsError::Half));
+        let odd = Err(LaunchpadCredentialsError::Value("the access secret"));
         assert_eq!(of(Some("t"), Some("s\n")), odd);
     }
 
     #[test]
-    fn nothing_shows_a_secret() {
+    fn debug_output_hides_secrets() {
         assert!(!format!("{:?}", some("crh")).contains("tok"));
         let hidden = some("crh").secrets();
         let hidden: Vec<&str> = hidden.iter().map(ExposeSecret::expose_secret).collect();

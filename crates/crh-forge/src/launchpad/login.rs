@@ -1,5 +1,5 @@
-//! The way to a token: one is asked for, a person says yes to it in a browser, and it is exchanged. Opening the browser and
-//! keeping what comes of it is somebody else's.
+//! Login at Launchpad: requests a token, waits until the user authorizes it in a browser, and
+//! exchanges it. The caller opens the browser and stores the credentials.
 
 use std::time::Duration;
 
@@ -8,123 +8,123 @@ use thiserror::Error;
 use tokio::time::Instant;
 use url::form_urlencoded;
 
-use super::client::page;
-use super::client::page::Unread;
-use super::{Credentials, Service};
-use crate::asking::retry::{Decision, Purpose};
-use crate::asking::waiting::Waiting;
-use crate::asking::{retry, said};
-use crate::{ForgeError, RetryPolicy};
-use crh_http::Network;
+use super::client::form;
+use super::client::form::FormError;
+use super::{LaunchpadCredentials, LaunchpadService};
+use crate::http::retry::{RequestPurpose, RetryDecision};
+use crate::http::wait_notifier::WaitNotifier;
+use crate::http::{message, retry};
+use crate::{ForgeError, ForgeRetryPolicy};
+use crh_http::NetworkSettings;
 
-/// What a person is asked to allow: to read and write what is not public as well, for proposals may be private.
+/// Requested permission: read and write, including private data, because proposals may be private.
 const PERMISSION: &str = "WRITE_PRIVATE";
 
-/// Waits are the longest ones: one person logs in, and comes back together with nobody.
+/// Full delays: a single user logs in, so there is nothing to spread out.
 const JITTER: f64 = 1.0;
 
-/// A token that was asked for, and to which somebody has to say yes.
+/// A request token that the user has to authorize.
 #[derive(Debug, Clone)]
-pub struct Begun {
-    service: Service,
+pub struct LoginRequest {
+    service: LaunchpadService,
     consumer: String,
     token: String,
     secret: SecretString,
 }
 
-/// How long a person is waited for.
+/// How long to wait for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// Between two looks whether somebody has decided.
-    pub every: Duration,
-    /// In all.
-    pub at_most: Duration,
+pub struct LoginTimeout {
+    /// Time between two polls.
+    pub poll_interval: Duration,
+    /// Total time.
+    pub total: Duration,
 }
 
-impl Default for Patience {
-    /// As Launchpad's own client has it: long enough to log in at a page that asks for a second factor.
+impl Default for LoginTimeout {
+    /// As in Launchpad's own client: enough for a login with a second factor.
     fn default() -> Self {
-        Self { every: Duration::from_secs(1), at_most: Duration::from_secs(15 * 60) }
+        Self { poll_interval: Duration::from_secs(1), total: Duration::from_secs(15 * 60) }
     }
 }
 
-/// Why there is no token in the end.
+/// Why the login failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoginError {
-    /// A person has said no.
-    #[error("`{host}` gives out no token: {message}")]
+    /// The user declined.
+    #[error("`{host}` denied the login: {message}")]
     Declined {
-        /// The Launchpad.
+        /// Launchpad host.
         host: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// Nobody has said anything.
-    #[error("nobody has said yes or no at `{host}` within {} minutes", at_most.as_secs().div_ceil(60))]
+    /// The user did not answer in time.
+    #[error("no answer at `{host}` within {} minutes", waited.as_secs().div_ceil(60))]
     TimedOut {
-        /// The Launchpad.
+        /// Launchpad host.
         host: String,
-        /// As long was waited.
-        at_most: Duration,
+        /// The time waited.
+        waited: Duration,
     },
-    /// Launchpad could not be asked.
+    /// A request failed.
     #[error(transparent)]
     Forge(#[from] ForgeError),
 }
 
-/// How a Launchpad is asked again that fails or cannot be reached.
+/// Retries while requesting a token.
 #[derive(Debug, Clone, Copy)]
-pub struct Again {
-    /// How often and how long it is tried.
-    pub retry: RetryPolicy,
-    /// Who is told that there is a wait.
-    pub tell: fn(&str),
+pub struct LoginRetry {
+    /// Retry policy.
+    pub retry: ForgeRetryPolicy,
+    /// Callback for wait messages.
+    pub on_wait: fn(&str),
 }
 
-/// Asks for a token for a program of this name. One that was given out in vain does nothing, and ends by itself.
-pub async fn begin(
-    network: &Network,
-    service: &Service,
+/// Requests a token for a consumer. Unused tokens have no effect and expire.
+pub async fn request_token(
+    network: &NetworkSettings,
+    service: &LaunchpadService,
     consumer: &str,
-    again: Again,
-) -> Result<Begun, ForgeError> {
+    retry: LoginRetry,
+) -> Result<LoginRequest, ForgeError> {
     let form = [
         ("oauth_consumer_key", consumer),
         ("oauth_signature_method", "PLAINTEXT"),
         ("oauth_signature", "&"),
     ];
-    let waiting = Waiting::default();
-    waiting.tell_by(again.tell);
+    let waiting = WaitNotifier::default();
+    waiting.set_callback(retry.on_wait);
     let mut attempt = 1;
     let answer = loop {
-        let Unread { trouble, message, error } =
-            match posted(network, service, "+request-token", &form).await {
+        let FormError { failure: trouble, message, error } =
+            match post_token_form(network, service, "+request-token", &form).await {
                 Ok(answer) => break answer,
                 Err(unread) => unread,
             };
-        match retry::after(trouble, Purpose::Read, attempt, &again.retry, JITTER) {
-            Decision::Wait(time) => {
+        match retry::decide(trouble, RequestPurpose::Read, attempt, &retry.retry, JITTER) {
+            RetryDecision::Wait(time) => {
                 let now = Instant::now();
-                waiting.begins(service.name(), trouble, &message, attempt, time, now);
+                waiting.announce(service.name(), trouble, &message, attempt, time, now);
                 tokio::time::sleep(time).await;
             }
-            Decision::GiveUp | Decision::Ambiguous => return Err(error),
+            RetryDecision::GiveUp | RetryDecision::Ambiguous => return Err(error),
         }
         attempt += 1;
     };
     let said = match answer {
-        Answer::Yes(said) => said,
-        Answer::NotYet(message) | Answer::No(message) => {
+        TokenReply::Granted(said) => said,
+        TokenReply::Pending(message) | TokenReply::Denied(message) => {
             return Err(ForgeError::BadToken { host: service.name().to_owned(), message });
         }
     };
-    let (token, secret) = pair(&said).ok_or_else(|| unreadable("+request-token"))?;
+    let (token, secret) = parse_token_pair(&said).ok_or_else(|| unreadable("+request-token"))?;
     let (service, consumer) = (service.clone(), consumer.to_owned());
-    Ok(Begun { service, consumer, token, secret })
+    Ok(LoginRequest { service, consumer, token, secret })
 }
 
-impl Begun {
-    /// The page on which a person says yes or no.
+impl LoginRequest {
+    /// Page on which the user authorizes the token.
     pub fn page(&self) -> String {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("oauth_token", &self.token)
@@ -133,34 +133,36 @@ impl Begun {
         format!("{}/+authorize-token?{query}", self.service.web())
     }
 
-    /// Waits until somebody has decided, and exchanges the token. A Launchpad that fails or cannot be reached is asked again: the
-    /// person at the browser may be in the middle of it.
+    /// Waits for the user's decision and exchanges the token. Retries transient errors, because the
+    /// user may be busy at the page.
     pub async fn wait(
         &self,
-        network: &Network,
-        patience: Patience,
-    ) -> Result<Credentials, LoginError> {
-        let end = Instant::now() + patience.at_most;
+        network: &NetworkSettings,
+        timeout: LoginTimeout,
+    ) -> Result<LaunchpadCredentials, LoginError> {
+        let end = Instant::now() + timeout.total;
         loop {
-            tokio::time::sleep(patience.every).await;
-            let trouble = match self.finish(network).await {
+            tokio::time::sleep(timeout.poll_interval).await;
+            let trouble = match self.exchange(network).await {
                 Ok(Some(credentials)) => return Ok(credentials),
                 Ok(None) => None,
-                Err(LoginError::Forge(error)) if may_pass(&error) => Some(error),
+                Err(LoginError::Forge(error)) if is_transient(&error) => Some(error),
                 Err(error) => return Err(error),
             };
             if Instant::now() >= end {
-                let (host, at_most) = (self.service.name().to_owned(), patience.at_most);
-                return Err(
-                    trouble.map_or(LoginError::TimedOut { host, at_most }, LoginError::Forge)
-                );
+                let (host, at_most) = (self.service.name().to_owned(), timeout.total);
+                return Err(trouble
+                    .map_or(LoginError::TimedOut { host, waited: at_most }, LoginError::Forge));
             }
         }
     }
 
-    /// Exchanges the token if somebody has said yes; none if nobody has decided yet. Asked again and again, it changes nothing
-    /// before that.
-    async fn finish(&self, network: &Network) -> Result<Option<Credentials>, LoginError> {
+    /// Exchanges the token if the user authorized it; `None` before a decision. Polling has no side
+    /// effects.
+    async fn exchange(
+        &self,
+        network: &NetworkSettings,
+    ) -> Result<Option<LaunchpadCredentials>, LoginError> {
         let signature = format!("&{}", self.secret.expose_secret());
         let form = [
             ("oauth_consumer_key", self.consumer.as_str()),
@@ -168,50 +170,49 @@ impl Begun {
             ("oauth_token", self.token.as_str()),
             ("oauth_signature", signature.as_str()),
         ];
-        let answer = posted(network, &self.service, "+access-token", &form).await;
+        let answer = post_token_form(network, &self.service, "+access-token", &form).await;
         let said = match answer.map_err(|unread| unread.error)? {
-            Answer::Yes(said) => said,
-            Answer::NotYet(why) if !is_forgotten(&why) => return Ok(None),
-            Answer::No(message) | Answer::NotYet(message) => {
+            TokenReply::Granted(said) => said,
+            TokenReply::Pending(why) if !is_expired(&why) => return Ok(None),
+            TokenReply::Denied(message) | TokenReply::Pending(message) => {
                 return Err(LoginError::Declined { host: self.service.name().to_owned(), message });
             }
         };
-        let (token, secret) = pair(&said).ok_or_else(|| unreadable("+access-token"))?;
-        let credentials = Credentials::new(&self.consumer, &token, &secret);
+        let (token, secret) = parse_token_pair(&said).ok_or_else(|| unreadable("+access-token"))?;
+        let credentials = LaunchpadCredentials::new(&self.consumer, &token, &secret);
         Ok(Some(credentials.map_err(|_| unreadable("+access-token"))?))
     }
 }
 
-/// What the pages of the token flow answer.
-enum Answer {
-    Yes(SecretString),
-    /// 401: nobody has said yes, and why that is.
-    NotYet(String),
-    /// 403: somebody has said no, or it is too late.
-    No(String),
+enum TokenReply {
+    Granted(SecretString),
+    /// 401: not authorized yet, with the reason.
+    Pending(String),
+    /// 403: declined or expired.
+    Denied(String),
 }
 
-async fn posted(
-    network: &Network,
-    service: &Service,
+async fn post_token_form(
+    network: &NetworkSettings,
+    service: &LaunchpadService,
     page: &str,
     form: &[(&str, &str)],
-) -> Result<Answer, Unread> {
-    let (status, text) = page::posted(network, service, page, form).await?;
+) -> Result<TokenReply, FormError> {
+    let (status, text) = form::post_form(network, service, page, form).await?;
     Ok(match status {
-        401 => Answer::NotYet(said::shown(&text, said::NO_SECRET)),
-        403 => Answer::No(said::shown(&text, said::NO_SECRET)),
-        _ => Answer::Yes(text.into()),
+        401 => TokenReply::Pending(message::single_line(&text, message::NO_SECRET)),
+        403 => TokenReply::Denied(message::single_line(&text, message::NO_SECRET)),
+        _ => TokenReply::Granted(text.into()),
     })
 }
 
-/// Whether the token that was asked for is not known any more: one is exchanged once, and lives for some hours.
-fn is_forgotten(why: &str) -> bool {
+/// Whether Launchpad no longer knows the request token. Tokens can be exchanged once and live for
+/// some hours.
+fn is_expired(why: &str) -> bool {
     why.starts_with("No request token")
 }
 
-/// Whether it may go better the next time.
-fn may_pass(error: &ForgeError) -> bool {
+fn is_transient(error: &ForgeError) -> bool {
     match error {
         ForgeError::Unreachable { .. }
         | ForgeError::Failing { .. }
@@ -227,8 +228,7 @@ fn may_pass(error: &ForgeError) -> bool {
     }
 }
 
-/// The token and the secret in an answer.
-fn pair(said: &SecretString) -> Option<(String, SecretString)> {
+fn parse_token_pair(said: &SecretString) -> Option<(String, SecretString)> {
     let (mut token, mut secret) = (None, None);
     for (name, value) in form_urlencoded::parse(said.expose_secret().trim().as_bytes()) {
         match &*name {
@@ -241,8 +241,8 @@ fn pair(said: &SecretString) -> Option<(String, SecretString)> {
 }
 
 fn unreadable(page: &str) -> ForgeError {
-    let message = "there is no token in it".to_owned();
-    ForgeError::Unreadable { what: format!("POST {page}"), message }
+    let message = "it has no token".to_owned();
+    ForgeError::Unreadable { request: format!("POST {page}"), message }
 }
 
 #[cfg(test)]
@@ -250,9 +250,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_holds_a_token_and_its_secret() {
+    fn token_pair_is_parsed() {
         let read = |text: &str| {
-            pair(&text.into()).map(|(token, secret)| (token, secret.expose_secret().to_owned()))
+            parse_token_pair(&text.into())
+                .map(|(token, secret)| (token, secret.expose_secret().to_owned()))
         };
         let both = Some(("a b".to_owned(), "s&".to_owned()));
         assert_eq!(read("oauth_token=a+b&oauth_token_secret=s%26&lp.context=None\n"), both);

@@ -1,128 +1,134 @@
-//! Which merge proposal is meant: what people paste.
+//! Parses addresses of merge proposals.
 
 use std::fmt;
 
 use thiserror::Error;
 
-use super::Service;
+use super::LaunchpadService;
 use crh_http::BaseUrl;
 
-/// The longest address that is read: names at Launchpad have tens of characters.
+/// Longest address. Names at Launchpad have tens of characters.
 const ADDRESS_MAX: usize = 1_000;
 
-/// The versions of the web service that an address may name; the same proposal is asked for in ours.
+/// Versions of the web service in addresses. crh always uses its own.
 const VERSIONS: [&str; 3] = ["devel", "1.0", "beta"];
 
-/// A merge proposal of some repository at some Launchpad.
+/// A merge proposal on a Launchpad.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
-    /// Where.
-    pub service: Service,
-    /// The unique name of the repository that it comes from, such as `~ann/shop/+git/shop`.
+pub struct MergeProposalRef {
+    /// The Launchpad.
+    pub service: LaunchpadService,
+    /// Unique name of the source repository, such as `~ann/shop/+git/shop`.
     pub repository: String,
-    /// Its number.
+    /// Number.
     pub number: u64,
 }
 
-/// Why something is no merge proposal.
+/// Why an address is not a merge proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NameError {
-    /// It has none of the forms.
+pub enum MergeProposalRefError {
+    /// No known form.
     #[error(
-        "a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`"
+        "not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`"
     )]
-    NoName,
-    /// It is one of Bazaar's.
-    #[error("this is a merge proposal of a Bazaar branch, and only those of git are reviewed")]
+    UnknownForm,
+    /// A merge proposal of Bazaar branches.
+    #[error("this is a merge proposal of a Bazaar branch; crh reviews only git branches")]
     Bazaar,
-    /// It is where git fetches from.
-    #[error("this is the address of a repository, and not of a merge proposal")]
+    /// The address of a git repository.
+    #[error("this is the address of a repository, not of a merge proposal")]
     Repository,
-    /// There is no such number.
-    #[error("the address names no number of a merge proposal after `/+merge/`")]
+    /// Invalid number.
+    #[error("the address has no merge proposal number after `/+merge/`")]
     Number,
-    /// The address is that of another Launchpad than the one that is asked.
-    #[error("`{host}` is not a host of the Launchpad that is asked, `{asked}`")]
+    /// The address of another Launchpad than the configured one.
+    #[error("`{host}` does not belong to the configured Launchpad, `{configured}`")]
     Elsewhere {
-        /// The host of the address.
+        /// Host of the address.
         host: String,
-        /// The Launchpad.
-        asked: String,
+        /// The configured Launchpad.
+        configured: String,
     },
 }
 
-impl Name {
-    /// Whether this is an address of Launchpad's, or one that only a merge proposal can have.
-    pub fn is_meant(text: &str, service: &Service) -> bool {
+impl MergeProposalRef {
+    /// Whether this is an address on a Launchpad, or one that only a merge proposal can have.
+    pub fn is_launchpad_url(text: &str, service: &LaunchpadService) -> bool {
         let address = text.trim().split(['?', '#']).next().unwrap_or_default();
         let Ok(url) = address.parse::<BaseUrl>() else { return false };
         let origin = url.origin();
-        decoded(url.as_str()).contains("/+merge/")
-            || service.is_at(&origin)
-            || service.keeps_git_at(&origin)
-            || Service::known_at(&origin).is_some()
-            || Service::known_by_git_at(&origin)
+        percent_decode(url.as_str()).contains("/+merge/")
+            || service.has_origin(&origin)
+            || service.has_git_origin(&origin)
+            || LaunchpadService::known_with_origin(&origin).is_some()
+            || LaunchpadService::is_known_git_origin(&origin)
     }
 
-    /// The merge proposal at an address, of its page or of the web service. An address of another instance that is known leads to
-    /// that one as long as `service` is production, said or not; any other is the only one.
-    pub fn parse(text: &str, service: &Service) -> Result<Self, NameError> {
+    /// Parses an address of a page or of the web service. If `service` is production, addresses of
+    /// other known instances are accepted, too.
+    pub fn parse(text: &str, service: &LaunchpadService) -> Result<Self, MergeProposalRefError> {
         let text = text.trim();
         if text.len() > ADDRESS_MAX {
-            return Err(NameError::NoName);
+            return Err(MergeProposalRefError::UnknownForm);
         }
         let address = text.split(['?', '#']).next().unwrap_or(text);
-        let url: BaseUrl = address.parse().map_err(|_| NameError::NoName)?;
+        let url: BaseUrl = address.parse().map_err(|_| MergeProposalRefError::UnknownForm)?;
         let origin = url.origin();
-        let path = decoded(url.as_str().strip_prefix(&origin).unwrap_or_default());
-        let is_git = service.keeps_git_at(&origin) || Service::known_by_git_at(&origin);
-        if is_git && !service.is_at(&origin) {
-            return Err(NameError::Repository);
+        let path = percent_decode(url.as_str().strip_prefix(&origin).unwrap_or_default());
+        let is_git =
+            service.has_git_origin(&origin) || LaunchpadService::is_known_git_origin(&origin);
+        if is_git && !service.has_origin(&origin) {
+            return Err(MergeProposalRefError::Repository);
         }
-        let is_default = *service == Service::default();
-        let service = match (service.is_at(&origin), is_default) {
+        let is_default = *service == LaunchpadService::default();
+        let service = match (service.has_origin(&origin), is_default) {
             (true, _) => service.clone(),
-            (false, true) => Service::known_at(&origin).ok_or(NameError::NoName)?,
+            (false, true) => LaunchpadService::known_with_origin(&origin)
+                .ok_or(MergeProposalRefError::UnknownForm)?,
             (false, false) => {
                 let host = origin.split_once("://").map_or("", |(_, host)| host).to_owned();
-                return Err(NameError::Elsewhere { host, asked: service.name().to_owned() });
+                return Err(MergeProposalRefError::Elsewhere {
+                    host,
+                    configured: service.name().to_owned(),
+                });
             }
         };
         let path = path.trim_matches('/');
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         let path = if VERSIONS.contains(&first) { rest } else { path };
-        let (repository, rest) = path.split_once("/+merge/").ok_or(NameError::NoName)?;
+        let (repository, rest) =
+            path.split_once("/+merge/").ok_or(MergeProposalRefError::UnknownForm)?;
         let number = rest.split('/').next().and_then(|number| number.parse().ok());
-        let number = number.filter(|number| *number > 0).ok_or(NameError::Number)?;
+        let number = number.filter(|number| *number > 0).ok_or(MergeProposalRefError::Number)?;
         let parts: Vec<&str> = repository.split('/').collect();
         if !repository.starts_with('~') || !parts.iter().all(|part| is_plain(part)) {
-            return Err(NameError::NoName);
+            return Err(MergeProposalRefError::UnknownForm);
         }
         match parts.iter().rev().nth(1) {
             Some(&"+git") => {}
-            Some(_) | None => return Err(NameError::Bazaar),
+            Some(_) | None => return Err(MergeProposalRefError::Bazaar),
         }
         Ok(Self { service, repository: repository.to_owned(), number })
     }
 
-    /// Its path in the web service and among the pages.
+    /// Path in the web service and on the web site.
     pub fn path(&self) -> String {
         format!("{}/+merge/{}", self.repository, self.number)
     }
 
-    /// Where it can be looked at.
+    /// Web address.
     pub fn url(&self) -> String {
         format!("{}/{}", self.service.code(), self.path())
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for MergeProposalRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path())
     }
 }
 
-/// Whether this can be a part of a unique name: letters that need no encoding in an address.
+/// Whether this can be part of a unique name: only characters that need no encoding.
 pub(super) fn is_plain(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(is_plain_byte) && !matches!(part, "." | "..")
 }
@@ -131,9 +137,9 @@ fn is_plain_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'+' | b'~')
 }
 
-/// An address without the encoding that it does not need: browsers and chats write `%7E` and `%2B`. What no name has stays as it
-/// is, so that nothing becomes a slash, or a control character, and is refused with its percent sign.
-fn decoded(address: &str) -> String {
+/// Decodes unnecessary percent-encoding, such as `%7E` and `%2B` from browsers. Other sequences
+/// stay and are rejected later, so that nothing becomes a slash or a control character.
+fn percent_decode(address: &str) -> String {
     let mut decoded = String::with_capacity(address.len());
     let mut rest = address;
     while let Some((before, after)) = rest.split_once('%') {
@@ -161,8 +167,8 @@ mod tests {
 
     use super::*;
 
-    fn shown(texts: &[&str], service: &Service) -> String {
-        let line = |text: &&str| match Name::parse(text, service) {
+    fn shown(texts: &[&str], service: &LaunchpadService) -> String {
+        let line = |text: &&str| match MergeProposalRef::parse(text, service) {
             Ok(name) => format!("{text}: {name} at {}\n", name.service.api()),
             Err(error) => format!("{text}: {error}\n"),
         };
@@ -170,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proposal_is_named_by_its_page_or_by_the_web_service() {
+    fn parses_page_and_web_service_addresses() {
         let lines = shown(
             &[
                 "https://code.launchpad.net/~ann/shop/+git/shop/+merge/12",
@@ -188,7 +194,7 @@ mod tests {
                 "12",
                 "",
             ],
-            &Service::default(),
+            &LaunchpadService::default(),
         );
         expect![[r#"
             https://code.launchpad.net/~ann/shop/+git/shop/+merge/12: ~ann/shop/+git/shop/+merge/12 at https://api.launchpad.net/devel
@@ -197,25 +203,25 @@ mod tests {
             https://api.launchpad.net/devel/~ann/ubuntu/+source/hello/+git/hello/+merge/12: ~ann/ubuntu/+source/hello/+git/hello/+merge/12 at https://api.launchpad.net/devel
             https://api.launchpad.net/1.0/~ann/+git/own/+merge/12: ~ann/+git/own/+merge/12 at https://api.launchpad.net/devel
             https://code.staging.launchpad.net/~ann/shop/+git/shop/+merge/12: ~ann/shop/+git/shop/+merge/12 at https://api.staging.launchpad.net/devel
-            https://code.launchpad.net/~ann/shop/trunk/+merge/12: this is a merge proposal of a Bazaar branch, and only those of git are reviewed
-            https://code.launchpad.net/~ann/shop/+git/shop: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
-            https://code.launchpad.net/~ann/shop/+git/shop/+merge/x: the address names no number of a merge proposal after `/+merge/`
-            https://code.launchpad.net/~ann/../+git/shop/+merge/1: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
-            https://evil.example/~ann/shop/+git/shop/+merge/12: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
-            http://code.launchpad.net/~ann/shop/+git/shop/+merge/12: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
-            12: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
-            : a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
+            https://code.launchpad.net/~ann/shop/trunk/+merge/12: this is a merge proposal of a Bazaar branch; crh reviews only git branches
+            https://code.launchpad.net/~ann/shop/+git/shop: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
+            https://code.launchpad.net/~ann/shop/+git/shop/+merge/x: the address has no merge proposal number after `/+merge/`
+            https://code.launchpad.net/~ann/../+git/shop/+merge/1: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
+            https://evil.example/~ann/shop/+git/shop/+merge/12: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
+            http://code.launchpad.net/~ann/shop/+git/shop/+merge/12: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
+            12: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
+            : not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
         "#]].assert_eq(&lines);
     }
 
     #[test]
-    fn an_address_may_be_encoded_and_hides_nothing_by_it() {
+    fn decodes_only_safe_percent_encoding() {
         for address in [
             "https://code.launchpad.net/%7Eann/shop/%2Bgit/shop/%2Bmerge/12",
             "https://code.launchpad.net/%7eann/shop/%2bgit/s%68op/%2bmerge/1%32/",
             "https://api.launchpad.net/devel/%7Eann/shop/+git/shop/+merge/12?x=%2f",
         ] {
-            let name = Name::parse(address, &Service::default());
+            let name = MergeProposalRef::parse(address, &LaunchpadService::default());
             let path = name.map(|name| name.path());
             assert_eq!(path, Ok("~ann/shop/+git/shop/+merge/12".to_owned()), "{address}");
         }
@@ -239,48 +245,55 @@ mod tests {
             "%2e%2e/shop/+git/shop/+merge/12",
         ] {
             let address = format!("https://code.launchpad.net/{hostile}");
-            assert!(Name::parse(&address, &Service::default()).is_err(), "{hostile}");
+            assert!(
+                MergeProposalRef::parse(&address, &LaunchpadService::default()).is_err(),
+                "{hostile}"
+            );
         }
         let elsewhere = "https://lp.example/%7Eann/shop/%2Bgit/shop/%2Bmerge/1";
-        assert!(Name::is_meant(elsewhere, &Service::default()));
+        assert!(MergeProposalRef::is_launchpad_url(elsewhere, &LaunchpadService::default()));
     }
 
     #[test]
-    fn the_address_of_a_repository_is_called_one() {
-        let local = Service::named("http://127.0.0.1:5").unwrap();
+    fn repository_address_is_rejected_as_such() {
+        let local = LaunchpadService::parse("http://127.0.0.1:5").unwrap();
         for (address, service) in [
-            ("https://git.launchpad.net/~ann/shop/+git/shop", &Service::default()),
+            ("https://git.launchpad.net/~ann/shop/+git/shop", &LaunchpadService::default()),
             ("https://git.launchpad.net/shop", &local),
-            ("https://git.staging.launchpad.net/shop", &Service::default()),
+            ("https://git.staging.launchpad.net/shop", &LaunchpadService::default()),
         ] {
-            assert!(Name::is_meant(address, service), "{address}");
-            assert_eq!(Name::parse(address, service), Err(NameError::Repository), "{address}");
+            assert!(MergeProposalRef::is_launchpad_url(address, service), "{address}");
+            assert_eq!(
+                MergeProposalRef::parse(address, service),
+                Err(MergeProposalRefError::Repository),
+                "{address}"
+            );
         }
-        // A Launchpad on one host has its pages where its repositories are.
+        // A Launchpad on one host has pages and repositories at the same address.
         let page = "http://127.0.0.1:5/~ann/shop/+git/shop/+merge/12";
-        assert!(Name::parse(page, &local).is_ok());
+        assert!(MergeProposalRef::parse(page, &local).is_ok());
     }
 
     #[test]
-    fn an_address_of_launchpads_is_told_from_others() {
-        let local = Service::named("http://127.0.0.1:5").unwrap();
+    fn recognises_launchpad_addresses() {
+        let local = LaunchpadService::parse("http://127.0.0.1:5").unwrap();
         for (text, service, is_meant) in [
-            ("https://code.launchpad.net/~ann/shop", &Service::default(), true),
+            ("https://code.launchpad.net/~ann/shop", &LaunchpadService::default(), true),
             ("https://code.staging.launchpad.net/x", &local, true),
             ("http://127.0.0.1:5/x", &local, true),
-            ("http://127.0.0.1:5/x", &Service::default(), false),
-            ("https://lp.example/~ann/shop/+git/shop/+merge/1", &Service::default(), true),
-            ("https://github.com/o/r/pull/1", &Service::default(), false),
-            ("~ann/shop/+git/shop/+merge/1", &Service::default(), false),
-            ("12", &Service::default(), false),
+            ("http://127.0.0.1:5/x", &LaunchpadService::default(), false),
+            ("https://lp.example/~ann/shop/+git/shop/+merge/1", &LaunchpadService::default(), true),
+            ("https://github.com/o/r/pull/1", &LaunchpadService::default(), false),
+            ("~ann/shop/+git/shop/+merge/1", &LaunchpadService::default(), false),
+            ("12", &LaunchpadService::default(), false),
         ] {
-            assert_eq!(Name::is_meant(text, service), is_meant, "{text}");
+            assert_eq!(MergeProposalRef::is_launchpad_url(text, service), is_meant, "{text}");
         }
     }
 
     #[test]
-    fn a_service_that_was_asked_for_is_the_only_one() {
-        let local = Service::named("http://127.0.0.1:5").unwrap();
+    fn configured_service_excludes_others() {
+        let local = LaunchpadService::parse("http://127.0.0.1:5").unwrap();
         let lines = shown(
             &[
                 "http://127.0.0.1:5/devel/~ann/shop/+git/shop/+merge/12",
@@ -293,8 +306,8 @@ mod tests {
         expect![[r#"
             http://127.0.0.1:5/devel/~ann/shop/+git/shop/+merge/12: ~ann/shop/+git/shop/+merge/12 at http://127.0.0.1:5/devel
             http://127.0.0.1:5/~ann/shop/+git/shop/+merge/12: ~ann/shop/+git/shop/+merge/12 at http://127.0.0.1:5/devel
-            http://127.0.0.1:6/~ann/shop/+git/shop/+merge/12: `127.0.0.1:6` is not a host of the Launchpad that is asked, `127.0.0.1:5`
-            https://code.launchpad.net/~ann/shop/+git/shop/+merge/12: `code.launchpad.net` is not a host of the Launchpad that is asked, `127.0.0.1:5`
+            http://127.0.0.1:6/~ann/shop/+git/shop/+merge/12: `127.0.0.1:6` does not belong to the configured Launchpad, `127.0.0.1:5`
+            https://code.launchpad.net/~ann/shop/+git/shop/+merge/12: `code.launchpad.net` does not belong to the configured Launchpad, `127.0.0.1:5`
         "#]].assert_eq(&lines);
     }
 }

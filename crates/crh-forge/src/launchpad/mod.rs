@@ -1,20 +1,22 @@
-//! Launchpad: merge proposals between branches of git.
+//! Launchpad: merge proposals of git branches.
 
 mod auth;
 mod client;
+mod diff_rows;
 pub mod login;
-#[path = "merge_proposal_ref.rs"]
-mod name;
+mod merge_proposal_ref;
 pub mod post;
 pub mod read;
-#[path = "diff_rows.rs"]
-mod rows;
 mod service;
-#[path = "state.rs"]
-mod standing;
+mod state;
 
-pub use auth::{CONSUMER, Credentials, CredentialsError};
-pub use client::{Client, Collection, Rest, Setup, TIMEOUTS};
-pub use name::{Name, NameError};
-pub use service::{Service, ServiceError};
-pub use standing::{InlineSaid, ProposalState, Said, Standing, StandingRound};
+pub use auth::{CONSUMER, LaunchpadCredentials, LaunchpadCredentialsError};
+pub use client::{
+    Collection, CollectionCompleteness, LaunchpadClient, LaunchpadClientConfig, TIMEOUTS,
+};
+pub use merge_proposal_ref::{MergeProposalRef, MergeProposalRefError};
+pub use service::{LaunchpadService, LaunchpadServiceError};
+pub use state::{
+    LatestDiff, MergeProposalComment, MergeProposalInlineComment, MergeProposalProperties,
+    MergeProposalState,
+};

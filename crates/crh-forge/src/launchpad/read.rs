@@ -1,4 +1,5 @@
-//! Reads a merge proposal in one burst: everything is asked for at once, and only what depends on an answer waits for it.
+//! Reads a merge proposal with concurrent requests. Only requests that depend on an earlier reply
+//! wait.
 
 mod convert;
 mod wire;
@@ -7,120 +8,124 @@ use futures_util::{StreamExt, stream};
 use url::form_urlencoded;
 use wire::{Bug, Comment, GitRef, InlineComment, Merge, Person, PreviewDiff, Report, Vote};
 
-use super::client::SIDE_BY_SIDE;
-use super::name::is_plain;
-use super::{Client, Collection, Name, Rest, Standing};
-use crate::asking::said;
-use crate::asking::said::NO_SECRET;
-use crate::{ForgeError, Proposal};
-use crh_review::identity::is_commit;
+use super::client::CONCURRENT_MAX;
+use super::merge_proposal_ref::is_plain;
+use super::{
+    Collection, CollectionCompleteness, LaunchpadClient, MergeProposalRef, MergeProposalState,
+};
+use crate::http::message;
+use crate::http::message::NO_SECRET;
+use crate::{ChangeProposal, ForgeError};
+use crh_review::identity::is_commit_id;
 
-/// The most rounds whose diffs and inline comments are read, the newest ones: a proposal that is pushed to more often is rare, and
-/// each costs three requests.
+/// Most rounds to read, newest first. Each costs three requests.
 const ROUNDS_MAX: usize = 40;
 
-/// The most bytes of diffs that are kept, those of the newest rounds first: all of a long proposal, unless somebody wants to fill
-/// the memory.
-const TEXTS_MAX: usize = 64 << 20;
+/// Most bytes of diffs to keep, newest rounds first, so that a hostile proposal cannot fill the
+/// memory.
+const DIFF_BYTES_MAX: usize = 64 << 20;
 
-/// The most bytes that people said on lines of all rounds together, for the same reason.
-const SAID_MAX: usize = 64 << 20;
+/// Most bytes of inline comments to keep, for the same reason.
+const COMMENT_BYTES_MAX: usize = 64 << 20;
 
-/// Everything that came, before it is made into our own values.
+/// All replies, before conversion.
 #[derive(Default)]
-struct Burst {
+struct RawMergeProposal {
     merge: Merge,
-    source: Tip,
-    target: Tip,
-    rounds: Vec<RoundRead>,
+    source: ProposalTip,
+    target: ProposalTip,
+    rounds: Vec<RawRound>,
     comments: Vec<Comment>,
     votes: Vec<Vote>,
     bugs: Vec<Bug>,
     reports: Vec<Report>,
     viewer: Option<String>,
-    /// What of it could not be read.
+    /// Parts that could not be read.
     notes: Vec<String>,
-    /// What of it there is more of than was read, among what decides about posting.
-    unread: Vec<String>,
+    /// Incomplete lists that posting depends on.
+    incomplete_lists: Vec<String>,
 }
 
-/// The rounds of a merge proposal, oldest first, with what of them could not be read.
-struct Rounds {
-    rounds: Vec<RoundRead>,
+/// Rounds, oldest first, with notes about missing parts.
+struct RawRounds {
+    rounds: Vec<RawRound>,
     notes: Vec<String>,
-    unread: Vec<String>,
+    incomplete_lists: Vec<String>,
 }
 
-/// One end of a merge proposal.
+/// Source or target branch.
 #[derive(Default)]
-struct Tip {
-    /// The unique name of the repository.
+struct ProposalTip {
+    /// Unique name of the repository.
     repository: String,
-    /// The branch, without `refs/heads/`.
+    /// Branch name without `refs/heads/`.
     branch: String,
-    /// The commit; none if the branch is gone.
+    /// Commit; `None` if the branch is gone.
     commit: Option<String>,
 }
 
-/// A preview diff with what was said on it.
-struct RoundRead {
+/// A preview diff with its inline comments.
+struct RawRound {
     diff: PreviewDiff,
     number: u64,
     text: Option<Vec<u8>>,
     inline: Vec<InlineComment>,
 }
 
-/// Reads a merge proposal: what a review needs to know, and what stands on it.
-pub async fn proposal(client: &Client, name: &Name) -> Result<(Proposal, Standing), ForgeError> {
-    let path = name.path();
+/// Reads a merge proposal: the proposal for the review, and the state for posting.
+pub async fn merge_proposal(
+    client: &LaunchpadClient,
+    proposal_ref: &MergeProposalRef,
+) -> Result<(ChangeProposal, MergeProposalState), ForgeError> {
+    let path = proposal_ref.path();
     let comments_path = format!("{path}/all_comments");
     let votes_path = format!("{path}/votes");
     let bugs_path = format!("{path}/bugs");
     let (ends, rounds, comments, votes, bugs, viewer) = tokio::join!(
-        ends(client, &path),
-        rounds(client, &path),
+        read_ends(client, &path),
+        read_rounds(client, &path),
         client.collection::<Comment>(&comments_path),
         client.collection::<Vote>(&votes_path),
         client.collection::<Bug>(&bugs_path),
         viewer(client),
     );
-    // In this order, so that one reason is given and it is the best one: without a proposal nothing else matters.
-    let mut burst = ends?;
-    burst.viewer = viewer?;
-    let Rounds { rounds, notes, unread } = rounds?;
-    burst.rounds = rounds;
-    burst.notes.extend(notes);
-    burst.unread.extend(unread);
-    let Collection { entries, rest } = comments?;
-    burst.comments = entries;
-    if rest == Rest::LeftOut {
-        burst.notes.push("There are more comments than are read.".to_owned());
-        burst.unread.push("comments".to_owned());
+    // The order decides which error is reported: a missing proposal first.
+    let mut raw = ends?;
+    raw.viewer = viewer?;
+    let RawRounds { rounds, notes, incomplete_lists: unread } = rounds?;
+    raw.rounds = rounds;
+    raw.notes.extend(notes);
+    raw.incomplete_lists.extend(unread);
+    let Collection { entries, completeness: rest } = comments?;
+    raw.comments = entries;
+    if rest == CollectionCompleteness::Truncated {
+        raw.notes.push("There are more comments than crh reads.".to_owned());
+        raw.incomplete_lists.push("comments".to_owned());
     }
-    burst.votes = optional("votes", votes, &mut burst.notes);
-    burst.bugs = optional("bugs", bugs, &mut burst.notes);
-    both_known(&path, &burst)?;
-    Ok(convert::converted(name, burst))
+    raw.votes = list_or_note("votes", votes, &mut raw.notes);
+    raw.bugs = list_or_note("bugs", bugs, &mut raw.notes);
+    check_tips(&path, &raw)?;
+    Ok(convert::convert(proposal_ref, raw))
 }
 
-/// Refuses what does not say what is proposed to what: a branch that is gone is known by the last diff alone.
-fn both_known(path: &str, burst: &Burst) -> Result<(), ForgeError> {
+/// Fails if a branch is gone and there is no diff to fall back on.
+fn check_tips(path: &str, burst: &RawMergeProposal) -> Result<(), ForgeError> {
     let ends = [("source", &burst.source), ("target", &burst.target)];
     let gone = ends.into_iter().find(|(_, tip)| tip.commit.is_none());
     match gone.filter(|_| burst.rounds.is_empty()) {
         None => Ok(()),
         Some((which, tip)) => Err(ForgeError::Unreadable {
-            what: format!("GET {path}"),
+            request: format!("GET {path}"),
             message: format!(
-                "its {which} branch `{}` is gone, and Launchpad has no diff of it",
-                said::shown(&tip.branch, NO_SECRET)
+                "its {which} branch `{}` is gone and Launchpad has no diff of it",
+                message::single_line(&tip.branch, NO_SECRET)
             ),
         }),
     }
 }
 
-/// Who asks; none if it is nobody in particular.
-pub async fn viewer(client: &Client) -> Result<Option<String>, ForgeError> {
+/// Name of the account; `None` if anonymous.
+pub async fn viewer(client: &LaunchpadClient) -> Result<Option<String>, ForgeError> {
     if client.is_anonymous() {
         return Ok(None);
     }
@@ -128,27 +133,29 @@ pub async fn viewer(client: &Client) -> Result<Option<String>, ForgeError> {
     Ok(Some(person.name))
 }
 
-/// The merge proposal, and then what depends on its ends.
-async fn ends(client: &Client, path: &str) -> Result<Burst, ForgeError> {
+/// Reads the proposal, then the parts that need its branches.
+async fn read_ends(client: &LaunchpadClient, path: &str) -> Result<RawMergeProposal, ForgeError> {
     let merge: Merge = client.get_json(path).await?;
     let what = format!("GET {path}");
-    let unreadable =
-        |message: &str| ForgeError::Unreadable { what: what.clone(), message: message.to_owned() };
+    let unreadable = |message: &str| ForgeError::Unreadable {
+        request: what.clone(),
+        message: message.to_owned(),
+    };
     let (Some(source), Some(target)) =
         (&merge.source_git_repository_link, &merge.target_git_repository_link)
     else {
-        return Err(ForgeError::Bazaar { what });
+        return Err(ForgeError::Bazaar { request: what });
     };
-    // What precedes its number changes when a person or a repository is renamed.
+    // The path before the number changes when a person or repository is renamed.
     let number = path.rsplit('/').next();
     if client.own_path(path, &merge.self_link)?.rsplit('/').next() != number {
-        return Err(unreadable("it is about another merge proposal"));
+        return Err(unreadable("it is another merge proposal"));
     }
     let repository = |link: &str| {
         let name = client.own_path(path, link)?;
         match name.split('/').all(is_plain) {
             true => Ok(name),
-            false => Err(unreadable("it names a repository that cannot be one")),
+            false => Err(unreadable("it has an invalid repository name")),
         }
     };
     let (source, target) = (repository(source)?, repository(target)?);
@@ -158,44 +165,50 @@ async fn ends(client: &Client, path: &str) -> Result<Burst, ForgeError> {
     };
     let (from, into) = (branch(&merge.source_git_path), branch(&merge.target_git_path));
     let mut notes = Vec::new();
-    let (head, base) = tokio::join!(tip(client, &source, &from), tip(client, &target, &into));
-    let (head, base) = (found("source", head, &mut notes)?, found("target", base, &mut notes)?);
+    let (head, base) =
+        tokio::join!(read_tip(client, &source, &from), read_tip(client, &target, &into));
+    let (head, base) =
+        (tip_or_note("source", head, &mut notes)?, tip_or_note("target", base, &mut notes)?);
     let reports = match &head {
         Some(commit) => {
             let path = format!("{source}?ws.op=getStatusReports&commit_sha1={commit}");
-            optional("status reports", client.collection(&path).await, &mut notes)
+            list_or_note("status reports", client.collection(&path).await, &mut notes)
         }
         None => Vec::new(),
     };
-    Ok(Burst {
+    Ok(RawMergeProposal {
         merge,
-        source: Tip { repository: source, branch: from, commit: head },
-        target: Tip { repository: target, branch: into, commit: base },
+        source: ProposalTip { repository: source, branch: from, commit: head },
+        target: ProposalTip { repository: target, branch: into, commit: base },
         reports,
         notes,
-        ..Burst::default()
+        ..RawMergeProposal::default()
     })
 }
 
-/// The commit at the tip of a branch.
-async fn tip(client: &Client, repository: &str, branch: &str) -> Result<String, ForgeError> {
+/// Commit at the tip of a branch.
+async fn read_tip(
+    client: &LaunchpadClient,
+    repository: &str,
+    branch: &str,
+) -> Result<String, ForgeError> {
     let segments = branch.split('/').map(|segment| {
         form_urlencoded::byte_serialize(segment.as_bytes()).collect::<String>().replace('+', "%20")
     });
     let branch = segments.collect::<Vec<_>>().join("/");
     let path = format!("{repository}/+ref/{branch}");
     let found: GitRef = client.get_json(&path).await?;
-    match is_commit(&found.commit_sha1) {
+    match is_commit_id(&found.commit_sha1) {
         true => Ok(found.commit_sha1),
         false => Err(ForgeError::Unreadable {
-            what: format!("GET {path}"),
-            message: "it names no commit".to_owned(),
+            request: format!("GET {path}"),
+            message: "it has no commit".to_owned(),
         }),
     }
 }
 
-/// A tip that may be gone: people delete branches that were merged.
-fn found(
+/// Notes a missing branch: people delete merged branches.
+fn tip_or_note(
     what: &str,
     tip: Result<String, ForgeError>,
     notes: &mut Vec<String>,
@@ -203,27 +216,27 @@ fn found(
     match tip {
         Ok(commit) => Ok(Some(commit)),
         Err(ForgeError::NotFound { .. }) => {
-            notes.push(format!("The {what} branch is gone; what is known of it is the last diff."));
+            notes.push(format!("The {what} branch is gone; crh uses the last diff."));
             Ok(None)
         }
         Err(error) => Err(error),
     }
 }
 
-/// The rounds, oldest first, each with its text and what was said on its lines.
-async fn rounds(client: &Client, path: &str) -> Result<Rounds, ForgeError> {
+/// Reads the rounds, oldest first, with diffs and inline comments.
+async fn read_rounds(client: &LaunchpadClient, path: &str) -> Result<RawRounds, ForgeError> {
     let list = client.collection::<PreviewDiff>(&format!("{path}/preview_diffs")).await?;
     let (mut notes, mut unread) = (Vec::new(), Vec::new());
-    if list.rest == Rest::LeftOut {
-        notes.push("There are more preview diffs than are read.".to_owned());
+    if list.completeness == CollectionCompleteness::Truncated {
+        notes.push("There are more preview diffs than crh reads.".to_owned());
         unread.push("preview diffs".to_owned());
     }
     let mut diffs: Vec<(u64, PreviewDiff)> = Vec::new();
     for diff in list.entries {
-        match diff.number().filter(|_| is_commit(&diff.source_revision_id)) {
+        match diff.number().filter(|_| is_commit_id(&diff.source_revision_id)) {
             Some(number) => diffs.push((number, diff)),
             None => {
-                notes.push("A preview diff without a number or a commit is left out.".to_owned());
+                notes.push("Skipped a preview diff without a number or a commit.".to_owned());
             }
         }
     }
@@ -231,64 +244,66 @@ async fn rounds(client: &Client, path: &str) -> Result<Rounds, ForgeError> {
     let left_out = diffs.len().saturating_sub(ROUNDS_MAX);
     if left_out > 0 {
         notes.push(format!(
-            "The {left_out} oldest rounds are left out: the last {ROUNDS_MAX} are read."
+            "Skipped the {left_out} oldest rounds; crh reads the last {ROUNDS_MAX}."
         ));
     }
     let last = diffs.split_off(left_out);
-    // The newest first, so that it does not depend on who was faster which texts there is room for.
+    // Newest first, so that truncation does not depend on timing.
     let newest_first = stream::iter(last.into_iter().rev());
-    let mut read =
-        newest_first.map(|(number, diff)| round(client, path, number, diff)).buffered(SIDE_BY_SIDE);
-    let mut room = Room { texts: TEXTS_MAX, said: SAID_MAX };
+    let mut read = newest_first
+        .map(|(number, diff)| read_round(client, path, number, diff))
+        .buffered(CONCURRENT_MAX);
+    let mut room = RoundBudget { diff_bytes: DIFF_BYTES_MAX, comment_bytes: COMMENT_BYTES_MAX };
     let mut rounds = Vec::new();
     while let Some(read) = read.next().await {
         let (mut round, note) = read?;
         notes.extend(note);
-        if !room.has_text_of(&round) {
+        if !room.take_diff(&round) {
             round.text = None;
-            notes.push(format!("There is no room for the diff of round {}.", round.number));
+            notes.push(format!("Skipped the diff of round {}: too large.", round.number));
         }
-        if !room.has_said_in(&round) {
+        if !room.take_comments(&round) {
             round.inline.clear();
-            let what = format!("what was said on lines of round {}", round.number);
-            notes.push(format!("There is no room for {what}."));
+            let what = format!("inline comments of round {}", round.number);
+            notes.push(format!("Skipped {what}: too large."));
             unread.push(what);
         }
         rounds.push(round);
     }
     rounds.reverse();
-    Ok(Rounds { rounds, notes, unread })
+    Ok(RawRounds { rounds, notes, incomplete_lists: unread })
 }
 
-/// How many bytes of rounds can still be kept. What did not fit uses the rest up: nothing older is kept either.
-struct Room {
-    texts: usize,
-    said: usize,
+/// Remaining memory for rounds. A round that does not fit uses up the rest, so that no older round
+/// is kept.
+struct RoundBudget {
+    diff_bytes: usize,
+    comment_bytes: usize,
 }
 
-impl Room {
-    fn has_text_of(&mut self, round: &RoundRead) -> bool {
+impl RoundBudget {
+    fn take_diff(&mut self, round: &RawRound) -> bool {
         let Some(text) = &round.text else { return true };
-        let left = self.texts.checked_sub(text.len());
-        self.texts = left.unwrap_or_default();
+        let left = self.diff_bytes.checked_sub(text.len());
+        self.diff_bytes = left.unwrap_or_default();
         left.is_some()
     }
 
-    fn has_said_in(&mut self, round: &RoundRead) -> bool {
+    fn take_comments(&mut self, round: &RawRound) -> bool {
         let sizes = round.inline.iter().map(InlineComment::size);
-        let left = self.said.checked_sub(sizes.sum());
-        self.said = left.unwrap_or_default();
+        let left = self.comment_bytes.checked_sub(sizes.sum());
+        self.comment_bytes = left.unwrap_or_default();
         left.is_some()
     }
 }
 
-/// One round. It can do without its text, which git knows as well; what was said decides about posting.
-async fn round(
-    client: &Client,
+/// Reads one round. The diff is optional, because git has it, too. Posting depends on the comments.
+async fn read_round(
+    client: &LaunchpadClient,
     path: &str,
     number: u64,
     diff: PreviewDiff,
-) -> Result<(RoundRead, Option<String>), ForgeError> {
+) -> Result<(RawRound, Option<String>), ForgeError> {
     let said = format!("{path}?ws.op=getInlineComments&previewdiff_id={number}");
     let text = async {
         let Some(link) = &diff.diff_text_link else { return Ok(None) };
@@ -298,28 +313,26 @@ async fn round(
     let (text, inline) = tokio::join!(text, client.get_json::<Vec<InlineComment>>(&said));
     let (text, note) = match text {
         Ok(text) => (text, None),
-        Err(error) => {
-            (None, Some(format!("The diff of round {number} could not be read: {error}.")))
-        }
+        Err(error) => (None, Some(format!("Cannot read the diff of round {number}: {error}."))),
     };
-    Ok((RoundRead { diff, number, text, inline: inline? }, note))
+    Ok((RawRound { diff, number, text, inline: inline? }, note))
 }
 
-/// A list that a review can do without.
-fn optional<T>(
+/// A list that a review can do without. Notes an error instead of returning it.
+fn list_or_note<T>(
     what: &str,
     list: Result<Collection<T>, ForgeError>,
     notes: &mut Vec<String>,
 ) -> Vec<T> {
     match list {
-        Ok(Collection { entries, rest }) => {
-            if rest == Rest::LeftOut {
-                notes.push(format!("There are more {what} than are read."));
+        Ok(Collection { entries, completeness: rest }) => {
+            if rest == CollectionCompleteness::Truncated {
+                notes.push(format!("There are more {what} than crh reads."));
             }
             entries
         }
         Err(error) => {
-            notes.push(format!("The {what} could not be read: {error}."));
+            notes.push(format!("Cannot read the {what}: {error}."));
             Vec::new()
         }
     }
@@ -330,15 +343,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_leaves_no_room_for_what_is_older() {
+    fn oversized_round_uses_up_the_budget() {
         let round = |text: Option<usize>, said: usize| {
             let text_of = |bytes: usize| vec![b'x'; bytes];
             let comment = InlineComment { text: "x".repeat(said), ..InlineComment::default() };
             let inline = if said == 0 { Vec::new() } else { vec![comment] };
-            RoundRead { diff: PreviewDiff::default(), number: 1, text: text.map(text_of), inline }
+            RawRound { diff: PreviewDiff::default(), number: 1, text: text.map(text_of), inline }
         };
-        let mut room = Room { texts: 10, said: 2 * InlineComment::default().size() + 10 };
-        let mut fits = |round: RoundRead| (room.has_text_of(&round), room.has_said_in(&round));
+        let mut room =
+            RoundBudget { diff_bytes: 10, comment_bytes: 2 * InlineComment::default().size() + 10 };
+        let mut fits = |round: RawRound| (room.take_diff(&round), room.take_comments(&round));
         assert_eq!(fits(round(Some(9), 9)), (true, true));
         assert_eq!(fits(round(Some(2), 2)), (false, false));
         assert_eq!(fits(round(Some(1), 1)), (false, false));

@@ -1,15 +1,14 @@
-//! A Launchpad: where its web service, its pages and its repositories are. The one that everybody uses, those that it is tried
-//! out on, and a local instance.
+//! Addresses of a Launchpad: production, its test instances, or a local one.
 
 use thiserror::Error;
 
-use crh_http::{BadUrl, BaseUrl};
+use crh_http::{BaseUrl, BaseUrlError};
 
-/// The version of the web service that is spoken: the only one that knows git and inline comments.
+/// API version: the only one with git and inline comments.
 const VERSION: &str = "devel";
 
-/// The instances that have a name.
-const KNOWN: [(&str, &str); 5] = [
+/// Instances with a name.
+const NAMED_INSTANCES: [(&str, &str); 5] = [
     ("production", "https://api.launchpad.net"),
     ("staging", "https://api.staging.launchpad.net"),
     ("qastaging", "https://api.qastaging.launchpad.net"),
@@ -17,119 +16,121 @@ const KNOWN: [(&str, &str); 5] = [
     ("dev", "https://api.launchpad.test"),
 ];
 
-/// Addresses of one Launchpad. Credentials go to its web service, and to its pages for the token flow, and to no other.
+/// Addresses of one Launchpad. Credentials go only to its web service and, during login, to its
+/// pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Service {
+pub struct LaunchpadService {
     api: BaseUrl,
     web: BaseUrl,
     code: BaseUrl,
     git: BaseUrl,
 }
 
-/// Why there can be no Launchpad at an address.
+/// Why an address cannot be a Launchpad.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ServiceError {
-    /// It is no address, and no name of an instance.
+pub enum LaunchpadServiceError {
+    /// Neither an address nor the name of an instance.
     #[error(
-        "the service root {0}; it is `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service"
+        "the service root {0}; expected `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service"
     )]
-    Address(BadUrl),
-    /// A secret would be readable on its way.
-    #[error("the service root is not `https`, and a secret would be readable on its way")]
+    Address(BaseUrlError),
+    /// Unencrypted: a secret would be readable in transit.
+    #[error("the service root is not `https`; the secret would be sent unencrypted")]
     Insecure,
 }
 
-impl Default for Service {
+impl Default for LaunchpadService {
     /// launchpad.net.
     fn default() -> Self {
-        match Self::named("production") {
+        match Self::parse("production") {
             Ok(service) => service,
-            Err(_) => unreachable!("the address of launchpad.net is one"),
+            Err(_) => unreachable!("the address of launchpad.net is valid"),
         }
     }
 }
 
-impl Service {
-    /// The instance with a name, such as `staging`, or the one whose web service is at an address. A host that begins with `api.`
-    /// has others beside it for pages and for git; anywhere else all is at one host.
-    pub fn named(root: &str) -> Result<Self, ServiceError> {
-        let known = KNOWN.iter().find(|(name, _)| *name == root.trim());
+impl LaunchpadService {
+    /// Parses the name of an instance, such as `staging`, or the address of a web service. A host
+    /// `api.*` has sibling hosts for pages and git; otherwise everything is on one host.
+    pub fn parse(root: &str) -> Result<Self, LaunchpadServiceError> {
+        let known = NAMED_INSTANCES.iter().find(|(name, _)| *name == root.trim());
         let root = known.map_or(root.trim(), |(_, address)| *address);
-        let root = secure(root)?;
+        let root = parse_secure_url(root)?;
         let origin = root.origin();
-        let beside = |name: &str| secure(&origin.replacen("://api.", &format!("://{name}"), 1));
+        let beside =
+            |name: &str| parse_secure_url(&origin.replacen("://api.", &format!("://{name}"), 1));
         let versioned = match root.as_str().ends_with(&format!("/{VERSION}")) {
             true => root.as_str().to_owned(),
             false => format!("{}/{VERSION}", root.as_str()),
         };
         Ok(Self {
-            api: secure(&versioned)?,
+            api: parse_secure_url(&versioned)?,
             web: beside("")?,
             code: beside("code.")?,
             git: beside("git.")?,
         })
     }
 
-    /// The instance with a name that has pages or a web service at this origin.
-    pub(super) fn known_at(origin: &str) -> Option<Self> {
-        let services = KNOWN.iter().filter_map(|(_, address)| Self::named(address).ok());
-        services.into_iter().find(|service| service.is_at(origin))
+    /// The named instance with pages or a web service at this origin.
+    pub(super) fn known_with_origin(origin: &str) -> Option<Self> {
+        let services = NAMED_INSTANCES.iter().filter_map(|(_, address)| Self::parse(address).ok());
+        services.into_iter().find(|service| service.has_origin(origin))
     }
 
-    /// Whether merge proposals of this Launchpad have addresses of this origin.
-    pub(super) fn is_at(&self, origin: &str) -> bool {
+    /// Whether its merge proposals have addresses at this origin.
+    pub(super) fn has_origin(&self, origin: &str) -> bool {
         [&self.api, &self.web, &self.code].iter().any(|place| place.origin() == origin)
     }
 
-    /// Whether its repositories have addresses of this origin.
-    pub(super) fn keeps_git_at(&self, origin: &str) -> bool {
+    /// Whether its repositories have addresses at this origin.
+    pub(super) fn has_git_origin(&self, origin: &str) -> bool {
         self.git.origin() == origin
     }
 
-    /// Whether an instance with a name keeps its repositories at this origin.
-    pub(super) fn known_by_git_at(origin: &str) -> bool {
-        let services = KNOWN.iter().filter_map(|(_, address)| Self::named(address).ok());
-        services.into_iter().any(|service| service.keeps_git_at(origin))
+    /// Whether this is the git origin of a named instance.
+    pub(super) fn is_known_git_origin(origin: &str) -> bool {
+        let services = NAMED_INSTANCES.iter().filter_map(|(_, address)| Self::parse(address).ok());
+        services.into_iter().any(|service| service.has_git_origin(origin))
     }
 
-    /// The name of its host, for readers: `launchpad.net`.
+    /// Host name for display: `launchpad.net`.
     pub fn name(&self) -> &str {
         let origin = self.web.as_str();
         origin.split_once("://").map_or(origin, |(_, name)| name)
     }
 
-    /// Where its web service is, without a slash at the end.
+    /// Address of the web service, without a trailing slash.
     pub fn api(&self) -> &str {
         self.api.as_str()
     }
 
-    /// Where people log in, without a slash at the end.
+    /// Address of the web site for login, without a trailing slash.
     pub fn web(&self) -> &str {
         self.web.as_str()
     }
 
-    /// Where merge proposals are looked at, without a slash at the end.
+    /// Address of the merge proposal pages, without a trailing slash.
     pub fn code(&self) -> &str {
         self.code.as_str()
     }
 
-    /// Where git fetches a repository by its unique name.
+    /// Address to fetch a repository from with git.
     pub fn git_url(&self, repository: &str) -> String {
         format!("{}/{repository}", self.git.as_str())
     }
 
-    /// The path of an address in the web service, without a slash before it; none if the address is another host's.
-    pub(super) fn path_of<'l>(&self, link: &'l str) -> Option<&'l str> {
+    /// Path of an address in the web service, without a leading slash; `None` for another host.
+    pub(super) fn api_path<'l>(&self, link: &'l str) -> Option<&'l str> {
         link.strip_prefix(self.api())?.strip_prefix('/')
     }
 }
 
-fn secure(address: &str) -> Result<BaseUrl, ServiceError> {
-    let url: BaseUrl = address.parse().map_err(ServiceError::Address)?;
+fn parse_secure_url(address: &str) -> Result<BaseUrl, LaunchpadServiceError> {
+    let url: BaseUrl = address.parse().map_err(LaunchpadServiceError::Address)?;
     if url.as_str().starts_with("https:") || url.is_loopback() {
         return Ok(url);
     }
-    Err(ServiceError::Insecure)
+    Err(LaunchpadServiceError::Insecure)
 }
 
 #[cfg(test)]
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_is_named_or_addressed() {
+    fn parses_service_names_and_addresses() {
         let mut lines = String::new();
         for root in [
             "production",
@@ -152,7 +153,7 @@ mod tests {
             "https://me:secret@api.launchpad.net",
             "nowhere",
         ] {
-            let line = match Service::named(root) {
+            let line = match LaunchpadService::parse(root) {
                 Ok(it) => format!(
                     "{} | {} | {} | {} | {}",
                     it.name(),
@@ -172,16 +173,16 @@ mod tests {
             launchpad.test:8085 | https://api.launchpad.test:8085/devel | https://launchpad.test:8085 | https://code.launchpad.test:8085 | https://git.launchpad.test:8085/~o/p/+git/r
             launchpad.example | https://launchpad.example/devel | https://launchpad.example | https://launchpad.example | https://launchpad.example/~o/p/+git/r
             127.0.0.1:5 | http://127.0.0.1:5/devel | http://127.0.0.1:5 | http://127.0.0.1:5 | http://127.0.0.1:5/~o/p/+git/r
-            the service root is not `https`, and a secret would be readable on its way
-            the service root carries a user name or a password: keys come from variables, never from addresses; it is `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
-            the service root is no address; it is `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
+            the service root is not `https`; the secret would be sent unencrypted
+            the service root must not contain a user name or password; credentials come from variables; expected `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
+            the service root is not a valid URL; expected `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
         "#]].assert_eq(&lines);
     }
 
     #[test]
-    fn only_its_own_links_are_followed() {
-        let service = Service::default();
-        let link = |link| service.path_of(link);
+    fn foreign_links_have_no_api_path() {
+        let service = LaunchpadService::default();
+        let link = |link| service.api_path(link);
         assert_eq!(link("https://api.launchpad.net/devel/~ann"), Some("~ann"));
         for other in [
             "https://api.launchpad.net/develish/~ann",

@@ -1,83 +1,83 @@
-//! What stands on a merge proposal, as posting decides by it.
+//! State of a merge proposal before posting.
 
-/// What stands on a merge proposal.
+/// State of a merge proposal. Planning depends only on this.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
-    /// The name of the account that asks; none if it asks as nobody.
+pub struct MergeProposalState {
+    /// Name of the account; `None` if anonymous.
     pub viewer: Option<String>,
-    /// What decides whether anything is posted.
-    pub proposal: ProposalState,
-    /// The newest preview diff; none if Launchpad has made none.
-    pub round: Option<StandingRound>,
-    /// What was said about the whole, oldest first.
-    pub comments: Vec<Said>,
-    /// What was said about lines, round after round from the oldest on, in Launchpad's order within each.
-    pub inline: Vec<InlineSaid>,
-    /// What there is more of than was read.
-    pub unread: Vec<String>,
+    /// Properties of the proposal.
+    pub proposal: MergeProposalProperties,
+    /// Newest preview diff; `None` if Launchpad has none yet.
+    pub latest_diff: Option<LatestDiff>,
+    /// General comments, oldest first.
+    pub comments: Vec<MergeProposalComment>,
+    /// Inline comments by round, oldest first, in Launchpad's order within each.
+    pub inline: Vec<MergeProposalInlineComment>,
+    /// Lists that were not read completely.
+    pub incomplete_lists: Vec<String>,
 }
 
-/// What of a merge proposal decides whether anything is posted.
+/// Properties of a merge proposal that posting depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProposalState {
-    /// The unique name of the repository that it is proposed to.
+pub struct MergeProposalProperties {
+    /// Unique name of the target repository.
     pub repo: String,
-    /// Its number.
+    /// Number.
     pub number: u64,
-    /// Its path in the web service.
+    /// Path in the web service.
     pub path: String,
-    /// Where it can be looked at.
+    /// Web address.
     pub url: String,
-    /// The commit at its head now.
+    /// Current head commit.
     pub head: String,
-    /// Who proposes it.
+    /// Account that proposed it.
     pub registrant: Option<String>,
-    /// Launchpad's word for where it stands.
+    /// Launchpad's status.
     pub status: String,
-    /// Whether not everybody may see both of its repositories.
+    /// Whether one of the repositories is private.
     pub private: bool,
 }
 
-/// A preview diff that can carry comments.
+/// A preview diff that can have comments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StandingRound {
-    /// Its number.
+pub struct LatestDiff {
+    /// Id.
     pub id: u64,
-    /// The head that it shows.
+    /// Head commit.
     pub head: String,
-    /// Its text, as Launchpad counts its lines.
+    /// Text, with rows as Launchpad counts them.
     pub diff: Vec<u8>,
 }
 
-/// What somebody wrote about the whole.
+/// A general comment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
-    /// Who wrote it; none if that cannot be told.
+pub struct MergeProposalComment {
+    /// Author, if known.
     pub author: Option<String>,
     /// The vote that came with it.
     pub vote: Option<String>,
-    /// The text, as it was written.
+    /// Text.
     pub content: String,
-    /// Where it can be looked at.
+    /// Web address.
     pub url: String,
 }
 
-/// What somebody wrote about a line.
+/// An inline comment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InlineSaid {
-    /// The line of it; none if it was said under a key that is no number.
+pub struct MergeProposalInlineComment {
+    /// Line; `None` if its key is not a number.
     pub line: Option<u32>,
-    /// Who wrote it; none if that cannot be told.
+    /// Author, if known.
     pub author: Option<String>,
-    /// When.
+    /// Creation time.
     pub created_at: String,
-    /// The text, as it was written.
+    /// Text.
     pub text: String,
 }
 
-impl ProposalState {
-    /// Whether there is nothing to decide about it any more.
-    pub fn is_over(&self) -> bool {
+impl MergeProposalProperties {
+    /// Whether it was merged, rejected or superseded.
+    pub fn is_closed(&self) -> bool {
         matches!(self.status.as_str(), "Merged" | "Rejected" | "Superseded")
     }
 }

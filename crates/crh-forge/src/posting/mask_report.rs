@@ -1,25 +1,23 @@
-//! A report with what must not be shown hidden, in every text of it, before anything of it leaves.
+//! Masks every text of a report before it is posted.
 
 use serde_json::Value;
 
 use crh_review::report::Report;
 
-/// Hides something in a text.
-type Mask<'a> = &'a (dyn Fn(&str) -> String + Sync);
+type MaskFn<'a> = &'a (dyn Fn(&str) -> String + Sync);
 
-/// The field that holds new text for lines of a file.
+/// Field with the replacement text of a fix.
 const REPLACEMENT: &str = "replacement";
 
-/// The report as it may be shown to everybody: every text in it is masked, so that none can be forgotten. A new text in which
-/// something had to be hidden is not one any more. None if something was hidden that is a word of the form itself: what is left is
-/// no report.
-pub(crate) fn masked(report: &Report, mask: Mask<'_>) -> Option<Report> {
+/// Masks every string of the report, so that none can be missed. Drops replacement texts that
+/// contained a secret. Returns `None` if masking broke the report format.
+pub(crate) fn mask_report(report: &Report, mask: MaskFn<'_>) -> Option<Report> {
     let mut value = serde_json::to_value(report).ok()?;
     mask_texts(&mut value, mask);
     serde_json::from_value(value).ok()
 }
 
-fn mask_texts(value: &mut Value, mask: Mask<'_>) {
+fn mask_texts(value: &mut Value, mask: MaskFn<'_>) {
     let mut left = vec![value];
     while let Some(value) = left.pop() {
         match value {
@@ -43,17 +41,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::github::post::tests_support::Review;
-    use crh_review::report::Dropped;
+    use crate::github::post::tests_support::ReviewFixture;
+    use crh_review::report::DroppedFinding;
 
     fn hidden(text: &str) -> String {
         text.replace("hunter2", "***")
     }
 
     #[test]
-    fn no_text_of_a_report_is_forgotten() {
+    fn every_text_of_a_report_is_masked() {
         let secret = "say hunter2";
-        let mut report = Review::new(&[10]).report;
+        let mut report = ReviewFixture::new(&[10]).report;
         let issue = &mut report.issues[0];
         issue.location.file = secret.to_owned();
         issue.disagreement = Some(secret.to_owned());
@@ -62,7 +60,7 @@ mod tests {
         issue.evidence[0].snippet = secret.to_owned();
         report.intent = secret.to_owned();
         report.change.title = secret.to_owned();
-        let dropped: Dropped = serde_json::from_value(json!({
+        let dropped: DroppedFinding = serde_json::from_value(json!({
             "fate": "over_cap", "reason": secret, "reviewer": "checks", "raw": { "deep": [secret] },
             "member": { "reviewer": "checks", "origin": "code", "rule": secret, "finding": {
                 "title": secret, "severity": "P1", "file": secret, "line_start": 1, "line_end": 1,
@@ -73,7 +71,7 @@ mod tests {
         }))
         .unwrap();
         report.suppressed.push(dropped);
-        let shown = masked(&report, &hidden).unwrap();
+        let shown = mask_report(&report, &hidden).unwrap();
         let text = serde_json::to_string(&shown).unwrap();
         assert!(!text.contains("hunter2") && text.contains("say ***"), "{text}");
         assert_eq!(shown.issues[0].replacement, None);
@@ -81,15 +79,15 @@ mod tests {
     }
 
     #[test]
-    fn a_report_without_secrets_stays_as_it_is() {
-        let mut report = Review::new(&[10, 20]).report;
+    fn report_without_secrets_is_unchanged() {
+        let mut report = ReviewFixture::new(&[10, 20]).report;
         report.issues[0].replacement = Some("    x();".to_owned());
-        assert_eq!(masked(&report, &hidden), Some(report));
+        assert_eq!(mask_report(&report, &hidden), Some(report));
     }
 
     #[test]
-    fn a_report_whose_form_would_be_hidden_is_none() {
-        let report = Review::new(&[10]).report;
-        assert_eq!(masked(&report, &|text| text.replace("bug", "***")), None);
+    fn masking_that_breaks_the_format_gives_none() {
+        let report = ReviewFixture::new(&[10]).report;
+        assert_eq!(mask_report(&report, &|text| text.replace("bug", "***")), None);
     }
 }

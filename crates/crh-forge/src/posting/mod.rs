@@ -1,123 +1,122 @@
-//! What became of a posting, item by item: the same at every forge but for the reasons to refuse it as a whole.
+//! Result of a posting by item, for all forges.
 
-#[path = "mask_report.rs"]
-mod masked;
+mod mask_report;
 
 use std::fmt;
 
-pub(crate) use masked::masked;
+pub(crate) use mask_report::mask_report;
 use serde::Serialize;
 
-/// How it is said of an issue that it has no comment of its own.
-const IN_SUMMARY: &str = "it is in the summary";
+/// Prefix of the reason for issues without an inline comment.
+const IN_SUMMARY: &str = "only in the summary";
 
-/// What became of a posting that a forge may refuse for reasons of its own.
+/// Result of a posting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outcome<Refusal> {
-    /// Why nothing was posted; none if it was not refused as a whole.
+pub struct PostingOutcome<Refusal> {
+    /// Why nothing was posted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
-    /// What became of each part, in the order of the report.
-    pub receipts: Vec<Receipt>,
-    /// What the reader should know about the posting itself.
+    /// Result of each item, in the order of the report.
+    pub receipts: Vec<PostingReceipt>,
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// Where the summary stands, if that is known.
+    /// Address of the summary, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// What became of one part of a posting.
+/// Result of one item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Receipt {
-    /// Which part.
-    pub item: Item,
-    /// What became of it.
-    pub delivery: Delivery,
+pub struct PostingReceipt {
+    /// The item.
+    pub item: PostedItem,
+    /// Its result.
+    pub delivery: ItemDelivery,
 }
 
 /// A part of a posting.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Item {
+pub enum PostedItem {
     /// An issue.
     Issue {
         /// Its number in the report.
         number: u32,
-        /// What names it across runs.
+        /// Key, stable across runs.
         key: String,
     },
-    /// The word that a review carries beside its comments.
+    /// The vote.
     Vote {
-        /// The forge's word for it.
+        /// The forge's name for the vote.
         event: String,
     },
-    /// A review that an interrupted posting had begun.
+    /// A pending review of an interrupted posting.
     Draft {
-        /// Its number.
+        /// Review id.
         id: u64,
     },
     /// The summary comment.
     Summary,
-    /// An own conversation whose issue is gone.
+    /// An own thread whose issue is gone.
     Thread {
-        /// GitHub's id for it.
+        /// GraphQL id of the thread.
         node_id: String,
     },
     /// The check run at the head.
     CheckRun,
-    /// The alerts of code scanning.
+    /// Code scanning alerts.
     CodeScanning,
 }
 
-/// What became of a part.
+/// Result of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Delivery {
-    /// It is there, and was not before.
+pub enum ItemDelivery {
+    /// Newly posted.
     Posted,
-    /// It was there and says something else now.
+    /// Changed.
     Updated,
-    /// Nothing was to be done, and why.
+    /// Nothing to do, with the reason.
     Skipped(String),
-    /// It is not there, and why.
+    /// Not posted, with the reason.
     Failed(String),
 }
 
-/// Why nothing is written for a part of a posting.
+/// Why an item needs no write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Skip {
-    /// It is there.
-    Stands,
-    /// A person who decides about the repository said no to it.
+pub enum PostingSkip {
+    /// It is already posted.
+    AlreadyPosted,
+    /// A maintainer dismissed it.
     Dismissed {
-        /// Who.
+        /// Login of the maintainer.
         by: String,
     },
-    /// It is in the summary and has no comment of its own.
+    /// It is only in the summary.
     InSummary {
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// It would not be right, or cannot be done.
-    Not {
-        /// Why.
+    /// Not permitted, or not possible.
+    NotPossible {
+        /// Reason.
         why: String,
     },
 }
 
-impl fmt::Display for Skip {
+impl fmt::Display for PostingSkip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stands => write!(f, "it stands already"),
+            Self::AlreadyPosted => write!(f, "already posted"),
             Self::Dismissed { by } => write!(f, "dismissed by {by}"),
             Self::InSummary { why } => write!(f, "{IN_SUMMARY}: {why}"),
-            Self::Not { why } => write!(f, "{why}"),
+            Self::NotPossible { why } => write!(f, "{why}"),
         }
     }
 }
 
-impl Delivery {
-    /// Whether an issue stands in the summary and has no comment of its own.
+impl ItemDelivery {
+    /// Whether an issue is only in the summary.
     pub fn is_in_summary(&self) -> bool {
         match self {
             Self::Skipped(why) => why.starts_with(IN_SUMMARY),
@@ -126,17 +125,17 @@ impl Delivery {
     }
 }
 
-impl<Refusal> Default for Outcome<Refusal> {
-    /// Nothing was to be posted.
+impl<Refusal> Default for PostingOutcome<Refusal> {
+    /// Nothing to post.
     fn default() -> Self {
         Self { refusal: None, receipts: Vec::new(), notes: Vec::new(), url: None }
     }
 }
 
-impl<Refusal> Outcome<Refusal> {
-    /// Whether everything that was to be posted is there.
+impl<Refusal> PostingOutcome<Refusal> {
+    /// Whether everything was posted.
     pub fn is_complete(&self) -> bool {
-        let failed = |receipt: &Receipt| matches!(receipt.delivery, Delivery::Failed(_));
+        let failed = |receipt: &PostingReceipt| matches!(receipt.delivery, ItemDelivery::Failed(_));
         self.refusal.is_none() && !self.receipts.iter().any(failed)
     }
 }

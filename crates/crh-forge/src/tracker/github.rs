@@ -1,20 +1,19 @@
-//! Issues at GitHub, by our own client or by a program that asks for us.
+//! GitHub issues, with crh's own client or with an external program.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, Labels};
-use super::{Filed, Ticket, TrackerError, desk, has_mark, marked};
+use super::filing::{LabelMode, TicketTracker};
+use super::{FiledTicket, TrackerError, TrackerTicket, filing, has_mark, with_mark};
 use crate::ForgeError;
-use crate::github::{Client, Repo, Verb};
+use crate::github::{GitHubClient, Repo, Verb};
 use crh_review::identity::issue_marker;
 
 const GITHUB: &str = "GitHub";
 
-/// Entries on a page, as many as GitHub gives.
+/// Entries per page: GitHub's maximum.
 const PAGE: usize = 100;
-/// The most pages that are looked through for a ticket of ours, the newest first: two thousand that one account has made in one
-/// repository.
+/// Most pages to search, newest first: two thousand issues of one account in one repository.
 const PAGES_MAX: usize = 20;
 
 const VIEWER: &str = "query { viewer { login databaseId } }";
@@ -22,127 +21,127 @@ const VIEWER: &str = "query { viewer { login databaseId } }";
 /// Issues of a repository.
 pub struct GitHubIssues {
     repo: Repo,
-    way: Way,
+    backend: GitHubBackend,
 }
 
-enum Way {
-    Client(Client),
-    Program(Program),
+enum GitHubBackend {
+    Client(GitHubClient),
+    Program(GitHubProgram),
 }
 
-/// A program that asks GitHub for us, and gives the answer.
-pub type Program = Box<dyn Fn(&Asked) -> Result<Value, ForgeError>>;
+/// External program that sends GitHub requests.
+pub type GitHubProgram = Box<dyn Fn(&GitHubProgramCall) -> Result<Value, ForgeError>>;
 
-/// What a program is asked for.
+/// A request to the external program.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
-    /// What is at a path of REST.
+pub enum GitHubProgramCall {
+    /// GET of a REST path.
     Get(String),
-    /// The answer to a query of GraphQL.
+    /// A GraphQL query.
     Query(String),
-    /// Something new at a path of REST.
+    /// POST to a REST path.
     Post(String, Value),
 }
 
 #[derive(Deserialize)]
-struct Repository {
+struct RepositorySettings {
     #[serde(default)]
     has_issues: bool,
 }
 
 #[derive(Deserialize)]
-struct Viewed {
-    viewer: Viewer,
+struct ViewerData {
+    viewer: IssueViewer,
 }
 
-/// Who we are.
 #[derive(Deserialize)]
-struct Viewer {
+struct IssueViewer {
     login: String,
     #[serde(rename = "databaseId")]
     id: u64,
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct ListedIssue {
     html_url: String,
     #[serde(default)]
     body: Option<String>,
-    user: Option<Author>,
-    /// Pull requests are listed, too.
+    user: Option<IssueAuthor>,
+    /// Set for pull requests, which the list includes.
     #[serde(default)]
     pull_request: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Author {
+struct IssueAuthor {
     id: u64,
 }
 
 #[derive(Deserialize)]
-struct Created {
+struct CreatedIssue {
     html_url: String,
 }
 
 impl GitHubIssues {
-    /// By our own client.
-    pub fn by_client(client: Client, repo: Repo) -> Self {
-        Self { repo, way: Way::Client(client) }
+    /// Uses crh's own client.
+    pub fn with_client(client: GitHubClient, repo: Repo) -> Self {
+        Self { repo, backend: GitHubBackend::Client(client) }
     }
 
-    /// By a program.
-    pub fn by_program(program: Program, repo: Repo) -> Self {
-        Self { repo, way: Way::Program(program) }
+    /// Uses an external program.
+    pub fn with_program(program: GitHubProgram, repo: Repo) -> Self {
+        Self { repo, backend: GitHubBackend::Program(program) }
     }
 
-    /// Finds out whether issues can be read and are switched on. Whether one can be written is known when one is.
+    /// Checks that issues are readable and enabled. Write access shows only when filing.
     pub async fn probe(&self) -> Result<(), TrackerError> {
-        let repository: Repository = self.get(&format!("/repos/{}", self.repo)).await?;
+        let repository: RepositorySettings = self.get(&format!("/repos/{}", self.repo)).await?;
         match repository.has_issues {
             true => Ok(()),
             false => Err(self.missing()),
         }
     }
 
-    /// Files a ticket, unless it was.
-    pub async fn file(&self, ticket: &Ticket) -> Result<Filed, TrackerError> {
-        desk::file(self, ticket).await
+    /// Files a ticket unless it exists.
+    pub async fn file(&self, ticket: &TrackerTicket) -> Result<FiledTicket, TrackerError> {
+        filing::file(self, ticket).await
     }
 
     fn missing(&self) -> TrackerError {
-        TrackerError::Missing { what: format!("the list of issues of `{}`", self.repo) }
+        TrackerError::Missing { what: format!("the issue list of `{}`", self.repo) }
     }
 
     async fn get<T: for<'de> Deserialize<'de>>(&self, path: &str) -> Result<T, TrackerError> {
-        let got = match &self.way {
-            Way::Client(client) => client.get_json(path).await,
-            Way::Program(program) => {
-                program(&Asked::Get(path.to_owned())).and_then(|value| read(path, value))
-            }
+        let got = match &self.backend {
+            GitHubBackend::Client(client) => client.get_json(path).await,
+            GitHubBackend::Program(program) => program(&GitHubProgramCall::Get(path.to_owned()))
+                .and_then(|value| parse_reply(path, value)),
         };
-        got.map_err(|error| self.told(error))
+        got.map_err(|error| self.to_tracker_error(error))
     }
 
-    async fn viewer(&self) -> Result<Viewer, TrackerError> {
+    async fn viewer(&self) -> Result<IssueViewer, TrackerError> {
         #[derive(Deserialize)]
         struct Answer {
-            data: Viewed,
+            data: ViewerData,
         }
-        let viewed = match &self.way {
-            Way::Client(client) => client.graphql::<Viewed>(VIEWER, &json!({})).await,
-            Way::Program(program) => program(&Asked::Query(VIEWER.to_owned()))
-                .and_then(|value| read::<Answer>("/graphql", value))
-                .map(|answer| answer.data),
+        let viewed = match &self.backend {
+            GitHubBackend::Client(client) => client.graphql::<ViewerData>(VIEWER, &json!({})).await,
+            GitHubBackend::Program(program) => {
+                program(&GitHubProgramCall::Query(VIEWER.to_owned()))
+                    .and_then(|value| parse_reply::<Answer>("/graphql", value))
+                    .map(|answer| answer.data)
+            }
         };
-        viewed.map(|viewed| viewed.viewer).map_err(|error| self.told(error))
+        viewed.map(|viewed| viewed.viewer).map_err(|error| self.to_tracker_error(error))
     }
 
-    /// The labels of a ticket that there are: GitHub would make the others.
-    async fn labels(&self, ticket: &Ticket) -> Vec<String> {
+    /// Labels that exist. GitHub would create the others.
+    async fn labels(&self, ticket: &TrackerTicket) -> Vec<String> {
         let mut there = Vec::new();
         for label in &ticket.labels {
             let path = format!("/repos/{}/labels/{}", self.repo, encoded(label));
-            // One that cannot be looked up is left out: it is not what the ticket is for.
+            // Labels are optional: skip those that cannot be checked.
             if self.get::<Value>(&path).await.is_ok() {
                 there.push(label.clone());
             }
@@ -150,7 +149,7 @@ impl GitHubIssues {
         there
     }
 
-    fn told(&self, error: ForgeError) -> TrackerError {
+    fn to_tracker_error(&self, error: ForgeError) -> TrackerError {
         let (tracker, message) = (GITHUB.to_owned(), error.to_string());
         match error {
             ForgeError::BadToken { message, .. } => TrackerError::BadKey { tracker, message },
@@ -170,8 +169,8 @@ impl GitHubIssues {
     }
 }
 
-impl Desk for GitHubIssues {
-    async fn find(&self, ticket: &Ticket) -> Result<Option<String>, TrackerError> {
+impl TicketTracker for GitHubIssues {
+    async fn find(&self, ticket: &TrackerTicket) -> Result<Option<String>, TrackerError> {
         let viewer = self.viewer().await?;
         let marker = issue_marker(&ticket.instance, &ticket.dedupe_key);
         let list = format!(
@@ -180,7 +179,7 @@ impl Desk for GitHubIssues {
             encoded(&viewer.login)
         );
         for page in 1..=PAGES_MAX {
-            let listed: Vec<Listed> = self.get(&format!("{list}&page={page}")).await?;
+            let listed: Vec<ListedIssue> = self.get(&format!("{list}&page={page}")).await?;
             let is_last = listed.len() < PAGE;
             let found = listed.into_iter().find(|issue| {
                 issue.pull_request.is_none()
@@ -197,40 +196,46 @@ impl Desk for GitHubIssues {
         Ok(None)
     }
 
-    async fn create(&self, ticket: &Ticket, labels: Labels) -> Result<String, TrackerError> {
+    async fn create(
+        &self,
+        ticket: &TrackerTicket,
+        labels: LabelMode,
+    ) -> Result<String, TrackerError> {
         let marker = issue_marker(&ticket.instance, &ticket.dedupe_key);
-        let mut body = json!({ "title": ticket.title, "body": marked(&ticket.body, &marker) });
+        let mut body = json!({ "title": ticket.title, "body": with_mark(&ticket.body, &marker) });
         let labels = match labels {
-            Labels::With => self.labels(ticket).await,
-            Labels::Without => Vec::new(),
+            LabelMode::With => self.labels(ticket).await,
+            LabelMode::Without => Vec::new(),
         };
         if !labels.is_empty() {
             body["labels"] = json!(labels);
         }
         let path = format!("/repos/{}/issues", self.repo);
-        let created = match &self.way {
-            Way::Client(client) => client.write(Verb::Post, &path, &body).await,
-            Way::Program(program) => program(&Asked::Post(path.clone(), body)),
+        let created = match &self.backend {
+            GitHubBackend::Client(client) => client.write(Verb::Post, &path, &body).await,
+            GitHubBackend::Program(program) => {
+                program(&GitHubProgramCall::Post(path.clone(), body))
+            }
         };
-        let created = created.map_err(|error| self.told(error))?;
+        let created = created.map_err(|error| self.to_tracker_error(error))?;
         match serde_json::from_value(created) {
-            Ok(Created { html_url }) => Ok(html_url),
+            Ok(CreatedIssue { html_url }) => Ok(html_url),
             Err(error) => Err(TrackerError::Unknown {
                 tracker: GITHUB.to_owned(),
-                message: format!("its answer cannot be read: {error}"),
+                message: format!("cannot parse its reply: {error}"),
             }),
         }
     }
 }
 
-fn read<T: for<'de> Deserialize<'de>>(path: &str, value: Value) -> Result<T, ForgeError> {
+fn parse_reply<T: for<'de> Deserialize<'de>>(path: &str, value: Value) -> Result<T, ForgeError> {
     serde_json::from_value(value).map_err(|error| ForgeError::Unreadable {
-        what: format!("GET {}", path.split('?').next().unwrap_or(path)),
+        request: format!("GET {}", path.split('?').next().unwrap_or(path)),
         message: error.to_string(),
     })
 }
 
-/// A word inside an address.
+/// Percent-encodes a word for an address.
 fn encoded(word: &str) -> String {
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');

@@ -1,4 +1,4 @@
-//! Tickets of a project at Jira, by version 3 of its REST.
+//! Jira tickets, with REST API version 3.
 
 mod document;
 
@@ -7,55 +7,55 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, Labels};
-use super::wire::{Answer, Purpose, SetupError, Wire, reason};
-use super::{Filed, Ticket, TrackerError, desk};
-use crh_http::{BaseUrl, Network};
+use super::client::{TrackerClient, TrackerReply, TrackerRequestKind, TrackerSetupError, reason};
+use super::filing::{LabelMode, TicketTracker};
+use super::{FiledTicket, TrackerError, TrackerTicket, filing};
+use crh_http::{BaseUrl, NetworkSettings};
 
-/// Every project that comes with Jira has it.
+/// Issue type that every Jira project has.
 const KIND: &str = "Task";
 
-/// Whose tickets, and where.
+/// Jira account and project.
 pub struct JiraAccount {
-    /// Where the Jira is.
+    /// Address of the Jira.
     pub base: BaseUrl,
-    /// The address of the account.
+    /// Email address of the account.
     pub email: String,
-    /// Its token.
+    /// API token.
     pub token: SecretString,
-    /// The key of the project, such as `SHOP`.
+    /// Project key, such as `SHOP`.
     pub project: String,
 }
 
-/// A project at Jira.
+/// A Jira project.
 pub struct Jira {
-    wire: Wire,
+    wire: TrackerClient,
     project: String,
 }
 
 impl Jira {
-    /// A way to ask a Jira. Nothing is asked yet.
-    pub fn new(network: &Network, account: JiraAccount) -> Result<Self, SetupError> {
+    /// Creates a client without sending anything.
+    pub fn new(network: &NetworkSettings, account: JiraAccount) -> Result<Self, TrackerSetupError> {
         let JiraAccount { base, email, token, project } = account;
         let pair = STANDARD.encode(format!("{email}:{}", token.expose_secret()));
         let authorization = SecretString::from(format!("Basic {pair}"));
-        let wire = Wire::new(network, "Jira", base, &authorization, token)?;
+        let wire = TrackerClient::new(network, "Jira", base, &authorization, token)?;
         Ok(Self { wire, project })
     }
 
-    /// Finds out whether the token is accepted and the project is there.
+    /// Checks the token and the project.
     pub async fn probe(&self) -> Result<(), TrackerError> {
         let answer = self.wire.get(&format!("/rest/api/3/project/{}", self.project)).await?;
-        self.fine(answer).map(|_| ())
+        self.check(answer).map(|_| ())
     }
 
-    /// Files a ticket, unless it was.
-    pub async fn file(&self, ticket: &Ticket) -> Result<Filed, TrackerError> {
-        desk::file(self, ticket).await
+    /// Files a ticket unless it exists.
+    pub async fn file(&self, ticket: &TrackerTicket) -> Result<FiledTicket, TrackerError> {
+        filing::file(self, ticket).await
     }
 
-    /// The body of a success.
-    fn fine(&self, answer: Answer) -> Result<Value, TrackerError> {
+    /// Body of a success.
+    fn check(&self, answer: TrackerReply) -> Result<Value, TrackerError> {
         match answer.status {
             200..=299 => Ok(answer.body),
             404 => Err(TrackerError::Missing {
@@ -73,23 +73,24 @@ impl Jira {
     }
 }
 
-/// A label that finds a ticket again: Jira looks for labels as they are, and for words of a text as it understands them.
-fn own_label(ticket: &Ticket) -> String {
+/// Label to find a ticket again. Jira matches labels exactly, but text only by words.
+fn own_label(ticket: &TrackerTicket) -> String {
     ticket.mark().replace(':', "-")
 }
 
-impl Desk for Jira {
-    async fn find(&self, ticket: &Ticket) -> Result<Option<String>, TrackerError> {
+impl TicketTracker for Jira {
+    async fn find(&self, ticket: &TrackerTicket) -> Result<Option<String>, TrackerError> {
         let (label, mark) = (own_label(ticket), ticket.mark());
         let word = mark.rsplit(':').next().unwrap_or_default();
-        // Nothing in these names ends a text of the query.
+        // These names contain no quotes.
         let query = format!(
             "project = \"{}\" AND creator = currentUser() AND (labels = \"{label}\" OR description ~ \"{word}\")",
             self.project
         );
         let body = json!({ "jql": query, "fields": ["labels", "description"], "maxResults": 50 });
-        let answer = self.wire.post("/rest/api/3/search/jql", &body, Purpose::Read).await?;
-        let found = self.fine(answer)?;
+        let answer =
+            self.wire.post("/rest/api/3/search/jql", &body, TrackerRequestKind::Read).await?;
+        let found = self.check(answer)?;
         let is_ours = |issue: &&Value| {
             let labels = issue["fields"]["labels"].as_array().into_iter().flatten();
             labels.filter_map(Value::as_str).any(|own| own == label)
@@ -99,21 +100,26 @@ impl Desk for Jira {
         Ok(ours.and_then(|issue| issue["key"].as_str()).map(|key| self.url(key)))
     }
 
-    async fn create(&self, ticket: &Ticket, labels: Labels) -> Result<String, TrackerError> {
+    async fn create(
+        &self,
+        ticket: &TrackerTicket,
+        labels: LabelMode,
+    ) -> Result<String, TrackerError> {
         let mut fields = json!({
             "project": { "key": self.project }, "issuetype": { "name": KIND },
             "summary": ticket.title, "description": document::document(&ticket.body_without_marks(), &ticket.mark()),
         });
         match labels {
-            // Jira makes every label that it is given: the severity stands in the title.
-            Labels::With => fields["labels"] = json!([own_label(ticket)]),
-            Labels::Without => {}
+            // Jira creates unknown labels. The title has the severity.
+            LabelMode::With => fields["labels"] = json!([own_label(ticket)]),
+            LabelMode::Without => {}
         }
         let body = json!({ "fields": fields });
-        let made = self.fine(self.wire.post("/rest/api/3/issue", &body, Purpose::Write).await?)?;
+        let made = self
+            .check(self.wire.post("/rest/api/3/issue", &body, TrackerRequestKind::Write).await?)?;
         match made["key"].as_str() {
             Some(key) => Ok(self.url(key)),
-            None => Err(self.wire.failed("its answer names no ticket", Purpose::Write)),
+            None => Err(self.wire.failed("its reply has no ticket", TrackerRequestKind::Write)),
         }
     }
 }

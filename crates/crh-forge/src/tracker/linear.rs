@@ -1,14 +1,14 @@
-//! Tickets of a team at Linear, by its GraphQL.
+//! Linear tickets, with GraphQL.
 
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, Labels};
-use super::wire::{Purpose, SetupError, Wire, reason};
-use super::{Filed, Ticket, TrackerError, desk, has_mark, marked};
-use crh_http::{BaseUrl, Network};
+use super::client::{TrackerClient, TrackerRequestKind, TrackerSetupError, reason};
+use super::filing::{LabelMode, TicketTracker};
+use super::{FiledTicket, TrackerError, TrackerTicket, filing, has_mark, with_mark};
+use crh_http::{BaseUrl, NetworkSettings};
 
-/// Where Linear is. Its key goes nowhere else.
+/// Address of Linear. The key goes only there.
 pub const LINEAR: &str = "https://api.linear.app";
 
 const PATH: &str = "/graphql";
@@ -18,7 +18,7 @@ const PROBE: &str = "query Probe($team: String!) {
   teams(filter: { key: { eq: $team } }) { nodes { id } }
 }";
 
-/// Archived ones count as well: somebody has seen to them.
+/// Includes archived tickets, which were handled.
 const FIND: &str = "query Find($team: String!, $mark: String!) {
   issues(first: 20, includeArchived: true, filter: {
     team: { key: { eq: $team } }, creator: { isMe: { eq: true } }, description: { contains: $mark }
@@ -34,40 +34,43 @@ const CREATE: &str = "mutation Create($input: IssueCreateInput!) {
   issueCreate(input: $input) { success issue { url } }
 }";
 
-/// Whose tickets, and where.
+/// Linear account and team.
 pub struct LinearAccount {
-    /// Where Linear is: [`LINEAR`], but in tests.
+    /// [`LINEAR`], except in tests.
     pub base: BaseUrl,
-    /// A personal key.
+    /// Personal API key.
     pub key: SecretString,
-    /// The key of the team, such as `ENG`.
+    /// Team key, such as `ENG`.
     pub team: String,
 }
 
-/// A team at Linear.
+/// A Linear team.
 pub struct Linear {
-    wire: Wire,
+    wire: TrackerClient,
     team: String,
 }
 
 impl Linear {
-    /// A way to ask Linear. Nothing is asked yet.
-    pub fn new(network: &Network, account: LinearAccount) -> Result<Self, SetupError> {
+    /// Creates a client without sending anything.
+    pub fn new(
+        network: &NetworkSettings,
+        account: LinearAccount,
+    ) -> Result<Self, TrackerSetupError> {
         let LinearAccount { base, key, team } = account;
-        // The key itself, without a word before it.
-        let wire = Wire::new(network, "Linear", base, &key.clone(), key)?;
+        // The bare key, without `Bearer`.
+        let wire = TrackerClient::new(network, "Linear", base, &key.clone(), key)?;
         Ok(Self { wire, team })
     }
 
-    /// Finds out whether the key is accepted and the team is there.
+    /// Checks the key and the team.
     pub async fn probe(&self) -> Result<(), TrackerError> {
-        let data = self.ask(PROBE, json!({ "team": self.team }), Purpose::Read).await?;
+        let data = self.ask(PROBE, json!({ "team": self.team }), TrackerRequestKind::Read).await?;
         self.team_id(&data).map(|_| ())
     }
 
-    /// Files a ticket, unless it was.
-    pub async fn file(&self, ticket: &Ticket) -> Result<Filed, TrackerError> {
-        desk::file(self, ticket).await
+    /// Files a ticket unless it exists.
+    pub async fn file(&self, ticket: &TrackerTicket) -> Result<FiledTicket, TrackerError> {
+        filing::file(self, ticket).await
     }
 
     fn team_id(&self, data: &Value) -> Result<String, TrackerError> {
@@ -77,12 +80,12 @@ impl Linear {
         })
     }
 
-    /// The data of an answer. Linear tells of failures with status 200 and with 400.
+    /// Returns the data of a reply. Linear reports errors with status 200 and 400.
     async fn ask(
         &self,
         query: &str,
         variables: Value,
-        purpose: Purpose,
+        purpose: TrackerRequestKind,
     ) -> Result<Value, TrackerError> {
         let body = json!({ "query": query, "variables": variables });
         let answer = self.wire.post(PATH, &body, purpose).await?;
@@ -103,16 +106,16 @@ impl Linear {
         match (has_errors || answer.status >= 400, answer.body.get("data")) {
             (true, _) => Err(self.wire.refused(&said())),
             (false, Some(data)) if data.is_object() => Ok(data.clone()),
-            (false, _) => Err(self.wire.failed("its answer cannot be read", purpose)),
+            (false, _) => Err(self.wire.failed("cannot parse its reply", purpose)),
         }
     }
 }
 
-impl Desk for Linear {
-    async fn find(&self, ticket: &Ticket) -> Result<Option<String>, TrackerError> {
+impl TicketTracker for Linear {
+    async fn find(&self, ticket: &TrackerTicket) -> Result<Option<String>, TrackerError> {
         let mark = ticket.mark();
         let variables = json!({ "team": self.team, "mark": mark });
-        let data = self.ask(FIND, variables, Purpose::Read).await?;
+        let data = self.ask(FIND, variables, TrackerRequestKind::Read).await?;
         let nodes = data["issues"]["nodes"].as_array().into_iter().flatten();
         let ours = nodes.filter(|node| {
             node["description"].as_str().is_some_and(|description| has_mark(description, &mark))
@@ -120,32 +123,36 @@ impl Desk for Linear {
         Ok(ours.filter_map(|node| node["url"].as_str()).next().map(str::to_owned))
     }
 
-    async fn create(&self, ticket: &Ticket, labels: Labels) -> Result<String, TrackerError> {
+    async fn create(
+        &self,
+        ticket: &TrackerTicket,
+        labels: LabelMode,
+    ) -> Result<String, TrackerError> {
         let names = match labels {
-            Labels::With => ticket.labels.as_slice(),
-            Labels::Without => &[],
+            LabelMode::With => ticket.labels.as_slice(),
+            LabelMode::Without => &[],
         };
         let variables = json!({ "team": self.team, "labels": names });
-        let place = self.ask(PLACE, variables, Purpose::Read).await?;
+        let place = self.ask(PLACE, variables, TrackerRequestKind::Read).await?;
         let labels = place["issueLabels"]["nodes"].as_array().into_iter().flatten();
-        // A label without a team is everybody's.
+        // Labels without a team belong to all teams.
         let labels = labels.filter(|label| {
             label["team"].is_null() || label["team"]["key"].as_str() == Some(&self.team)
         });
         let labels: Vec<&str> = labels.filter_map(|label| label["id"].as_str()).collect();
         let mut input = json!({
-            "teamId": self.team_id(&place)?, "title": ticket.title, "description": marked(&ticket.body_without_marks(), &ticket.mark()),
+            "teamId": self.team_id(&place)?, "title": ticket.title, "description": with_mark(&ticket.body_without_marks(), &ticket.mark()),
         });
         if !labels.is_empty() {
             input["labelIds"] = json!(labels);
         }
-        let made = self.ask(CREATE, json!({ "input": input }), Purpose::Write).await?;
+        let made = self.ask(CREATE, json!({ "input": input }), TrackerRequestKind::Write).await?;
         let made = &made["issueCreate"];
         match (made["success"].as_bool(), made["issue"]["url"].as_str()) {
-            (Some(false), _) => Err(self.wire.refused("it made no ticket, and does not say why")),
+            (Some(false), _) => Err(self.wire.refused("it created no ticket and gave no reason")),
             (Some(true) | None, Some(url)) => Ok(url.to_owned()),
             (Some(true) | None, None) => {
-                Err(self.wire.failed("its answer names no ticket", Purpose::Write))
+                Err(self.wire.failed("its reply has no ticket", TrackerRequestKind::Write))
             }
         }
     }

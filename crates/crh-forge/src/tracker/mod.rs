@@ -1,82 +1,80 @@
-//! Trackers: where a project keeps its tickets. An issue that is filed twice is one ticket: it is looked for before it is made,
-//! among what our own account has made, and again where nobody knows whether it was.
+//! Issue trackers. An issue gets one ticket: crh looks for it among the tickets of its own account
+//! before it creates one, and again after an unconfirmed request.
 
-#[path = "filing.rs"]
-mod desk;
+mod client;
+mod filing;
 mod github;
 mod jira;
 mod linear;
-#[path = "client.rs"]
-mod wire;
 
-pub use github::{Asked, GitHubIssues, Program};
+pub use client::TrackerSetupError;
+pub use github::{GitHubIssues, GitHubProgram, GitHubProgramCall};
 pub use jira::{Jira, JiraAccount};
 pub use linear::{LINEAR, Linear, LinearAccount};
 use thiserror::Error;
-pub use wire::SetupError;
 
-/// As long an address as is passed on.
+/// Longest address in messages.
 const URL_MAX: usize = 2_000;
 
-/// What is to be filed.
+/// A ticket to file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticket {
-    /// One line of plain text.
+pub struct TrackerTicket {
+    /// Plain text, one line.
     pub title: String,
-    /// Markdown. The mark by which the ticket is found again is added by the tracker, in a form that it keeps.
+    /// Markdown. The tracker adds a mark to find the ticket again.
     pub body: String,
-    /// What it may be labelled with, if the tracker has such a label.
+    /// Labels to set if they exist on the tracker.
     pub labels: Vec<String>,
-    /// Names the issue across reviews.
+    /// Key of the issue, stable across reviews.
     pub dedupe_key: String,
-    /// The name of this installation: two of them file for themselves.
+    /// Name of this installation. Installations file separately.
     pub instance: String,
 }
 
-/// A ticket that stands.
+/// An existing ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filed {
-    /// Where it is.
+pub struct FiledTicket {
+    /// Web address.
     pub url: String,
-    /// Whether it had been filed before.
-    pub was_there: bool,
+    /// Whether it existed before.
+    pub already_filed: bool,
 }
 
-/// Why there is no ticket.
+/// Why a ticket was not filed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TrackerError {
-    /// The key is not accepted.
-    #[error("{tracker} does not accept the key: {message}")]
+    /// The tracker rejects the key.
+    #[error("{tracker} rejected the key: {message}")]
     BadKey {
         /// The tracker.
         tracker: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// What the ticket would belong to is not there, is switched off, or cannot be seen with the key.
-    #[error("{what} cannot be found: not there, switched off, or not for this key")]
+    /// The project, team or issue list is missing, disabled or not visible.
+    #[error("{what} was not found: missing, disabled, or not visible with this key")]
     Missing {
         /// What is missing.
         what: String,
     },
-    /// It was understood and refused, and nothing has changed.
-    #[error("{tracker} refuses: {message}")]
+    /// The tracker refused. Nothing changed.
+    #[error("{tracker} refused: {message}")]
     Refused {
         /// The tracker.
         tracker: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// It was sent, and nobody knows what became of it. Whoever asks again looks first.
-    #[error("nobody knows whether {tracker} has made the ticket: {message}")]
+    /// Unknown whether the ticket was created. The next attempt looks for it first.
+    #[error("cannot tell whether {tracker} created the ticket: {message}")]
     Unknown {
         /// The tracker.
         tracker: String,
         /// What happened.
         message: String,
     },
-    /// It could not be asked, or its answer could not be read. Nothing has changed.
-    #[error("{tracker} could not be asked: {message}")]
+    /// No usable reply. Nothing changed.
+    #[error("cannot reach {tracker}: {message}")]
     Unreachable {
         /// The tracker.
         tracker: String,
@@ -85,36 +83,36 @@ pub enum TrackerError {
     },
 }
 
-impl Ticket {
-    /// The mark by which a ticket is found again, where a tracker shows all that it is given.
+impl TrackerTicket {
+    /// Visible mark to find a ticket again.
     fn mark(&self) -> String {
         format!("crh:{}:{}", plain(&self.instance), plain(&self.dedupe_key))
     }
 
-    /// The body in which nothing looks like such a mark: a text that quotes one must not stand for the ticket of another issue.
+    /// Breaks marks in the body, so that a quoted mark does not stand for another issue's ticket.
     fn body_without_marks(&self) -> String {
         let instance = plain(&self.instance);
         self.body.replace(&format!("crh:{instance}:"), &format!("crh: {instance}:"))
     }
 }
 
-/// A name inside a mark or a query: nothing in it ends a word.
+/// A name that needs no quoting in a mark or query.
 fn plain(name: &str) -> String {
     let is_plain = |char: &char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-');
     name.chars().filter(is_plain).collect()
 }
 
-/// A body with a mark as its last line.
-fn marked(body: &str, mark: &str) -> String {
+/// Adds the mark as the last line.
+fn with_mark(body: &str, mark: &str) -> String {
     format!("{}\n\n{mark}\n", body.trim_end())
 }
 
-/// Whether a text has a mark, as a line of its own.
+/// Whether a line of the text is the mark.
 fn has_mark(text: &str, mark: &str) -> bool {
     text.lines().any(|line| line.trim() == mark)
 }
 
-/// An address as it can be shown: whoever answers is not us.
-fn shown_url(url: &str) -> String {
+/// Limits an address from a reply to visible characters.
+fn displayable_url(url: &str) -> String {
     url.chars().filter(char::is_ascii_graphic).take(URL_MAX).collect()
 }

@@ -1,4 +1,4 @@
-//! The client: what it repeats, what it keeps, what it waits for, and what it says when it gives up.
+//! The HTTP client: retries, cache, waits and errors.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -9,29 +9,31 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::scene::{QUICK, Scene};
-use crh_forge::github::{Cache, Client, Credentials, Host, Setup, TIMEOUTS, Verb};
-use crh_forge::{ForgeError, RetryPolicy};
-use crh_http::{Network, Timeouts};
-use crh_testkit::fake_github::{Fault, How, Permission, TOKEN};
+use crh_forge::github::{
+    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, ReplyCache, TIMEOUTS, Verb,
+};
+use crh_forge::{ForgeError, ForgeRetryPolicy};
+use crh_http::{NetworkSettings, Timeouts};
+use crh_testkit::fake_github::{Fault, FaultKind, Permission, TOKEN};
 
 const PULL: &str = "/repos/acme/shop/pulls/2";
 const COMMENTS: &str = "/repos/acme/shop/issues/2/comments";
 
-async fn number(client: &Client) -> Result<u64, ForgeError> {
+async fn number(client: &GitHubClient) -> Result<u64, ForgeError> {
     let pull: Value = client.get_json(PULL).await?;
     Ok(pull["number"].as_u64().unwrap())
 }
 
 #[tokio::test]
-async fn what_reads_is_asked_again_until_it_is_answered() {
+async fn reads_are_retried_until_answered() {
     for how in [
-        How::StatusBefore(502),
-        How::StatusBefore(500),
-        How::CutBefore,
-        How::NotModified,
-        How::SecondaryLimit { retry_after: None },
-        How::SecondaryLimit { retry_after: Some(0) },
-        How::PrimaryLimit { resets_in: 0 },
+        FaultKind::StatusBefore(502),
+        FaultKind::StatusBefore(500),
+        FaultKind::CutBefore,
+        FaultKind::NotModified,
+        FaultKind::SecondaryLimit { retry_after: None },
+        FaultKind::SecondaryLimit { retry_after: Some(0) },
+        FaultKind::PrimaryLimit { resets_in: 0 },
     ] {
         let scene = Scene::new();
         scene.github.fail(Fault::on("GET", "*", how.clone()).times(2));
@@ -41,14 +43,14 @@ async fn what_reads_is_asked_again_until_it_is_answered() {
 }
 
 #[tokio::test]
-async fn enough_is_enough_and_the_reason_is_said() {
+async fn retries_end_with_a_reason() {
     let mut lines = String::new();
     for (how, times) in [
-        (How::StatusBefore(503), 3),
-        (How::CutBefore, 3),
-        (How::SecondaryLimit { retry_after: Some(0) }, 3),
-        (How::SecondaryLimit { retry_after: Some(60) }, 1),
-        (How::PrimaryLimit { resets_in: 3_000 }, 1),
+        (FaultKind::StatusBefore(503), 3),
+        (FaultKind::CutBefore, 3),
+        (FaultKind::SecondaryLimit { retry_after: Some(0) }, 3),
+        (FaultKind::SecondaryLimit { retry_after: Some(60) }, 1),
+        (FaultKind::PrimaryLimit { resets_in: 3_000 }, 1),
     ] {
         let scene = Scene::new();
         scene.github.fail(Fault::on("GET", "*", how.clone()).times(9));
@@ -57,26 +59,26 @@ async fn enough_is_enough_and_the_reason_is_said() {
         lines += &format!("{error}\n").replace(scene.host().name(), "HOST");
     }
     expect![[r#"
-        `HOST` could not be asked: it answers with status 503 (Service Unavailable)
-        `HOST` could not be asked: connection closed before message completed
-        `HOST` wants no more requests
-        `HOST` wants no more requests for 60 seconds
-        `HOST` wants no more requests for 50 minutes
+        cannot reach `HOST`: status 503 (Service Unavailable)
+        cannot reach `HOST`: connection closed before message completed
+        rate limited by `HOST`
+        rate limited by `HOST`; retry in 60 seconds
+        rate limited by `HOST`; retry in 50 minutes
     "#]]
     .assert_eq(&lines);
 }
 
 #[tokio::test]
-async fn what_writes_is_never_sent_twice_unless_it_surely_did_nothing() {
+async fn writes_are_repeated_only_if_nothing_happened() {
     let mut lines = String::new();
     for how in [
-        How::StatusBefore(502),
-        How::StatusAfter(502),
-        How::StatusAfter(503),
-        How::CutBefore,
-        How::CutAfter,
-        How::SecondaryLimit { retry_after: Some(0) },
-        How::StatusBefore(422),
+        FaultKind::StatusBefore(502),
+        FaultKind::StatusAfter(502),
+        FaultKind::StatusAfter(503),
+        FaultKind::CutBefore,
+        FaultKind::CutAfter,
+        FaultKind::SecondaryLimit { retry_after: Some(0) },
+        FaultKind::StatusBefore(422),
     ] {
         let scene = Scene::new();
         scene.github.fail(Fault::on_write(1, how.clone()));
@@ -91,32 +93,32 @@ async fn what_writes_is_never_sent_twice_unless_it_surely_did_nothing() {
     }
     expect![[r#"
         StatusBefore(502): 1 sent, 0 there
-            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
+            cannot tell whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
         StatusAfter(502): 1 sent, 1 there
-            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
+            cannot tell whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
         StatusAfter(503): 1 sent, 1 there
-            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
+            cannot tell whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
         CutBefore: 1 sent, 0 there
-            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: connection closed before message completed
+            cannot tell whether `POST /repos/acme/shop/issues/2/comments` was applied: connection closed before message completed
         CutAfter: 1 sent, 1 there
-            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: connection closed before message completed
+            cannot tell whether `POST /repos/acme/shop/issues/2/comments` was applied: connection closed before message completed
         SecondaryLimit { retry_after: Some(0) }: 2 sent, 1 there
             posted: "hello"
         StatusBefore(422): 1 sent, 0 there
-            `POST /repos/acme/shop/issues/2/comments` was refused with status 422: Server Error
+            `POST /repos/acme/shop/issues/2/comments` was rejected with status 422: Server Error
     "#]].assert_eq(&lines);
 }
 
 #[tokio::test]
-async fn a_mutation_is_a_write_and_a_query_is_none() {
+async fn mutations_are_writes_and_queries_are_reads() {
     let scene = Scene::new();
     let thread = scene.github.thread(&scene.pull, "ben", ("orders.py", 5), "Why?");
     let client = scene.client();
-    scene.github.fail(Fault::on("POST", "/api/graphql", How::StatusAfter(502)));
+    scene.github.fail(Fault::on("POST", "/api/graphql", FaultKind::StatusAfter(502)));
     let asked: Value = client.graphql("query { viewer { login } }", &json!({})).await.unwrap();
     assert_eq!(asked, json!({ "viewer": { "login": "crh-reviewer" } }));
     let resolve = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { isResolved } } }";
-    scene.github.fail(Fault::on("POST", "/api/graphql", How::StatusAfter(502)));
+    scene.github.fail(Fault::on("POST", "/api/graphql", FaultKind::StatusAfter(502)));
     let error = client.graphql::<Value>(resolve, &json!({ "id": thread })).await.unwrap_err();
     assert!(matches!(error, ForgeError::Ambiguous { .. }), "{error}");
     assert!(scene.github.threads(&scene.pull)[0].resolved, "it was applied all the same");
@@ -125,12 +127,12 @@ async fn a_mutation_is_a_write_and_a_query_is_none() {
 }
 
 #[tokio::test]
-async fn an_answer_that_has_not_changed_is_not_sent_again() {
+async fn unchanged_reply_comes_from_cache() {
     let scene = Scene::new();
     let folder = tempfile::tempdir().unwrap();
     let client = |token: &str| {
-        let cache = Cache::at(folder.path().join("forge"));
-        scene.client_with(cache, Credentials::Token(token.into()))
+        let cache = ReplyCache::in_folder(folder.path().join("forge"));
+        scene.client_with(cache, GitHubCredentials::Token(token.into()))
     };
     let status = || scene.github.requests().last().unwrap().status;
     assert_eq!(number(&client(TOKEN)).await, Ok(2));
@@ -145,7 +147,7 @@ async fn an_answer_that_has_not_changed_is_not_sent_again() {
     scene.github.close(&scene.pull);
     let closed: Value = client(TOKEN).get_json(PULL).await.unwrap();
     assert_eq!((status(), closed["state"].as_str()), (Some(200), Some("closed")));
-    scene.github.fail(Fault::on("GET", "*", How::NewEtag));
+    scene.github.fail(Fault::on("GET", "*", FaultKind::NewEtag));
     assert_eq!(number(&client(TOKEN)).await, Ok(2));
     assert_eq!(status(), Some(200), "a new name for the same answer");
     for entry in std::fs::read_dir(folder.path().join("forge")).unwrap() {
@@ -156,7 +158,7 @@ async fn an_answer_that_has_not_changed_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn every_request_says_who_asks_and_in_which_form() {
+async fn requests_have_user_agent_and_api_version() {
     let scene = Scene::new();
     let client = scene.client();
     number(&client).await.unwrap();
@@ -173,7 +175,7 @@ async fn every_request_says_who_asks_and_in_which_form() {
 }
 
 #[tokio::test]
-async fn what_a_token_may_not_do_is_told_apart() {
+async fn permission_errors_are_distinguished() {
     let scene = Scene::new();
     scene.github.token("ghp_poor", "ben", &[Permission::Contents]);
     let mut lines = String::new();
@@ -183,21 +185,22 @@ async fn what_a_token_may_not_do_is_told_apart() {
         (TOKEN, "/repos/acme/shop/pulls/77"),
         (TOKEN, "/repos/acme/other/pulls/1"),
     ] {
-        let client = scene.client_with(Cache::none(), Credentials::Token(token.into()));
+        let client =
+            scene.client_with(ReplyCache::disabled(), GitHubCredentials::Token(token.into()));
         let error = client.get_json::<Value>(path).await.unwrap_err();
         assert!(!format!("{error} {error:?} {client:?}").contains(token));
         lines += &format!("{error}\n").replace(scene.host().name(), "HOST");
     }
     expect![[r#"
-        `HOST` does not accept the token: Bad credentials
-        the token may not do `GET /repos/acme/shop/pulls/2`: Resource not accessible by personal access token
-        `GET /repos/acme/shop/pulls/77` is not there, or the token cannot see it
-        `GET /repos/acme/other/pulls/1` is not there, or the token cannot see it
+        `HOST` rejected the token: Bad credentials
+        the token does not permit `GET /repos/acme/shop/pulls/2`: Resource not accessible by personal access token
+        `GET /repos/acme/shop/pulls/77` does not exist, or the token cannot see it
+        `GET /repos/acme/other/pulls/1` does not exist, or the token cannot see it
     "#]].assert_eq(&lines);
 }
 
 #[tokio::test]
-async fn pages_come_in_order_however_many_there_are() {
+async fn pages_are_read_in_order() {
     for count in [0_usize, 1, 100, 101, 1_234] {
         let scene = Scene::new();
         for number in 0..count {
@@ -217,12 +220,12 @@ async fn pages_come_in_order_however_many_there_are() {
 }
 
 #[tokio::test]
-async fn a_list_that_grew_past_a_full_page_is_read_whole_though_the_page_is_the_same() {
+async fn grown_list_is_read_past_cached_full_page() {
     let scene = Scene::new();
     let folder = tempfile::tempdir().unwrap();
     let read = async || {
-        let cache = Cache::at(folder.path().to_owned());
-        let client = scene.client_with(cache, Credentials::Token(TOKEN.into()));
+        let cache = ReplyCache::in_folder(folder.path().to_owned());
+        let client = scene.client_with(cache, GitHubCredentials::Token(TOKEN.into()));
         let list = client.pages::<Vec<Value>>(COMMENTS).await.unwrap();
         list.pages.iter().map(Vec::len).sum::<usize>()
     };
@@ -237,7 +240,7 @@ async fn a_list_that_grew_past_a_full_page_is_read_whole_though_the_page_is_the_
 }
 
 #[tokio::test]
-async fn a_full_page_that_has_not_changed_may_have_another_one_after_it() {
+async fn unchanged_full_page_may_have_a_successor() {
     let page = |status: &str, body: &str| {
         let length = body.len();
         format!(
@@ -247,16 +250,23 @@ async fn a_full_page_that_has_not_changed_may_have_another_one_after_it() {
     let full = format!("[{}]", vec!["1"; 100].join(","));
     let answers = vec![
         page("200 OK", &full),
-        // "Not modified", and not a word about what comes after it.
+        // "Not modified" without a `Link` header.
         "HTTP/1.1 304 Not Modified\r\netag: \"1\"\r\nconnection: close\r\n\r\n".to_owned(),
         page("200 OK", "[2]"),
     ];
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::at(folder.path().to_owned());
-    let credentials = Credentials::Token(TOKEN.into());
+    let cache = ReplyCache::in_folder(folder.path().to_owned());
+    let credentials = GitHubCredentials::Token(TOKEN.into());
     let now = || std::time::SystemTime::UNIX_EPOCH;
-    let setup = Setup { host: scripted(answers), credentials, cache, retry: QUICK, now, seed: 1 };
-    let client = Client::new(&Network::default(), setup).unwrap();
+    let setup = GitHubClientConfig {
+        host: scripted(answers),
+        credentials,
+        cache,
+        retry: QUICK,
+        now,
+        seed: 1,
+    };
+    let client = GitHubClient::new(&NetworkSettings::default(), setup).unwrap();
     for expected in [100, 101] {
         let list = client.pages::<Vec<u64>>("/x").await.unwrap();
         assert_eq!(list.pages.concat().len(), expected);
@@ -264,14 +274,15 @@ async fn a_full_page_that_has_not_changed_may_have_another_one_after_it() {
 }
 
 #[tokio::test]
-async fn an_answer_that_never_ends_is_not_waited_for() {
+async fn endless_reply_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let host =
+        GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             std::thread::spawn(move || {
-                // An answer to nothing is none.
+                // Read the request before replying.
                 assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
                 let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
                 let mut going = stream.write_all(head);
@@ -282,44 +293,49 @@ async fn an_answer_that_never_ends_is_not_waited_for() {
             });
         }
     });
-    let (credentials, cache) = (Credentials::Token(TOKEN.into()), Cache::none());
+    let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
     let now = || std::time::SystemTime::UNIX_EPOCH;
-    let setup = Setup { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    let setup = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
     let timeouts = Timeouts { idle: Duration::from_millis(400), ..Timeouts::default() };
-    let client = Client::new(&Network { timeouts, ..Network::default() }, setup).unwrap();
+    let client =
+        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, setup)
+            .unwrap();
     let error = client.get_json::<Value>("/x").await.unwrap_err().to_string();
-    assert!(error.ends_with("the answer was not whole after 1.2 s"), "{error}");
+    assert!(error.ends_with("no complete reply after 1.2 s"), "{error}");
 }
 
-/// How often a wait was told.
+/// Number of announced waits.
 static TOLD: AtomicUsize = AtomicUsize::new(0);
 
 #[tokio::test]
-async fn a_host_that_takes_a_request_and_never_answers_is_left() {
+async fn silent_host_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-    let (credentials, cache) = (Credentials::Token(TOKEN.into()), Cache::none());
+    let host =
+        GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
     let now = || std::time::SystemTime::UNIX_EPOCH;
-    let setup = Setup { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    let setup = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
     let timeouts = Timeouts { first_byte: Duration::from_millis(50), ..TIMEOUTS };
-    let client = Client::new(&Network { timeouts, ..Network::default() }, setup).unwrap();
-    client.tell_waits(|_| {
+    let client =
+        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, setup)
+            .unwrap();
+    client.on_wait(|_| {
         TOLD.fetch_add(1, Ordering::Relaxed);
     });
     let error = client.get_json::<Value>("/x").await.unwrap_err().to_string();
-    assert!(error.ends_with("could not be asked: nothing came for 0.05 s"), "{error}");
+    assert!(error.ends_with("`: no data for 0.05 s"), "{error}");
     assert_eq!(TOLD.load(Ordering::Relaxed), 1);
 }
 
 #[test]
-fn a_silent_host_is_left_within_two_minutes() {
-    let RetryPolicy { attempts, first_wait, .. } = RetryPolicy::default();
+fn silent_host_is_given_up_within_two_minutes() {
+    let ForgeRetryPolicy { attempts, first_wait, .. } = ForgeRetryPolicy::default();
     let waits = first_wait * ((1 << (attempts - 1)) - 1);
     assert!(TIMEOUTS.first_byte * attempts + waits <= Duration::from_secs(120));
 }
 
 #[tokio::test]
-async fn a_secondary_limit_of_graphql_with_status_200_is_waited_for() {
+async fn graphql_secondary_limit_is_waited_out() {
     let answer = |more: &str, body: &str| {
         let length = body.len();
         format!(
@@ -334,20 +350,21 @@ async fn a_secondary_limit_of_graphql_with_status_200_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_permission_that_would_do_is_named() {
+async fn sufficient_permission_is_named() {
     let body = r#"{"message":"Resource not accessible by integration"}"#;
     let answer = format!(
         "HTTP/1.1 403 Forbidden\r\nx-accepted-github-permissions: pull_requests=read\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let error = client_of(scripted(vec![answer])).get_json::<Value>("/x").await.unwrap_err();
-    expect!["the token may not do `GET /x`: Resource not accessible by integration; it needs `pull_requests=read`"].assert_eq(&error.to_string());
+    expect!["the token does not permit `GET /x`: Resource not accessible by integration; it needs `pull_requests=read`"].assert_eq(&error.to_string());
 }
 
-/// A server that gives one answer to each connection, in order, and then none.
-fn scripted(answers: Vec<String>) -> Host {
+/// A server that sends one reply per connection, in order.
+fn scripted(answers: Vec<String>) -> GitHubHost {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let host =
+        GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     std::thread::spawn(move || {
         for answer in answers {
             let (mut stream, _) = listener.accept().unwrap();
@@ -363,10 +380,11 @@ fn scripted(answers: Vec<String>) -> Host {
     host
 }
 
-/// The same for requests that have a body: it is read, too.
-fn scripted_to_the_end(answers: Vec<String>) -> Host {
+/// The same for requests with a body, which is read, too.
+fn scripted_to_the_end(answers: Vec<String>) -> GitHubHost {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let host =
+        GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     std::thread::spawn(move || {
         for answer in answers {
             let (mut stream, _) = listener.accept().unwrap();
@@ -378,15 +396,15 @@ fn scripted_to_the_end(answers: Vec<String>) -> Host {
     host
 }
 
-fn client_of(host: Host) -> Client {
-    let (credentials, cache) = (Credentials::Token(TOKEN.into()), Cache::none());
+fn client_of(host: GitHubHost) -> GitHubClient {
+    let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
     let now = || std::time::SystemTime::UNIX_EPOCH;
-    let setup = Setup { host, credentials, cache, retry: QUICK, now, seed: 1 };
-    Client::new(&Network::default(), setup).unwrap()
+    let setup = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    GitHubClient::new(&NetworkSettings::default(), setup).unwrap()
 }
 
 #[tokio::test]
-async fn a_token_goes_to_its_own_host_alone() {
+async fn token_goes_only_to_its_own_host() {
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = format!("http://{}/api/v3/x", elsewhere.local_addr().unwrap());
     let answer = |status: &str, more: &str| {
@@ -396,20 +414,20 @@ async fn a_token_goes_to_its_own_host_alone() {
     let error = client_of(scripted(vec![moved])).get_json::<Value>("/x").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`GET /x` was refused with status 301: it sends us to another host"
+        "`GET /x` was rejected with status 301: it redirects to another host"
     );
     let next = answer("200 OK", &format!("link: <{other}?page=2>; rel=\"next\"\r\n"));
     let list = client_of(scripted(vec![next])).pages::<Vec<Value>>("/x").await.unwrap();
-    assert_eq!(list.rest, crh_forge::github::Rest::LeftOut);
+    assert_eq!(list.completeness, crh_forge::github::PageCompleteness::Truncated);
     elsewhere.set_nonblocking(true).unwrap();
-    assert!(elsewhere.accept().is_err(), "nobody came");
+    assert!(elsewhere.accept().is_err(), "no request arrived");
 }
 
 #[tokio::test]
-async fn a_repository_that_has_moved_is_followed_at_the_same_host() {
+async fn moved_repository_is_followed_on_same_host() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let host = Host::of(&address).unwrap();
+    let host = GitHubHost::from_server_url(&address).unwrap();
     let server = std::thread::spawn(move || {
         let mut paths = Vec::new();
         for answer in [
@@ -436,7 +454,7 @@ async fn a_repository_that_has_moved_is_followed_at_the_same_host() {
 }
 
 #[tokio::test]
-async fn answers_that_make_no_sense_are_said_to_make_none() {
+async fn malformed_replies_are_reported() {
     let mut lines = String::new();
     let whole = |body: &str| {
         format!(
@@ -457,7 +475,7 @@ async fn answers_that_make_no_sense_are_said_to_make_none() {
         lines += &format!("{error}\n").replace(&name, "HOST");
     }
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let host = Host::of(&format!("http://{closed}")).unwrap();
+    let host = GitHubHost::from_server_url(&format!("http://{closed}")).unwrap();
     let client = client_of(host);
     for error in [
         client.get_json::<Value>("/x").await.unwrap_err(),
@@ -466,12 +484,12 @@ async fn answers_that_make_no_sense_are_said_to_make_none() {
         lines += &format!("{error}\n").replace(client.host().name(), "HOST");
     }
     expect![[r#"
-        the answer to `GET /x` cannot be read: expected value at line 1 column 1
-        the answer to `GET /x` cannot be read: EOF while parsing a value at line 1 column 0
-        `HOST` could not be asked: end of file before message length reached
-        `HOST` could not be asked: invalid HTTP version parsed
-        `HOST` could not be asked: Connection refused (os error 111)
-        `HOST` could not be asked: Connection refused (os error 111)
+        cannot parse the reply to `GET /x`: expected value at line 1 column 1
+        cannot parse the reply to `GET /x`: EOF while parsing a value at line 1 column 0
+        cannot reach `HOST`: end of file before message length reached
+        cannot reach `HOST`: invalid HTTP version parsed
+        cannot reach `HOST`: Connection refused (os error 111)
+        cannot reach `HOST`: Connection refused (os error 111)
     "#]]
     .assert_eq(&lines);
 }

@@ -1,4 +1,4 @@
-//! Filing tickets: once, however often it is asked for and whatever goes wrong; and what is said when it does.
+//! Filing tickets once, with and without faults.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,14 +6,14 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::scene::{INSTANCE, Scene};
-use crh_forge::github::{Cache, Credentials, Repo};
+use crh_forge::github::{GitHubCredentials, ReplyCache, Repo};
 use crh_forge::tracker::{
-    Asked, Filed, GitHubIssues, Jira, JiraAccount, Linear, LinearAccount, SetupError, Ticket,
-    TrackerError,
+    FiledTicket, GitHubIssues, GitHubProgramCall, Jira, JiraAccount, Linear, LinearAccount,
+    TrackerError, TrackerSetupError, TrackerTicket,
 };
-use crh_http::Network;
+use crh_http::NetworkSettings;
 use crh_review::stable_json_line;
-use crh_testkit::fake_github::{Fault, How, Permission, REVIEWER, TOKEN};
+use crh_testkit::fake_github::{Fault, FaultKind, Permission, REVIEWER, TOKEN};
 use crh_testkit::fake_trackers::{
     FakeTicket, FakeTracker, JIRA_EMAIL, JIRA_TOKEN, LINEAR_KEY, PLACE, Trouble,
 };
@@ -22,8 +22,8 @@ const KEY: &str = "0f8540e5ced1e896";
 const MARKER: &str = "<!-- crh:crh:0f8540e5ced1e896 -->";
 const MARK: &str = "crh:crh:0f8540e5ced1e896";
 
-fn ticket() -> Ticket {
-    Ticket {
+fn ticket() -> TrackerTicket {
+    TrackerTicket {
         title: "[P1] Orders are paid twice".to_owned(),
         body: "Customers pay twice.\n\n## Evidence\n\n- `orders.py:5`\n\n  ```python\n  line five\n  ```\n".to_owned(),
         labels: vec!["P1".to_owned()],
@@ -37,11 +37,11 @@ fn issues(scene: &Scene) -> GitHubIssues {
 }
 
 fn issues_with(scene: &Scene, token: &str) -> GitHubIssues {
-    let client = scene.client_with(Cache::none(), Credentials::Token(token.into()));
-    GitHubIssues::by_client(client, Repo::parse("acme/shop").unwrap())
+    let client = scene.client_with(ReplyCache::disabled(), GitHubCredentials::Token(token.into()));
+    GitHubIssues::with_client(client, Repo::parse("acme/shop").unwrap())
 }
 
-/// What our account has filed: number, title, labels, and the last line of the body.
+/// Tickets of our account: number, title, labels, and last line of the body.
 fn filed(scene: &Scene) -> Vec<String> {
     let issues =
         scene.github.issues("acme/shop").into_iter().filter(|issue| issue.author == REVIEWER);
@@ -55,7 +55,7 @@ fn filed(scene: &Scene) -> Vec<String> {
 fn linear(fake: &FakeTracker, key: &str, team: &str) -> Linear {
     let account =
         LinearAccount { base: fake.url().parse().unwrap(), key: key.into(), team: team.to_owned() };
-    Linear::new(&Network::default(), account).unwrap()
+    Linear::new(&NetworkSettings::default(), account).unwrap()
 }
 
 fn jira(fake: &FakeTracker, token: &str, project: &str) -> Jira {
@@ -65,11 +65,11 @@ fn jira(fake: &FakeTracker, token: &str, project: &str) -> Jira {
         token: token.into(),
         project: project.to_owned(),
     };
-    Jira::new(&Network::default(), account).unwrap()
+    Jira::new(&NetworkSettings::default(), account).unwrap()
 }
 
 #[tokio::test]
-async fn an_issue_that_is_filed_twice_is_one_at_github() {
+async fn filing_twice_gives_one_github_issue() {
     let scene = Scene::new();
     scene.github.label("acme/shop", "p1");
     let issues = issues(&scene);
@@ -77,13 +77,16 @@ async fn an_issue_that_is_filed_twice_is_one_at_github() {
     let first = issues.file(&ticket()).await.unwrap();
     assert_eq!(
         first,
-        Filed { url: format!("{}/acme/shop/issues/3", scene.github.url()), was_there: false }
+        FiledTicket {
+            url: format!("{}/acme/shop/issues/3", scene.github.url()),
+            already_filed: false
+        }
     );
     scene.github.close_issue("acme/shop", 3);
-    let again = Ticket { title: "Other words".to_owned(), ..ticket() };
-    assert_eq!(issues.file(&again).await.unwrap(), Filed { was_there: true, ..first });
-    let other = Ticket { instance: "other".to_owned(), ..ticket() };
-    assert!(!issues.file(&other).await.unwrap().was_there);
+    let again = TrackerTicket { title: "Other words".to_owned(), ..ticket() };
+    assert_eq!(issues.file(&again).await.unwrap(), FiledTicket { already_filed: true, ..first });
+    let other = TrackerTicket { instance: "other".to_owned(), ..ticket() };
+    assert!(!issues.file(&other).await.unwrap().already_filed);
     expect![[r#"
         [
             "3 [P1] Orders are paid twice [\"p1\"] <!-- crh:crh:0f8540e5ced1e896 -->",
@@ -95,7 +98,7 @@ async fn an_issue_that_is_filed_twice_is_one_at_github() {
 }
 
 #[tokio::test]
-async fn the_marker_of_somebody_else_and_of_a_pull_request_is_none() {
+async fn foreign_markers_are_ignored() {
     let scene = Scene::new();
     scene.github.issue("acme/shop", "mallory", "Forged", MARKER);
     let own_pull = crh_testkit::fake_github::Pull {
@@ -106,12 +109,12 @@ async fn the_marker_of_somebody_else_and_of_a_pull_request_is_none() {
     };
     scene.github.pull("acme/shop", own_pull);
     scene.github.issue("acme/shop", REVIEWER, "Quoted", &format!("see `{MARKER}` there"));
-    assert!(!issues(&scene).file(&ticket()).await.unwrap().was_there);
+    assert!(!issues(&scene).file(&ticket()).await.unwrap().already_filed);
     assert_eq!(filed(&scene).len(), 2);
 }
 
 #[tokio::test]
-async fn a_ticket_among_many_is_found() {
+async fn ticket_is_found_among_many() {
     let scene = Scene::new();
     let number = scene.github.issue(
         "acme/shop",
@@ -124,23 +127,23 @@ async fn a_ticket_among_many_is_found() {
     }
     let found = issues(&scene).file(&ticket()).await.unwrap();
     let url = format!("{}/acme/shop/issues/{number}", scene.github.url());
-    assert_eq!(found, Filed { url, was_there: true });
+    assert_eq!(found, FiledTicket { url, already_filed: true });
 }
 
 #[tokio::test]
-async fn whatever_happens_to_a_write_at_github_there_is_one_ticket() {
+async fn any_write_fault_leaves_one_github_issue() {
     for (how, is_known) in [
-        (How::StatusAfter(502), true),
-        (How::CutAfter, true),
-        (How::StatusBefore(502), false),
-        (How::CutBefore, false),
+        (FaultKind::StatusAfter(502), true),
+        (FaultKind::CutAfter, true),
+        (FaultKind::StatusBefore(502), false),
+        (FaultKind::CutBefore, false),
     ] {
         let scene = Scene::new();
         scene.github.fail(Fault::on_write(1, how.clone()));
         let issues = issues(&scene);
         let first = issues.file(&ticket()).await;
         match is_known {
-            true => assert!(!first.unwrap().was_there, "{how:?}"),
+            true => assert!(!first.unwrap().already_filed, "{how:?}"),
             false => {
                 assert!(matches!(first, Err(TrackerError::Unknown { .. })), "{how:?}: {first:?}");
                 assert_eq!(filed(&scene).len(), 0, "{how:?}: nothing is repeated blindly");
@@ -152,8 +155,8 @@ async fn whatever_happens_to_a_write_at_github_there_is_one_ticket() {
 }
 
 #[tokio::test]
-async fn labels_that_are_refused_are_left_out_and_those_that_are_not_there_are_not_made() {
-    for how in [How::StatusBefore(422), How::StatusBefore(403)] {
+async fn refused_and_missing_labels_are_left_out() {
+    for how in [FaultKind::StatusBefore(422), FaultKind::StatusBefore(403)] {
         let scene = Scene::new();
         scene.github.label("acme/shop", "P1");
         scene.github.fail(Fault::on_write(1, how));
@@ -166,11 +169,11 @@ async fn labels_that_are_refused_are_left_out_and_those_that_are_not_there_are_n
 }
 
 #[tokio::test]
-async fn why_github_has_no_ticket_is_said() {
+async fn github_failures_are_explained() {
     let mut said = String::new();
     let mut say = |what: &str, error: TrackerError| said.push_str(&format!("{what}: {error}\n"));
     let scene = Scene::new();
-    let bad = issues_with(&scene, "ghp_nobody");
+    let bad = issues_with(&scene, "ghp_unknown");
     say("a bad token", bad.file(&ticket()).await.unwrap_err());
     scene.github.token("ghp_reader", "reader", &[Permission::ReadIssues]);
     let reader = issues_with(&scene, "ghp_reader");
@@ -179,20 +182,20 @@ async fn why_github_has_no_ticket_is_said() {
     say("no issues, looked at", issues(&scene).probe().await.unwrap_err());
     say("no issues, filed", issues(&scene).file(&ticket()).await.unwrap_err());
     expect![[r#"
-        a bad token: GitHub does not accept the key: Bad credentials
-        a token that reads: GitHub refuses: Resource not accessible by personal access token
-        no issues, looked at: the list of issues of `acme/shop` cannot be found: not there, switched off, or not for this key
-        no issues, filed: the list of issues of `acme/shop` cannot be found: not there, switched off, or not for this key
+        a bad token: GitHub rejected the key: Bad credentials
+        a token that reads: GitHub refused: Resource not accessible by personal access token
+        no issues, looked at: the issue list of `acme/shop` was not found: missing, disabled, or not visible with this key
+        no issues, filed: the issue list of `acme/shop` was not found: missing, disabled, or not visible with this key
     "#]].assert_eq(&said);
     assert_eq!(filed(&scene).len(), 0);
 }
 
 #[tokio::test]
-async fn an_issue_that_is_filed_twice_is_one_at_linear_and_jira() {
+async fn filing_twice_gives_one_linear_or_jira_ticket() {
     let (at_linear, at_jira) = (FakeTracker::linear(), FakeTracker::jira());
     at_linear.label("P1");
     for fake in [&at_linear, &at_jira] {
-        // Somebody else's, and one that only quotes the mark.
+        // Another account's ticket, and one that only quotes the mark.
         let body = if std::ptr::eq(fake, &at_linear) {
             MARK.to_owned()
         } else {
@@ -217,14 +220,20 @@ async fn an_issue_that_is_filed_twice_is_one_at_linear_and_jira() {
     let first = linear.file(&ticket()).await.unwrap();
     assert_eq!(
         first,
-        Filed { url: "https://linear.app/shop/issue/SHOP-3".to_owned(), was_there: false }
+        FiledTicket {
+            url: "https://linear.app/shop/issue/SHOP-3".to_owned(),
+            already_filed: false
+        }
     );
-    assert_eq!(linear.file(&ticket()).await.unwrap(), Filed { was_there: true, ..first });
+    assert_eq!(linear.file(&ticket()).await.unwrap(), FiledTicket { already_filed: true, ..first });
     let jira = jira(&at_jira, JIRA_TOKEN, PLACE);
     jira.probe().await.unwrap();
     let first = jira.file(&ticket()).await.unwrap();
-    assert_eq!(first, Filed { url: format!("{}/browse/SHOP-3", at_jira.url()), was_there: false });
-    assert_eq!(jira.file(&ticket()).await.unwrap(), Filed { was_there: true, ..first });
+    assert_eq!(
+        first,
+        FiledTicket { url: format!("{}/browse/SHOP-3", at_jira.url()), already_filed: false }
+    );
+    assert_eq!(jira.file(&ticket()).await.unwrap(), FiledTicket { already_filed: true, ..first });
     expect![[r#"
         [
             FakeTicket {
@@ -251,14 +260,14 @@ async fn an_issue_that_is_filed_twice_is_one_at_linear_and_jira() {
     }
 }
 
-/// A ticket of Jira's with the keys of its text in one order: which one it was sent in depends on who else is compiled with it.
+/// Sorts the keys of a Jira ticket, whose order depends on features of other crates.
 fn sorted(ticket: FakeTicket) -> FakeTicket {
     let body: Value = serde_json::from_str(&ticket.body).unwrap();
     FakeTicket { body: stable_json_line(&body).unwrap(), ..ticket }
 }
 
 #[tokio::test]
-async fn whatever_happens_to_a_write_at_linear_and_jira_there_is_one_ticket() {
+async fn any_write_fault_leaves_one_linear_or_jira_ticket() {
     for (trouble, is_known) in [
         (Trouble::StatusAfter(503), true),
         (Trouble::CutAfter, true),
@@ -273,7 +282,7 @@ async fn whatever_happens_to_a_write_at_linear_and_jira_there_is_one_ticket() {
         let tried = [linear.file(&ticket()).await, jira.file(&ticket()).await];
         for first in tried {
             match is_known {
-                true => assert!(!first.unwrap().was_there, "{trouble:?}"),
+                true => assert!(!first.unwrap().already_filed, "{trouble:?}"),
                 false => assert!(matches!(first, Err(TrackerError::Unknown { .. })), "{first:?}"),
             }
         }
@@ -286,7 +295,7 @@ async fn whatever_happens_to_a_write_at_linear_and_jira_there_is_one_ticket() {
 }
 
 #[tokio::test]
-async fn labels_that_linear_and_jira_refuse_are_left_out_and_the_ticket_is_still_found() {
+async fn ticket_without_refused_labels_is_still_found() {
     let (at_linear, at_jira) = (FakeTracker::linear(), FakeTracker::jira());
     at_linear.label("P1");
     for fake in [&at_linear, &at_jira] {
@@ -304,7 +313,7 @@ async fn labels_that_linear_and_jira_refuse_are_left_out_and_the_ticket_is_still
 }
 
 #[tokio::test]
-async fn why_linear_and_jira_have_no_ticket_is_said_without_the_key() {
+async fn linear_and_jira_failures_hide_the_key() {
     let (at_linear, at_jira) = (FakeTracker::linear(), FakeTracker::jira());
     let mut said = String::new();
     let mut say = |what: &str, error: TrackerError| said.push_str(&format!("{what}: {error}\n"));
@@ -321,64 +330,66 @@ async fn why_linear_and_jira_have_no_ticket_is_said_without_the_key() {
     at_jira.fail(Trouble::StatusBefore(400));
     say("refused", jira(&at_jira, JIRA_TOKEN, PLACE).file(&ticket()).await.unwrap_err());
     expect![[r#"
-        a bad key: Linear does not accept the key: Authentication required
-        a bad token: Jira does not accept the key: Client must be authenticated
-        no such team: the team `NONE` at Linear cannot be found: not there, switched off, or not for this key
-        no such team: the team `NONE` at Linear cannot be found: not there, switched off, or not for this key
-        no such project: the project `NONE` at Jira cannot be found: not there, switched off, or not for this key
-        too much: Jira could not be asked: it wants no more requests for now
-        elsewhere: Jira could not be asked: it sends us to another address
-        refused: Jira refuses: Something went wrong
+        a bad key: Linear rejected the key: Authentication required
+        a bad token: Jira rejected the key: Client must be authenticated
+        no such team: the team `NONE` at Linear was not found: missing, disabled, or not visible with this key
+        no such team: the team `NONE` at Linear was not found: missing, disabled, or not visible with this key
+        no such project: the project `NONE` at Jira was not found: missing, disabled, or not visible with this key
+        too much: cannot reach Jira: rate limited
+        elsewhere: cannot reach Jira: it redirects to another address
+        refused: Jira refused: Something went wrong
     "#]].assert_eq(&said);
     assert_eq!(at_linear.tickets().len() + at_jira.tickets().len(), 0);
 }
 
 #[test]
-fn a_key_goes_over_no_open_line_and_into_no_second_header() {
+fn key_needs_https_and_no_line_break() {
     let new = |base: &str, key: &str| {
         let account =
             LinearAccount { base: base.parse().unwrap(), key: key.into(), team: PLACE.to_owned() };
-        Linear::new(&Network::default(), account).map(|_| ())
+        Linear::new(&NetworkSettings::default(), account).map(|_| ())
     };
     assert_eq!(new("https://api.linear.app", "key"), Ok(()));
-    assert_eq!(new("http://api.linear.app", "key"), Err(SetupError::Plain));
+    assert_eq!(new("http://api.linear.app", "key"), Err(TrackerSetupError::NotHttps));
     for key in ["", "a b", "a\r\nx-y: z", "é"] {
-        assert_eq!(new("https://api.linear.app", key), Err(SetupError::Key), "{key}");
+        assert_eq!(new("https://api.linear.app", key), Err(TrackerSetupError::Key), "{key}");
     }
 }
 
 #[tokio::test]
-async fn a_text_that_quotes_the_mark_of_another_issue_does_not_stand_for_it() {
+async fn quoted_mark_is_not_a_ticket() {
     let (at_linear, at_jira, scene) = (FakeTracker::linear(), FakeTracker::jira(), Scene::new());
     let linear = linear(&at_linear, LINEAR_KEY, PLACE);
     let jira = jira(&at_jira, JIRA_TOKEN, PLACE);
     let github = issues(&scene);
-    // A comment of HTML stands in no body but inside of code: texts were cleaned before they came here.
+    // Bodies contain HTML comments only inside code: texts are cleaned earlier.
     let body = format!("{MARK}\n\n- `a.py:1`\n\n  ```\n  {MARK}\n  ```\n\n`{MARKER}`\n");
-    let quoting = Ticket { dedupe_key: "1111111111111111".to_owned(), body, ..ticket() };
+    let quoting = TrackerTicket { dedupe_key: "1111111111111111".to_owned(), body, ..ticket() };
     for ticket in [quoting, ticket()] {
-        assert!(!linear.file(&ticket).await.unwrap().was_there);
-        assert!(!jira.file(&ticket).await.unwrap().was_there);
-        assert!(!github.file(&ticket).await.unwrap().was_there);
+        assert!(!linear.file(&ticket).await.unwrap().already_filed);
+        assert!(!jira.file(&ticket).await.unwrap().already_filed);
+        assert!(!github.file(&ticket).await.unwrap().already_filed);
     }
 }
 
-/// What a program is asked for when it asks GitHub for us, in the order in which it is.
+/// Calls of the external program, in order.
 #[tokio::test]
-async fn a_program_files_as_our_own_client_does() {
-    let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+async fn external_program_files_like_own_client() {
+    let asked: Arc<Mutex<Vec<GitHubProgramCall>>> = Arc::default();
     let made: Arc<Mutex<Vec<Value>>> = Arc::default();
     let (log, shelf) = (asked.clone(), made.clone());
-    let program = move |ask: &Asked| {
+    let program = move |ask: &GitHubProgramCall| {
         log.lock().unwrap().push(ask.clone());
         let mut made = shelf.lock().unwrap();
         match ask {
-            Asked::Query(_) => {
+            GitHubProgramCall::Query(_) => {
                 Ok(json!({ "data": { "viewer": { "login": "app[bot]", "databaseId": 7 } } }))
             }
-            Asked::Get(path) if path.ends_with("/labels/P1") => Ok(json!({ "name": "P1" })),
-            Asked::Get(_) => Ok(Value::from(made.clone())),
-            Asked::Post(_, body) => {
+            GitHubProgramCall::Get(path) if path.ends_with("/labels/P1") => {
+                Ok(json!({ "name": "P1" }))
+            }
+            GitHubProgramCall::Get(_) => Ok(Value::from(made.clone())),
+            GitHubProgramCall::Post(_, body) => {
                 let url = "https://github.com/acme/shop/issues/1";
                 made.push(json!({ "html_url": url, "body": body["body"], "user": { "id": 7 } }));
                 Ok(made[0].clone())
@@ -386,15 +397,20 @@ async fn a_program_files_as_our_own_client_does() {
         }
     };
     let repo = Repo::parse("acme/shop").unwrap();
-    let issues = GitHubIssues::by_program(Box::new(program), repo);
+    let issues = GitHubIssues::with_program(Box::new(program), repo);
     let url = "https://github.com/acme/shop/issues/1".to_owned();
-    assert_eq!(issues.file(&ticket()).await, Ok(Filed { url: url.clone(), was_there: false }));
-    assert_eq!(issues.file(&ticket()).await, Ok(Filed { url, was_there: true }));
+    assert_eq!(
+        issues.file(&ticket()).await,
+        Ok(FiledTicket { url: url.clone(), already_filed: false })
+    );
+    assert_eq!(issues.file(&ticket()).await, Ok(FiledTicket { url, already_filed: true }));
     assert_eq!(made.lock().unwrap().len(), 1);
-    let line = |asked: &Asked| match asked {
-        Asked::Post(path, body) => format!("POST {path} {}", stable_json_line(body).unwrap()),
-        Asked::Get(path) => format!("GET {path}\n"),
-        Asked::Query(query) => format!("{query}\n"),
+    let line = |asked: &GitHubProgramCall| match asked {
+        GitHubProgramCall::Post(path, body) => {
+            format!("POST {path} {}", stable_json_line(body).unwrap())
+        }
+        GitHubProgramCall::Get(path) => format!("GET {path}\n"),
+        GitHubProgramCall::Query(query) => format!("{query}\n"),
     };
     let asked: String = asked.lock().unwrap().iter().map(line).collect();
     expect![[r#"

@@ -1,35 +1,35 @@
-//! The way to a token at a Launchpad that keeps state.
+//! Login at a fake Launchpad.
 
 use std::time::Duration;
 
 use crate::launchpad_scene::{LaunchpadScene, network};
 use crate::scene::QUICK;
-use crh_forge::launchpad::login::{Again, Begun, LoginError, Patience};
-use crh_forge::launchpad::{Credentials, login, read};
-use crh_testkit::fake_launchpad::{Fault, How};
+use crh_forge::launchpad::login::{LoginError, LoginRequest, LoginRetry, LoginTimeout};
+use crh_forge::launchpad::{LaunchpadCredentials, login, read};
+use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind};
 
-/// A person who decides at once.
-const SHORT: Patience = Patience { every: Duration::ZERO, at_most: Duration::ZERO };
+/// For a person who decides at once.
+const SHORT: LoginTimeout = LoginTimeout { poll_interval: Duration::ZERO, total: Duration::ZERO };
 
-/// A person who is waited for.
-const LONG: Patience =
-    Patience { every: Duration::from_millis(1), at_most: Duration::from_secs(60) };
+/// For a person who needs time.
+const LONG: LoginTimeout =
+    LoginTimeout { poll_interval: Duration::from_millis(1), total: Duration::from_secs(60) };
 
-/// Without time between two requests.
-const AT_ONCE: Again = Again { retry: QUICK, tell: |_| {} };
+/// Retries without delay.
+const AT_ONCE: LoginRetry = LoginRetry { retry: QUICK, on_wait: |_| {} };
 
-/// A token that was asked for, and its name.
-async fn begun(scene: &LaunchpadScene) -> (Begun, String) {
-    let begun = login::begin(&network(), &scene.service(), "crh", AT_ONCE).await.unwrap();
+/// A requested token and its name.
+async fn begun(scene: &LaunchpadScene) -> (LoginRequest, String) {
+    let begun = login::request_token(&network(), &scene.service(), "crh", AT_ONCE).await.unwrap();
     (begun, scene.launchpad.request_tokens().pop().unwrap())
 }
 
-async fn failed(begun: &Begun, patience: Patience) -> LoginError {
-    begun.wait(&network(), patience).await.unwrap_err()
+async fn failed(login: &LoginRequest, timeout: LoginTimeout) -> LoginError {
+    login.wait(&network(), timeout).await.unwrap_err()
 }
 
 #[tokio::test]
-async fn a_token_is_got_in_three_steps() {
+async fn token_is_requested_authorized_and_exchanged() {
     let scene = LaunchpadScene::new();
     let (begun, token) = begun(&scene).await;
     let page = format!(
@@ -37,22 +37,22 @@ async fn a_token_is_got_in_three_steps() {
         scene.service().web()
     );
     assert_eq!(begun.page(), page);
-    let nobody = failed(&begun, SHORT).await;
-    assert!(matches!(nobody, LoginError::TimedOut { .. }), "{nobody}");
+    let error = failed(&begun, SHORT).await;
+    assert!(matches!(error, LoginError::TimedOut { .. }), "{error}");
     scene.launchpad.authorize(&token, "zoe");
     let credentials = begun.wait(&network(), SHORT).await.unwrap();
-    let kept = Credentials::from_file(&credentials.to_file().unwrap()).unwrap();
+    let kept = LaunchpadCredentials::from_file(&credentials.to_file().unwrap()).unwrap();
     let client = scene.client_as(kept);
     assert_eq!(read::viewer(&client).await.unwrap().as_deref(), Some("zoe"));
-    let (_, standing) = read::proposal(&client, &scene.name()).await.unwrap();
+    let (_, standing) = read::merge_proposal(&client, &scene.name()).await.unwrap();
     assert_eq!(standing.viewer.as_deref(), Some("zoe"));
-    // It is exchanged once.
+    // A token can be exchanged once.
     let again = failed(&begun, LONG).await;
     assert!(matches!(again, LoginError::Declined { .. }), "{again}");
 }
 
 #[tokio::test]
-async fn a_person_may_say_no() {
+async fn declined_login_fails() {
     let scene = LaunchpadScene::new();
     let (begun, token) = begun(&scene).await;
     scene.launchpad.decline(&token);
@@ -62,11 +62,14 @@ async fn a_person_may_say_no() {
 }
 
 #[tokio::test]
-async fn a_launchpad_that_fails_for_a_while_is_waited_for() {
+async fn transient_failures_are_retried() {
     let scene = LaunchpadScene::new();
     let (begun, token) = begun(&scene).await;
-    let fails = |how| Fault::on("POST", "/+access-token", how).times(2);
-    scene.launchpad.fail(fails(How::StatusBefore(503))).fail(fails(How::CutBefore));
+    let fails = |how| LaunchpadFault::on("POST", "/+access-token", how).times(2);
+    scene
+        .launchpad
+        .fail(fails(LaunchpadFaultKind::StatusBefore(503)))
+        .fail(fails(LaunchpadFaultKind::CutBefore));
     let failing = failed(&begun, SHORT).await;
     assert!(matches!(failing, LoginError::Forge(_)), "{failing}");
     assert!(
@@ -78,22 +81,26 @@ async fn a_launchpad_that_fails_for_a_while_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_launchpad_that_gives_out_no_token_is_asked_again_and_says_why() {
+async fn token_request_is_retried_then_explained() {
     let scene = LaunchpadScene::new();
-    let fails = |how| Fault::on("POST", "/+request-token", how);
-    scene.launchpad.fail(fails(How::StatusBefore(503))).fail(fails(How::CutBefore));
+    let fails = |how| LaunchpadFault::on("POST", "/+request-token", how);
+    scene
+        .launchpad
+        .fail(fails(LaunchpadFaultKind::StatusBefore(503)))
+        .fail(fails(LaunchpadFaultKind::CutBefore));
     begun(&scene).await;
     let asked = || scene.launchpad.requests().len();
     assert_eq!(asked(), 3);
-    let begin = || async { login::begin(&network(), &scene.service(), "crh", AT_ONCE).await };
+    let begin =
+        || async { login::request_token(&network(), &scene.service(), "crh", AT_ONCE).await };
     let attempts = QUICK.attempts as usize;
-    scene.launchpad.fail(fails(How::StatusBefore(500)).times(attempts));
+    scene.launchpad.fail(fails(LaunchpadFaultKind::StatusBefore(500)).times(attempts));
     let failing = begin().await.unwrap_err().to_string();
     assert!(failing.contains("status 500 (Internal Server Error), OOPS-fake"), "{failing}");
     assert_eq!(asked(), 3 + attempts);
     let elsewhere = "https://login.example/+openid?secret=x".to_owned();
-    scene.launchpad.fail(fails(How::Redirect(elsewhere)));
+    scene.launchpad.fail(fails(LaunchpadFaultKind::Redirect(elsewhere)));
     let moved = begin().await.unwrap_err().to_string();
-    assert!(moved.ends_with(": it sends us to `https://login.example/+openid`"), "{moved}");
+    assert!(moved.ends_with(": it redirects to `https://login.example/+openid`"), "{moved}");
     assert_eq!(asked(), 4 + attempts, "what is refused is not asked for again");
 }

@@ -1,4 +1,4 @@
-//! Posting a review to a Launchpad that keeps state: what is there afterwards, whatever goes wrong on the way.
+//! Posting to a fake Launchpad, with and without faults.
 
 use std::time::Duration;
 
@@ -8,18 +8,21 @@ use serde_json::json;
 use crate::launchpad_scene::{FORK, LaunchpadScene, SHOP};
 use crate::scene::INSTANCE;
 use crh_forge::ForgeError;
-use crh_forge::launchpad::post::{Outcome, Posting, Refusal, Terms, Waits};
-use crh_forge::launchpad::{Credentials, Name, post};
-use crh_forge::posted::Delivery;
+use crh_forge::launchpad::post::{
+    LaunchpadPosting, LaunchpadPostingDelays, LaunchpadPostingOptions, LaunchpadPostingOutcome,
+    MergeProposalRefusal,
+};
+use crh_forge::launchpad::{LaunchpadCredentials, MergeProposalRef, post};
+use crh_forge::posting::ItemDelivery;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
-use crh_testkit::fake_launchpad::{CONSUMER, Fault, How, REVIEWER, TOKEN};
+use crh_testkit::fake_launchpad::{CONSUMER, LaunchpadFault, LaunchpadFaultKind, REVIEWER, TOKEN};
 
-/// The fake shows at once what it has.
-const NO_WAITS: Waits = Waits { looks: [Duration::ZERO; 3] };
+/// No delays: the fake shows writes at once.
+const NO_WAITS: LaunchpadPostingDelays = LaunchpadPostingDelays { rereads: [Duration::ZERO; 3] };
 
-/// A review of the head with issues at these places.
+/// A review of the head with issues at these lines.
 fn review(scene: &LaunchpadScene, id: &str, places: &[(&str, u32)]) -> Report {
     let mut report = Report {
         review_id: id.to_owned(),
@@ -49,31 +52,36 @@ fn review(scene: &LaunchpadScene, id: &str, places: &[(&str, u32)]) -> Report {
 const ONE: &str = "0123456789abcdef";
 const TWO: &str = "fedcba9876543210";
 
-/// The diff that was reviewed.
+/// The reviewed diff.
 fn reviewed(scene: &LaunchpadScene) -> Diff {
     Diff::read(scene.repo.git(&["diff", "main...feature"]))
 }
 
-async fn posted(scene: &LaunchpadScene, report: &Report) -> Outcome {
+async fn posted(scene: &LaunchpadScene, report: &Report) -> LaunchpadPostingOutcome {
     posted_to(scene, &scene.name(), report).await
 }
 
-async fn posted_to(scene: &LaunchpadScene, name: &Name, report: &Report) -> Outcome {
-    let (mask, diff, terms) = (str::to_owned, reviewed(scene), Terms::default());
-    let posting = Posting { report, diff: &diff, mask: &mask, instance: INSTANCE, terms };
-    let done = post::carry_out(&scene.client(), name, &posting, &NO_WAITS).await.unwrap();
+async fn posted_to(
+    scene: &LaunchpadScene,
+    proposal_ref: &MergeProposalRef,
+    report: &Report,
+) -> LaunchpadPostingOutcome {
+    let (mask, diff, terms) = (str::to_owned, reviewed(scene), LaunchpadPostingOptions::default());
+    let posting =
+        LaunchpadPosting { report, diff: &diff, mask: &mask, instance: INSTANCE, options: terms };
+    let done = post::post_review(&scene.client(), proposal_ref, &posting, &NO_WAITS).await.unwrap();
     assert_eq!(scene.launchpad.surprises(), Vec::<String>::new());
     done
 }
 
-/// What readers see, without what names the head.
+/// Visible content without the head.
 fn shown(scene: &LaunchpadScene) -> String {
-    let shown = scene.launchpad.shown(&scene.merge);
+    let shown = scene.launchpad.render(&scene.merge);
     shown.lines().filter(|line| !line.contains(":state:")).map(|line| format!("{line}\n")).collect()
 }
 
 #[tokio::test]
-async fn a_review_is_one_comment_however_often_it_is_posted() {
+async fn posting_twice_gives_one_comment() {
     let scene = LaunchpadScene::new();
     let report = review(&scene, ONE, &[("orders.py", 5), ("far.py", 30)]);
     let outcome = posted(&scene, &report).await;
@@ -84,10 +92,10 @@ async fn a_review_is_one_comment_however_often_it_is_posted() {
         comment by crh-reviewer, Needs Fixing
             Ready with fixes: issues to fix
 
-            Beside their lines:
+            Inline:
               #1 P1 orders.py:5: Trouble 5
 
-            Not on a line of the diff:
+            Not in the diff:
               #2 P1 far.py:30: Trouble 30
                 Customers pay twice.
 
@@ -115,13 +123,13 @@ async fn a_review_is_one_comment_however_often_it_is_posted() {
         again
             .receipts
             .iter()
-            .all(|it| it.delivery == Delivery::Skipped("it stands already".to_owned()))
+            .all(|it| it.delivery == ItemDelivery::Skipped("already posted".to_owned()))
     );
     assert_eq!(scene.launchpad.writes().len(), 1);
 }
 
 #[tokio::test]
-async fn a_new_round_is_told_what_is_new() {
+async fn new_round_posts_only_new_issues() {
     let scene = LaunchpadScene::new();
     posted(&scene, &review(&scene, ONE, &[("orders.py", 5), ("far.py", 30)])).await;
     scene.push("FIVE", &[("naïve \"x\".py", "a\nb\n")]);
@@ -131,11 +139,7 @@ async fn a_new_round_is_told_what_is_new() {
     let texts: Vec<&String> = comments[1].inline.values().collect();
     assert_eq!((comments.len(), texts.len()), (2, 1));
     assert!(texts[0].contains("Trouble 2"), "{texts:?}");
-    assert!(
-        comments[1]
-            .content
-            .contains("Said before, and still open:\n  #1 P1 orders.py:5: Trouble 5\n")
-    );
+    assert!(comments[1].content.contains("Still open:\n  #1 P1 orders.py:5: Trouble 5\n"));
     assert_eq!(
         comments[1].preview_diff,
         scene.launchpad.preview_diffs(&scene.merge).last().copied()
@@ -144,35 +148,35 @@ async fn a_new_round_is_told_what_is_new() {
 }
 
 #[tokio::test]
-async fn a_proposal_that_moved_on_is_left_alone() {
+async fn moved_head_gets_nothing() {
     let scene = LaunchpadScene::new();
     let report = review(&scene, ONE, &[("orders.py", 5)]);
     scene.push("FIVE", &[]);
     let outcome = posted(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(Refusal::HeadMoved { .. })), "{outcome:?}");
+    assert!(matches!(outcome.refusal, Some(MergeProposalRefusal::HeadMoved { .. })), "{outcome:?}");
     scene.launchpad.set_status(&scene.merge, "Merged");
     let outcome = posted(&scene, &review(&scene, ONE, &[])).await;
-    assert_eq!(outcome.refusal, Some(Refusal::Over { status: "Merged".to_owned() }));
+    assert_eq!(outcome.refusal, Some(MergeProposalRefusal::Over { status: "Merged".to_owned() }));
     assert_eq!(scene.launchpad.writes().len(), 0);
 }
 
 #[tokio::test]
-async fn what_a_person_has_begun_to_write_is_not_lost() {
+async fn draft_comments_are_not_overwritten() {
     let scene = LaunchpadScene::new();
     let diff = scene.launchpad.preview_diffs(&scene.merge)[0];
     scene.launchpad.draft(&scene.merge, "ann", diff, (10, "Mine."));
     scene.launchpad.draft(&scene.merge, REVIEWER, diff, (10, "Hm."));
     let outcome = posted(&scene, &review(&scene, ONE, &[("orders.py", 5)])).await;
-    let drafts = Refusal::Drafts { who: REVIEWER.to_owned() };
+    let drafts = MergeProposalRefusal::Drafts { who: REVIEWER.to_owned() };
     assert_eq!(outcome.refusal, Some(drafts));
     assert_eq!(scene.launchpad.writes().len(), 0);
-    // What goes beside no line leaves them alone.
+    // A comment without inline comments does not touch the drafts.
     let outcome = posted(&scene, &review(&scene, TWO, &[("far.py", 30)])).await;
     assert!(outcome.is_complete(), "{outcome:?}");
 }
 
 #[tokio::test]
-async fn our_own_words_are_found_on_a_later_page() {
+async fn own_comments_are_found_on_later_pages() {
     let scene = LaunchpadScene::new();
     for number in 0..200 {
         scene.launchpad.comment(&scene.merge, "ann", &format!("Word {number}."));
@@ -188,24 +192,29 @@ async fn our_own_words_are_found_on_a_later_page() {
 }
 
 #[tokio::test]
-async fn a_proposal_whose_owner_was_renamed_is_written_to_where_it_is() {
+async fn renamed_owner_is_posted_to_current_path() {
     let scene = LaunchpadScene::new();
     let before = scene.merge.path.replace("~ann/", "~anna/");
     scene.launchpad.was_at(&scene.merge, &before);
     let url = format!("{}/{before}", scene.launchpad.url());
-    let name = Name::parse(&url, &scene.service()).unwrap();
+    let name = MergeProposalRef::parse(&url, &scene.service()).unwrap();
     let outcome = posted_to(&scene, &name, &review(&scene, ONE, &[("orders.py", 5)])).await;
     assert!(outcome.is_complete(), "{outcome:?}");
     assert_eq!(scene.launchpad.comments(&scene.merge).len(), 1);
 }
 
 #[tokio::test]
-async fn a_diff_that_cannot_be_read_is_not_taken_for_one_that_is_missing() {
+async fn unreadable_diff_is_not_a_missing_diff() {
     let scene = LaunchpadScene::new();
-    scene.launchpad.fail(Fault::on("GET", "*/diff_text", How::StatusBefore(404)));
+    scene.launchpad.fail(LaunchpadFault::on(
+        "GET",
+        "*/diff_text",
+        LaunchpadFaultKind::StatusBefore(404),
+    ));
     let report = review(&scene, ONE, &[("orders.py", 5)]);
     let outcome = posted(&scene, &report).await;
-    let unread = Refusal::NotAllRead { what: vec!["the newest diff".to_owned()] };
+    let unread =
+        MergeProposalRefusal::NotAllRead { incomplete_lists: vec!["newest diff".to_owned()] };
     assert_eq!(outcome.refusal, Some(unread));
     assert_eq!(scene.launchpad.writes().len(), 0);
     assert!(posted(&scene, &report).await.is_complete());
@@ -213,7 +222,7 @@ async fn a_diff_that_cannot_be_read_is_not_taken_for_one_that_is_missing() {
 }
 
 #[tokio::test]
-async fn without_a_diff_of_the_head_everything_is_in_the_summary() {
+async fn missing_diff_moves_all_to_summary() {
     let scene = LaunchpadScene::new();
     scene.repo.write("orders.py", "other\n");
     scene.repo.commit("unseen");
@@ -226,28 +235,28 @@ async fn without_a_diff_of_the_head_everything_is_in_the_summary() {
 }
 
 #[tokio::test]
-async fn a_write_of_which_nobody_knows_is_looked_up_and_never_repeated() {
+async fn unconfirmed_write_is_checked_and_never_repeated() {
     for (how, applied) in [
-        (How::CutBefore, false),
-        (How::CutAfter, true),
-        (How::StatusBefore(503), false),
-        (How::StatusAfter(503), true),
-        // Something in between that answers in Launchpad's place, and a page that says all is well.
-        (How::StatusBefore(301), false),
-        (How::Redirect("https://elsewhere.example/login".to_owned()), false),
-        (How::StatusBefore(200), false),
-        (How::StatusAfter(200), true),
-        (How::StatusBefore(201), false),
+        (LaunchpadFaultKind::CutBefore, false),
+        (LaunchpadFaultKind::CutAfter, true),
+        (LaunchpadFaultKind::StatusBefore(503), false),
+        (LaunchpadFaultKind::StatusAfter(503), true),
+        // A proxy that answers in Launchpad's place with a success.
+        (LaunchpadFaultKind::StatusBefore(301), false),
+        (LaunchpadFaultKind::Redirect("https://elsewhere.example/login".to_owned()), false),
+        (LaunchpadFaultKind::StatusBefore(200), false),
+        (LaunchpadFaultKind::StatusAfter(200), true),
+        (LaunchpadFaultKind::StatusBefore(201), false),
     ] {
         let scene = LaunchpadScene::new();
-        scene.launchpad.fail(Fault::on_write(1, how.clone()));
+        scene.launchpad.fail(LaunchpadFault::on_write(1, how.clone()));
         let report = review(&scene, ONE, &[("orders.py", 5), ("far.py", 30)]);
         let outcome = posted(&scene, &report).await;
         assert_eq!(outcome.is_complete(), applied, "{how:?}: {outcome:?}");
         let writes = scene.launchpad.requests();
         assert_eq!(writes.iter().filter(|it| it.write.is_some()).count(), 1, "{how:?}");
-        if how == How::StatusBefore(503) {
-            let Delivery::Failed(why) = &outcome.receipts[0].delivery else {
+        if how == LaunchpadFaultKind::StatusBefore(503) {
+            let ItemDelivery::Failed(why) = &outcome.receipts[0].delivery else {
                 panic!("{outcome:?}")
             };
             assert!(why.contains("OOPS-fake1"), "{why}");
@@ -259,16 +268,19 @@ async fn a_write_of_which_nobody_knows_is_looked_up_and_never_repeated() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_known_posts_nothing() {
+async fn anonymous_or_rejected_account_posts_nothing() {
     let scene = LaunchpadScene::new();
     let report = review(&scene, ONE, &[("orders.py", 5)]);
-    let (mask, diff, terms) = (str::to_owned, reviewed(&scene), Terms::default());
-    let posting = Posting { report: &report, diff: &diff, mask: &mask, instance: INSTANCE, terms };
-    let wrong = scene.client_as(Credentials::new(CONSUMER, TOKEN, &"wrong".into()).unwrap());
-    let error = post::carry_out(&wrong, &scene.name(), &posting, &NO_WAITS).await.unwrap_err();
+    let (mask, diff, options) =
+        (str::to_owned, reviewed(&scene), LaunchpadPostingOptions::default());
+    let posting =
+        LaunchpadPosting { report: &report, diff: &diff, mask: &mask, instance: INSTANCE, options };
+    let wrong =
+        scene.client_as(LaunchpadCredentials::new(CONSUMER, TOKEN, &"wrong".into()).unwrap());
+    let error = post::post_review(&wrong, &scene.name(), &posting, &NO_WAITS).await.unwrap_err();
     assert!(matches!(error, ForgeError::BadToken { .. }), "{error}");
-    let nobody = scene.client_as(Credentials::anonymous());
-    let outcome = post::carry_out(&nobody, &scene.name(), &posting, &NO_WAITS).await.unwrap();
-    assert_eq!(outcome.refusal, Some(Refusal::Nobody));
+    let anonymous = scene.client_as(LaunchpadCredentials::anonymous());
+    let outcome = post::post_review(&anonymous, &scene.name(), &posting, &NO_WAITS).await.unwrap();
+    assert_eq!(outcome.refusal, Some(MergeProposalRefusal::NotLoggedIn));
     assert_eq!(scene.launchpad.comments(&scene.merge), []);
 }

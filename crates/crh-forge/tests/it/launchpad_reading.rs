@@ -1,4 +1,4 @@
-//! Reading a merge proposal: one burst, and everything in it.
+//! Reading a merge proposal.
 
 use std::time::Duration;
 
@@ -6,21 +6,27 @@ use expect_test::{expect, expect_file};
 
 use crate::launchpad_scene::{FORK, LaunchpadScene, SHOP};
 use crate::scene::{QUICK, now};
-use crh_forge::launchpad::{Client, Credentials, Name, Service, Setup, Standing, read};
-use crh_forge::{ForgeError, Proposal};
-use crh_http::{Network, Timeouts};
-use crh_testkit::fake_launchpad::{CONSUMER, Fault, How, Merge, REVIEWER, SECRET, TOKEN};
+use crh_forge::launchpad::{
+    LaunchpadClient, LaunchpadClientConfig, LaunchpadCredentials, LaunchpadService,
+    MergeProposalRef, MergeProposalState, read,
+};
+use crh_forge::{ChangeProposal, ForgeError};
+use crh_http::{NetworkSettings, Timeouts};
+use crh_testkit::fake_launchpad::{
+    CONSUMER, LaunchpadFault, LaunchpadFaultKind, Merge, REVIEWER, SECRET, TOKEN,
+};
 
-async fn read(scene: &LaunchpadScene) -> Result<(Proposal, Standing), ForgeError> {
-    // On a task of its own, which not every future can be.
+async fn read(scene: &LaunchpadScene) -> Result<(ChangeProposal, MergeProposalState), ForgeError> {
+    // Spawned, which requires a `Send` future.
     let (client, name) = (scene.client(), scene.name());
-    let read = tokio::spawn(async move { read::proposal(&client, &name).await }).await.unwrap();
+    let read =
+        tokio::spawn(async move { read::merge_proposal(&client, &name).await }).await.unwrap();
     assert_eq!(scene.launchpad.surprises(), Vec::<String>::new());
     read
 }
 
-/// Everything of a proposal as a text that does not change from run to run; diffs by their lines.
-fn shown(scene: &LaunchpadScene, proposal: &Proposal) -> String {
+/// A proposal as stable text, with diffs by line.
+fn shown(scene: &LaunchpadScene, proposal: &ChangeProposal) -> String {
     let mut proposal = proposal.clone();
     let mut diffs = String::new();
     for round in &mut proposal.rounds {
@@ -45,7 +51,7 @@ fn shown(scene: &LaunchpadScene, proposal: &Proposal) -> String {
 }
 
 #[tokio::test]
-async fn three_rounds_are_read_with_what_was_said_in_each() {
+async fn three_rounds_are_read_with_comments() {
     let scene = LaunchpadScene::new();
     let (launchpad, merge) = (&scene.launchpad, &scene.merge);
     let round = |at: usize| launchpad.preview_diffs(merge)[at];
@@ -64,15 +70,15 @@ async fn three_rounds_are_read_with_what_was_said_in_each() {
     let (proposal, standing) = read(&scene).await.unwrap();
     expect_file!["../data/launchpad_proposal.txt"].assert_eq(&shown(&scene, &proposal));
     assert_eq!(standing.viewer.as_deref(), Some(REVIEWER));
-    assert_eq!(standing.round.as_ref().map(|it| it.id), Some(round(2)));
-    assert_eq!(standing.round.unwrap().diff, launchpad.diff_text(merge).into_bytes());
+    assert_eq!(standing.latest_diff.as_ref().map(|it| it.id), Some(round(2)));
+    assert_eq!(standing.latest_diff.unwrap().diff, launchpad.diff_text(merge).into_bytes());
     assert_eq!(standing.inline.len(), 5);
     // The same state gives the same value.
     assert_eq!(read(&scene).await.unwrap().0, proposal);
 }
 
 #[tokio::test]
-async fn two_hundred_comments_come_over_several_pages() {
+async fn comments_are_read_over_several_pages() {
     let scene = LaunchpadScene::new();
     for number in 0..200 {
         scene.launchpad.comment(&scene.merge, "ben", &format!("comment {number}"));
@@ -86,7 +92,7 @@ async fn two_hundred_comments_come_over_several_pages() {
 }
 
 #[tokio::test]
-async fn rounds_come_over_several_pages() {
+async fn rounds_are_read_over_several_pages() {
     let scene = LaunchpadScene::new();
     for five in ["FIVE", "five!", "5.0", "v"] {
         scene.push(five, &[]);
@@ -95,51 +101,54 @@ async fn rounds_come_over_several_pages() {
     let (proposal, standing) = read(&scene).await.unwrap();
     let ids = proposal.rounds.iter().map(|round| round.id.parse::<u64>().unwrap());
     assert_eq!(ids.collect::<Vec<_>>(), scene.launchpad.preview_diffs(&scene.merge));
-    assert_eq!((proposal.notes, standing.unread), (vec![], vec![]));
+    assert_eq!((proposal.notes, standing.incomplete_lists), (vec![], vec![]));
     let pages = scene.launchpad.requests();
     assert_eq!(pages.iter().filter(|it| it.path.ends_with("/preview_diffs")).count(), 3);
 }
 
 #[tokio::test]
-async fn a_list_of_rounds_without_end_is_read_from_the_newest_on_and_that_is_said() {
+async fn long_round_list_is_truncated_with_note() {
     let scene = LaunchpadScene::new();
     scene.launchpad.push_again(&scene.merge, 100);
     scene.launchpad.pages_of(1);
     let (proposal, standing) = read(&scene).await.unwrap();
     let newest = scene.launchpad.preview_diffs(&scene.merge).last().unwrap().to_string();
     assert_eq!(proposal.rounds.last().map(|round| &round.id), Some(&newest));
-    assert_eq!(proposal.notes[0], "There are more preview diffs than are read.");
-    assert_eq!(standing.unread, ["preview diffs"]);
+    assert_eq!(proposal.notes[0], "There are more preview diffs than crh reads.");
+    assert_eq!(standing.incomplete_lists, ["preview diffs"]);
 }
 
 #[tokio::test]
-async fn everything_is_asked_for_at_once() {
+async fn requests_are_concurrent() {
     let scene = LaunchpadScene::new();
-    // The proposal, its rounds, comments, votes and bugs, and who asks: none of them has to wait for another.
+    // Proposal, rounds, comments, votes, bugs and account: six independent requests.
     let gathering = scene.launchpad.gather(6);
     read(&scene).await.unwrap();
     assert!(gathering.is_complete(), "one after another");
 }
 
 #[tokio::test]
-async fn a_host_that_says_nothing_is_not_waited_for_without_end() {
+async fn silent_host_times_out() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let service = Service::named(&format!("http://{address}")).unwrap();
-    let credentials = Credentials::anonymous();
-    let setup = Setup { service: service.clone(), credentials, retry: QUICK, now, seed: 7 };
+    let service = LaunchpadService::parse(&format!("http://{address}")).unwrap();
+    let credentials = LaunchpadCredentials::anonymous();
+    let setup =
+        LaunchpadClientConfig { service: service.clone(), credentials, retry: QUICK, now, seed: 7 };
     let silence = Duration::from_millis(50);
     let timeouts = Timeouts { first_byte: silence, idle: silence, ..Timeouts::default() };
-    let client = Client::new(&Network { timeouts, ..Network::default() }, setup).unwrap();
+    let client =
+        LaunchpadClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, setup)
+            .unwrap();
     let url = format!("http://{address}/~ann/shop/+git/shop/+merge/1");
-    let name = Name::parse(&url, &service).unwrap();
-    let error = read::proposal(&client, &name).await.unwrap_err();
+    let name = MergeProposalRef::parse(&url, &service).unwrap();
+    let error = read::merge_proposal(&client, &name).await.unwrap_err();
     assert!(matches!(error, ForgeError::Unreachable { .. }), "{error}");
-    assert!(error.to_string().ends_with("nothing came for 0.05 s"), "{error}");
+    assert!(error.to_string().ends_with("no data for 0.05 s"), "{error}");
 }
 
 #[tokio::test]
-async fn a_branch_that_is_gone_is_known_by_its_last_diff_or_not_at_all() {
+async fn deleted_branch_falls_back_to_last_diff() {
     let scene = LaunchpadScene::new();
     let head = scene.repo.id("feature");
     let unseen = scene.launchpad.propose_unseen(Merge {
@@ -152,97 +161,99 @@ async fn a_branch_that_is_gone_is_known_by_its_last_diff_or_not_at_all() {
     scene.launchpad.refresh(FORK);
     let (proposal, _) = read(&scene).await.unwrap();
     assert_eq!(proposal.source.commit, head);
-    let name = Name { number: unseen.number, ..scene.name() };
-    let error = read::proposal(&scene.client(), &name).await.unwrap_err();
+    let name = MergeProposalRef { number: unseen.number, ..scene.name() };
+    let error = read::merge_proposal(&scene.client(), &name).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
-            "the answer to `GET {unseen}` cannot be read: its source branch `gone/soon` is gone, and Launchpad has no diff of it"
+            "cannot parse the reply to `GET {unseen}`: its source branch `gone/soon` is gone and Launchpad has no diff of it"
         )
     );
 }
 
 #[tokio::test]
-async fn a_diff_that_is_older_than_the_branch_is_said() {
+async fn outdated_diff_is_noted() {
     let scene = LaunchpadScene::new();
     scene.repo.write("orders.py", "other\n");
     let head = scene.repo.commit("unseen");
     scene.launchpad.refresh(FORK);
     let (proposal, standing) = read(&scene).await.unwrap();
     assert_eq!((&proposal.source.commit, proposal.rounds.len()), (&head, 1));
-    assert_ne!(standing.round.unwrap().head, head);
-    assert_eq!(proposal.notes, ["Launchpad's newest diff is older than the head of the branch."]);
+    assert_ne!(standing.latest_diff.unwrap().head, head);
+    assert_eq!(proposal.notes, ["Launchpad's newest diff is older than the branch head."]);
 }
 
 #[tokio::test]
-async fn what_is_public_is_read_by_nobody_in_particular() {
+async fn public_proposal_is_read_anonymously() {
     let scene = LaunchpadScene::new();
-    let client = scene.client_as(Credentials::anonymous());
-    let (proposal, standing) = read::proposal(&client, &scene.name()).await.unwrap();
+    let client = scene.client_as(LaunchpadCredentials::anonymous());
+    let (proposal, standing) = read::merge_proposal(&client, &scene.name()).await.unwrap();
     assert_eq!((proposal.title.as_str(), standing.viewer), ("Spell out five", None));
     scene.launchpad.make_private(SHOP);
-    let error = read::proposal(&client, &scene.name()).await.unwrap_err();
+    let error = read::merge_proposal(&client, &scene.name()).await.unwrap_err();
     assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
-    assert!(read(&scene).await.is_ok(), "whoever has a token sees it");
+    assert!(read(&scene).await.is_ok(), "a token gives access");
 }
 
 #[tokio::test]
-async fn failures_are_told_with_what_launchpad_says() {
+async fn failures_include_launchpads_message() {
     let mut lines = String::new();
     for (credentials, how, times) in [
-        (Credentials::new(CONSUMER, TOKEN, &"wrong".into()).unwrap(), None, 0),
-        (Credentials::new(CONSUMER, "unknown", &SECRET.into()).unwrap(), None, 0),
-        (Credentials::anonymous(), Some(How::StatusBefore(503)), 9),
-        (Credentials::anonymous(), Some(How::CutBefore), 9),
-        (Credentials::anonymous(), Some(How::StatusBefore(503)), 2),
-        (Credentials::anonymous(), Some(How::StatusBefore(404)), 1),
+        (LaunchpadCredentials::new(CONSUMER, TOKEN, &"wrong".into()).unwrap(), None, 0),
+        (LaunchpadCredentials::new(CONSUMER, "unknown", &SECRET.into()).unwrap(), None, 0),
+        (LaunchpadCredentials::anonymous(), Some(LaunchpadFaultKind::StatusBefore(503)), 9),
+        (LaunchpadCredentials::anonymous(), Some(LaunchpadFaultKind::CutBefore), 9),
+        (LaunchpadCredentials::anonymous(), Some(LaunchpadFaultKind::StatusBefore(503)), 2),
+        (LaunchpadCredentials::anonymous(), Some(LaunchpadFaultKind::StatusBefore(404)), 1),
     ] {
         let scene = LaunchpadScene::new();
         if let Some(how) = how {
-            // What is asked for once, so that the number of the last OOPS is always the same.
+            // A single request, so that the OOPS number is stable.
             let path = format!("/devel/{}/all_comments", scene.merge);
-            scene.launchpad.fail(Fault::on("GET", &path, how).times(times));
+            scene.launchpad.fail(LaunchpadFault::on("GET", &path, how).times(times));
         }
-        let read = read::proposal(&scene.client_as(credentials), &scene.name()).await;
+        let read = read::merge_proposal(&scene.client_as(credentials), &scene.name()).await;
         let line = read.map_or_else(|error| error.to_string(), |(it, _)| it.title);
         let line = line.replace(scene.service().name(), "HOST").replace(&scene.merge.path, "MERGE");
-        // A library says why a connection was cut, and may choose other words.
-        let line = match line.split_once("could not be asked: ") {
-            Some((host, why)) if !why.starts_with("it answers") => {
-                format!("{host}could not be asked: …")
+        // The HTTP library words the cause of a cut connection.
+        let line = match line.split_once("HOST`: ") {
+            Some((host, why)) if !why.starts_with("status") => {
+                format!("{host}HOST`: …")
             }
             Some(_) | None => line,
         };
-        // Several are asked for at once: whose number is told is a matter of chance.
+        // Several requests are concurrent, so the OOPS number varies.
         lines += line.trim_end_matches(|it: char| it.is_ascii_digit());
         lines += "\n";
     }
     expect![[r#"
-        `HOST` does not accept the token: Invalid signature
-        `HOST` does not accept the token: Unknown access token ([redacted])
-        `HOST` could not be asked: it answers with status 503 (Service Unavailable), OOPS-fake
-        `HOST` could not be asked: …
+        `HOST` rejected the token: Invalid signature
+        `HOST` rejected the token: Unknown access token ([redacted])
+        cannot reach `HOST`: status 503 (Service Unavailable), OOPS-fake
+        cannot reach `HOST`: …
         Spell out five
-        `GET MERGE/all_comments` is not there, or the token cannot see it
+        `GET MERGE/all_comments` does not exist, or the token cannot see it
     "#]]
     .assert_eq(&lines);
 }
 
 #[tokio::test]
-async fn what_a_review_can_do_without_is_noted() {
+async fn optional_parts_become_notes() {
     let scene = LaunchpadScene::new();
     let fails = |path: &str| {
-        scene.launchpad.fail(Fault::on("GET", path, How::StatusBefore(503)).times(99));
+        scene
+            .launchpad
+            .fail(LaunchpadFault::on("GET", path, LaunchpadFaultKind::StatusBefore(503)).times(99));
     };
     fails("*/votes");
     fails("*/bugs");
     fails("*/diff_text");
     let (proposal, standing) = read(&scene).await.unwrap();
-    assert_eq!((proposal.notes.len(), standing.round), (3, None), "{:?}", proposal.notes);
+    assert_eq!((proposal.notes.len(), standing.latest_diff), (3, None), "{:?}", proposal.notes);
 }
 
 #[tokio::test]
-async fn the_header_goes_to_no_other_host() {
+async fn credentials_go_to_no_other_host() {
     let scene = LaunchpadScene::new();
     read(&scene).await.unwrap();
     let asked = scene.launchpad.librarian_requests();
@@ -254,30 +265,41 @@ async fn the_header_goes_to_no_other_host() {
             .iter()
             .all(|it| it.header("authorization").is_some_and(|it| it.contains("PLAINTEXT")))
     );
-    // Neither where the service sends us, nor where a list says that it goes on.
+    // Neither by redirect nor by a list's next link.
     let elsewhere = format!("{}/1/x", scene.launchpad.librarian_url());
-    scene.launchpad.fail(Fault::on("GET", "*/+me", How::Redirect(elsewhere)));
+    scene.launchpad.fail(LaunchpadFault::on(
+        "GET",
+        "*/+me",
+        LaunchpadFaultKind::Redirect(elsewhere),
+    ));
     let error = read(&scene).await.unwrap_err();
     assert!(error.to_string().contains("another host"), "{error}");
     assert!(
         scene.launchpad.librarian_requests().iter().all(|it| it.header("authorization").is_none())
     );
     let insecure = "http://librarian.example/1/x".to_owned();
-    scene.launchpad.fail(Fault::on("GET", "*/diff_text", How::Redirect(insecure)));
+    scene.launchpad.fail(LaunchpadFault::on(
+        "GET",
+        "*/diff_text",
+        LaunchpadFaultKind::Redirect(insecure),
+    ));
     let (proposal, _) = read(&scene).await.unwrap();
     assert!(proposal.notes[0].contains("not `https`"), "{:?}", proposal.notes);
 }
 
 #[tokio::test]
-async fn a_proposal_of_bazaar_is_none_of_ours() {
+async fn bazaar_proposal_is_rejected() {
     let scene = LaunchpadScene::new();
     let bazaar = scene.launchpad.propose_bazaar("~ann/shop/fix", "~acme/shop/trunk");
     let url = format!("{}/{bazaar}", scene.launchpad.url());
-    let error = Name::parse(&url, &scene.service()).unwrap_err();
+    let error = MergeProposalRef::parse(&url, &scene.service()).unwrap_err();
     assert!(error.to_string().contains("Bazaar"), "{error}");
-    // And one that pretends to be of git.
-    let name =
-        Name { repository: "~ann/shop/fix".to_owned(), number: bazaar.number, ..scene.name() };
-    let error = read::proposal(&scene.client(), &name).await.unwrap_err();
+    // And one whose address looks like git.
+    let name = MergeProposalRef {
+        repository: "~ann/shop/fix".to_owned(),
+        number: bazaar.number,
+        ..scene.name()
+    };
+    let error = read::merge_proposal(&scene.client(), &name).await.unwrap_err();
     assert!(error.to_string().contains("Bazaar"), "{error}");
 }

@@ -1,21 +1,24 @@
-//! What the tests of Launchpad begin with: a repository with a change, a Launchpad that has it, and a client.
+//! Launchpad test scene: a repository with a change, a fake Launchpad, and a client.
 
 use std::time::Duration;
 
 use crate::scene::{QUICK, now};
-use crh_forge::launchpad::{Client, Credentials, Name, Service, Setup};
-use crh_http::{Network, Timeouts};
-use crh_testkit::fake_launchpad::{CONSUMER, Merge, MergeAt, SECRET, TOKEN};
+use crh_forge::launchpad::{
+    LaunchpadClient, LaunchpadClientConfig, LaunchpadCredentials, LaunchpadService,
+    MergeProposalRef,
+};
+use crh_http::{NetworkSettings, Timeouts};
+use crh_testkit::fake_launchpad::{CONSUMER, Merge, MergeHandle, SECRET, TOKEN};
 use crh_testkit::{FakeLaunchpad, Repo};
 
-/// The repository that is proposed to, and one that proposals come from.
+/// Target and source repository.
 pub(crate) const SHOP: &str = "~acme/shop/+git/shop";
 pub(crate) const FORK: &str = "~ann/shop/+git/shop";
 
-/// A Launchpad with a merge proposal of one round, which changes line 5 of nine lines.
+/// A Launchpad with a merge proposal of one round that changes line 5 of nine.
 pub(crate) struct LaunchpadScene {
     pub(crate) launchpad: FakeLaunchpad,
-    pub(crate) merge: MergeAt,
+    pub(crate) merge: MergeHandle,
     pub(crate) repo: Repo,
 }
 
@@ -43,7 +46,7 @@ impl LaunchpadScene {
         Self { launchpad, merge, repo }
     }
 
-    /// Makes another round: line 5 says this, and something else may be changed as well.
+    /// Adds a round with a new line 5 and optional other changes.
     pub(crate) fn push(&self, five: &str, more: &[(&str, &str)]) {
         self.repo.write("orders.py", lines(five));
         for (path, text) in more {
@@ -53,26 +56,32 @@ impl LaunchpadScene {
         self.launchpad.push(&self.merge);
     }
 
-    pub(crate) fn service(&self) -> Service {
-        Service::named(&self.launchpad.url()).unwrap()
+    pub(crate) fn service(&self) -> LaunchpadService {
+        LaunchpadService::parse(&self.launchpad.url()).unwrap()
     }
 
-    pub(crate) fn name(&self) -> Name {
+    pub(crate) fn name(&self) -> MergeProposalRef {
         let url = format!("{}/{}", self.launchpad.url(), self.merge);
-        Name::parse(&url, &self.service()).unwrap()
+        MergeProposalRef::parse(&url, &self.service()).unwrap()
     }
 
-    pub(crate) fn client(&self) -> Client {
-        self.client_as(Credentials::new(CONSUMER, TOKEN, &SECRET.into()).unwrap())
+    pub(crate) fn client(&self) -> LaunchpadClient {
+        self.client_as(LaunchpadCredentials::new(CONSUMER, TOKEN, &SECRET.into()).unwrap())
     }
 
-    pub(crate) fn client_as(&self, credentials: Credentials) -> Client {
-        let setup = Setup { service: self.service(), credentials, retry: QUICK, now, seed: 7 };
-        Client::new(&network(), setup).unwrap()
+    pub(crate) fn client_as(&self, credentials: LaunchpadCredentials) -> LaunchpadClient {
+        let setup = LaunchpadClientConfig {
+            service: self.service(),
+            credentials,
+            retry: QUICK,
+            now,
+            seed: 7,
+        };
+        LaunchpadClient::new(&network(), setup).unwrap()
     }
 }
 
-pub(crate) fn network() -> Network {
+pub(crate) fn network() -> NetworkSettings {
     let timeouts = Timeouts { idle: Duration::from_secs(20), ..Timeouts::default() };
-    Network { timeouts, ..Network::default() }
+    NetworkSettings { timeouts, ..NetworkSettings::default() }
 }

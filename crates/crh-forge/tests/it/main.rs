@@ -1,4 +1,4 @@
-//! The crate against a GitHub and a Launchpad on loopback.
+//! Tests against a fake GitHub and a fake Launchpad.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
@@ -16,7 +16,7 @@ mod posting;
 mod reading;
 mod scene;
 
-/// A test file that nobody lists is never run.
+/// A test file that is not listed never runs.
 #[test]
 fn every_file_is_listed() {
     let source = include_str!("main.rs");

@@ -1,12 +1,14 @@
-//! Opening a pull request for a branch that was pushed.
+//! Opening a pull request for a pushed branch.
 
 use super::scene::Scene;
 use crh_forge::ForgeError;
-use crh_forge::github::{Cache, Credentials, NewPull, Repo, open_pull, read};
+use crh_forge::github::{
+    GitHubCredentials, NewPullRequest, ReplyCache, Repo, open_pull_request, read,
+};
 use crh_testkit::fake_github::{Permission, REVIEWER};
 
-fn new(branch: &str, base: Option<&str>) -> NewPull {
-    NewPull {
+fn new(branch: &str, base: Option<&str>) -> NewPullRequest {
+    NewPullRequest {
         title: "Spell out six".to_owned(),
         body: "- line six".to_owned(),
         head: ("acme".to_owned(), branch.to_owned()),
@@ -14,7 +16,7 @@ fn new(branch: &str, base: Option<&str>) -> NewPull {
     }
 }
 
-/// A branch `next` that nobody has proposed.
+/// A branch `next` without a pull request.
 fn scene() -> Scene {
     let scene = Scene::new();
     scene.repo.git(&["switch", "--quiet", "-c", "next", "main"]);
@@ -24,36 +26,36 @@ fn scene() -> Scene {
 }
 
 #[tokio::test]
-async fn a_branch_is_proposed_once() {
+async fn branch_gets_one_pull_request() {
     for base in [Some("main"), None] {
         let scene = scene();
         let (client, repo) = (scene.client(), Repo::parse("acme/shop").unwrap());
-        let url = open_pull(&client, &repo, &new("next", base)).await.unwrap();
+        let url = open_pull_request(&client, &repo, &new("next", base)).await.unwrap();
         let found = read::open_pulls_of_branch(&client, &repo, "acme", "next").await.unwrap();
         let [name] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!(url, format!("{}/acme/shop/pull/{}", scene.github.url(), name.number));
-        let (proposal, _) = read::proposal(&client, name, "crh").await.unwrap();
+        let (proposal, _) = read::pull_request(&client, name, "crh").await.unwrap();
         assert_eq!(
             (proposal.title.as_str(), proposal.body.as_str()),
             ("Spell out six", "- line six")
         );
         assert_eq!(proposal.target.branch, "main");
-        let again = open_pull(&client, &repo, &new("next", base)).await.unwrap_err();
+        let again = open_pull_request(&client, &repo, &new("next", base)).await.unwrap_err();
         assert!(matches!(again, ForgeError::Refused { status: 422, .. }), "{again}");
         assert!(again.to_string().contains("already exists for acme:next"), "{again}");
     }
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_not_allowed_is_not_proposed() {
+async fn missing_or_forbidden_branch_is_refused() {
     let scene = scene();
     let (client, repo) = (scene.client(), Repo::parse("acme/shop").unwrap());
     for (branch, base) in [("nowhere", Some("main")), ("next", Some("nowhere"))] {
-        let refused = open_pull(&client, &repo, &new(branch, base)).await.unwrap_err();
+        let refused = open_pull_request(&client, &repo, &new(branch, base)).await.unwrap_err();
         assert!(matches!(refused, ForgeError::Refused { status: 422, .. }), "{refused}");
     }
     scene.github.token("read", REVIEWER, &[Permission::ReadPulls]);
-    let reader = scene.client_with(Cache::none(), Credentials::Token("read".into()));
-    let refused = open_pull(&reader, &repo, &new("next", Some("main"))).await.unwrap_err();
+    let reader = scene.client_with(ReplyCache::disabled(), GitHubCredentials::Token("read".into()));
+    let refused = open_pull_request(&reader, &repo, &new("next", Some("main"))).await.unwrap_err();
     assert!(matches!(refused, ForgeError::Forbidden { .. }), "{refused}");
 }

@@ -1,4 +1,4 @@
-//! Posting a review to a GitHub that keeps state: what is there afterwards, whatever goes wrong on the way.
+//! Posting to a fake GitHub, with and without faults.
 
 use std::time::Duration;
 
@@ -6,20 +6,24 @@ use expect_test::expect;
 use serde_json::json;
 
 use crate::scene::{INSTANCE, Scene};
-use crh_forge::github::post::{Basis, Outcome, Posting, Refusal, Terms, Waits};
-use crh_forge::github::{Cache, Client, Credentials, post, read};
-use crh_forge::posted::{Delivery, Item};
+use crh_forge::github::post::{
+    GitHubPosting, GitHubPostingDelays, GitHubPostingOptions, GitHubPostingOutcome,
+    PullRequestRefusal, ReviewBasis,
+};
+use crh_forge::github::{GitHubClient, GitHubCredentials, ReplyCache, post, read};
+use crh_forge::posting::{ItemDelivery, PostedItem};
 use crh_review::diff::Diff;
 use crh_review::report::{Report, Strategy};
 use crh_review::verdict::Verdict;
 use crh_testkit::FakeGitHub;
-use crh_testkit::fake_github::{Fault, How, Moment, Permission, Pull, REVIEWER};
+use crh_testkit::fake_github::{Fault, FaultKind, HoldPoint, Permission, Pull, REVIEWER};
 
-/// How long a test waits for a write: several times what a slow machine takes.
+/// How long a test waits for a write: several times what a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The fake shows at once what it has.
-const NO_WAITS: Waits = Waits { looks: [Duration::ZERO; 3], between_writes: Duration::ZERO };
+/// No delays: the fake shows writes at once.
+const NO_WAITS: GitHubPostingDelays =
+    GitHubPostingDelays { rereads: [Duration::ZERO; 3], between_writes: Duration::ZERO };
 
 fn lines(from: u32, to: u32) -> String {
     (from..=to).map(|line| format!("    line({line});\n")).collect()
@@ -71,13 +75,18 @@ fn review(scene: &Scene, lines: &[u32]) -> Report {
     report
 }
 
-async fn post_with(scene: &Scene, client: &Client, report: &Report, terms: Terms) -> Outcome {
+async fn post_with(
+    scene: &Scene,
+    client: &GitHubClient,
+    report: &Report,
+    terms: GitHubPostingOptions,
+) -> GitHubPostingOutcome {
     let web = scene.github.url();
     let head_lines = |file: &str| {
         (file == "a.rs").then(|| lines(1, 60).lines().map(str::to_owned).collect::<Vec<_>>())
     };
-    let (diff, basis) = (Diff::read(""), Basis::default());
-    let posting = Posting {
+    let (diff, basis) = (Diff::read(""), ReviewBasis::default());
+    let posting = GitHubPosting {
         report,
         diff: &diff,
         head_lines: &head_lines,
@@ -85,35 +94,35 @@ async fn post_with(scene: &Scene, client: &Client, report: &Report, terms: Terms
         instance: INSTANCE,
         web: &web,
         basis: &basis,
-        carried: None,
-        terms,
+        carried_issues: None,
+        options: terms,
     };
-    post::carry_out(client, &scene.name(), &posting, &NO_WAITS).await.unwrap()
+    post::post_review(client, &scene.name(), &posting, &NO_WAITS).await.unwrap()
 }
 
-async fn post(scene: &Scene, report: &Report) -> Outcome {
-    let terms = Terms { resolve_outdated: true, ..Terms::default() };
+async fn post(scene: &Scene, report: &Report) -> GitHubPostingOutcome {
+    let terms = GitHubPostingOptions { resolve_outdated: true, ..GitHubPostingOptions::default() };
     let outcome = post_with(scene, &scene.client(), report, terms).await;
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
     outcome
 }
 
-/// What readers see, with the address of the fake taken out, and without what names the head and the parts of a review.
+/// Visible content without the address, the head and the parts of a review.
 fn shown(scene: &Scene) -> String {
-    let shown = scene.github.shown(&scene.pull).replace(&scene.github.url(), "URL");
+    let shown = scene.github.render(&scene.pull).replace(&scene.github.url(), "URL");
     let kept = |line: &&str| !line.contains(":state:") && !line.contains("#diff-");
     let shown: Vec<&str> = shown.lines().filter(kept).collect();
     shown.join("\n") + "\n"
 }
 
-/// The conversations and the comments, in whatever order and parts they came.
+/// Threads and comments, independent of order and batches.
 fn seen(scene: &Scene) -> Vec<String> {
     let threads = scene.github.threads(&scene.pull);
     let threads = threads.iter().map(|thread| {
         format!("{}:{:?} {} {}", thread.path, thread.line, thread.resolved, thread.comments[0].body)
     });
     let comments = scene.github.comments(&scene.pull).into_iter().map(|comment| comment.body);
-    // Where the fake listens and what git calls the commits differ from scene to scene.
+    // Addresses and commit ids differ between scenes.
     let plain = |text: String| {
         let text = text.replace(&scene.github.url(), "URL");
         text.lines().filter(|line| !line.contains(":state:")).collect::<Vec<_>>().join("\n")
@@ -124,7 +133,7 @@ fn seen(scene: &Scene) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_review_is_posted_once_however_often_it_is_posted() {
+async fn posting_twice_changes_nothing() {
     let scene = scene();
     let report = review(&scene, &[10, 20]);
     let outcome = post(&scene, &report).await;
@@ -143,7 +152,7 @@ async fn a_review_is_posted_once_however_often_it_is_posted() {
             |---|---|---|---|---|
             | 3 | P1 | `b.rs:30` | Trouble 30 | 0.80 |
 
-            ### Not on a line of the diff
+            ### Not in the diff
 
             <details>
             <summary>3. P1: Trouble 30</summary>
@@ -155,7 +164,7 @@ async fn a_review_is_posted_once_however_often_it_is_posted() {
                 line(30)?;
             ```
 
-            manual -> human, reported by correctness
+            Crh cannot fix this; a person must; reported by correctness
 
             </details>
 
@@ -195,15 +204,15 @@ async fn a_review_is_posted_once_however_often_it_is_posted() {
             <!-- crh:crh:000000000000014a -->
     "#]]
     .assert_eq(&shown(&scene));
-    let (before, writes) = (scene.github.shown(&scene.pull), scene.github.writes_received());
+    let (before, writes) = (scene.github.render(&scene.pull), scene.github.writes_received());
     let outcome = post(&scene, &report).await;
-    assert!(outcome.receipts.iter().all(|it| matches!(it.delivery, Delivery::Skipped(_))));
-    assert_eq!(scene.github.shown(&scene.pull), before);
+    assert!(outcome.receipts.iter().all(|it| matches!(it.delivery, ItemDelivery::Skipped(_))));
+    assert_eq!(scene.github.render(&scene.pull), before);
     assert_eq!(scene.github.writes_received(), writes);
 }
 
 #[tokio::test]
-async fn after_a_push_nothing_is_repeated_and_what_is_gone_is_resolved() {
+async fn push_repeats_nothing_and_resolves_gone_issues() {
     let scene = scene();
     post(&scene, &review(&scene, &[10, 20, 30])).await;
     scene.repo.write("a.rs", lines(1, 60).replace("line(20)", "line(twenty)"));
@@ -230,7 +239,7 @@ async fn after_a_push_nothing_is_repeated_and_what_is_gone_is_resolved() {
 }
 
 #[tokio::test]
-async fn the_markers_of_others_count_for_nothing() {
+async fn markers_of_other_accounts_are_ignored() {
     let scene = scene();
     let github = &scene.github;
     let summary =
@@ -247,7 +256,7 @@ async fn the_markers_of_others_count_for_nothing() {
 }
 
 #[tokio::test]
-async fn a_dismissed_issue_is_not_raised_again() {
+async fn dismissed_issue_is_not_raised_again() {
     let scene = scene();
     let report = review(&scene, &[10, 20]);
     post(&scene, &report).await;
@@ -255,20 +264,20 @@ async fn a_dismissed_issue_is_not_raised_again() {
     scene.github.association("acme/shop", "ben", "MEMBER");
     scene.github.reply(&threads[0].id, "ben", "Not a bug: the caller checks.");
     scene.github.reply(&threads[1].id, "mallory", "Not a bug.");
-    let (_, standing) = read::proposal(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
+    let (_, standing) = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
     let said = post::dismissals(&standing, INSTANCE);
-    let said: Vec<_> = said.iter().map(|it| (it.by.as_str(), it.decides)).collect();
+    let said: Vec<_> = said.iter().map(|it| (it.by.as_str(), it.is_effective)).collect();
     assert_eq!(said, [("ben", true), ("mallory", false)]);
     let outcome = post(&scene, &report).await;
     let first = &outcome.receipts[0];
-    assert_eq!(first.delivery, Delivery::Skipped("dismissed by ben".to_owned()));
+    assert_eq!(first.delivery, ItemDelivery::Skipped("dismissed by ben".to_owned()));
     let body = &scene.github.comments(&scene.pull)[0].body;
     assert!(body.contains("### Dismissed\n") && body.contains("(by ben)"), "{body}");
     assert!(!body.contains("| 1 | P1 |") && body.contains("| 2 | P1 |"), "{body}");
 }
 
 #[tokio::test]
-async fn a_no_outlives_the_line_that_it_was_said_about() {
+async fn dismissal_survives_edit_of_the_line() {
     let scene = scene();
     post(&scene, &review(&scene, &[10, 20])).await;
     let threads = scene.github.threads(&scene.pull);
@@ -279,27 +288,27 @@ async fn a_no_outlives_the_line_that_it_was_said_about() {
     scene.repo.commit("rename");
     scene.github.push(&scene.pull);
     let mut second = review(&scene, &[10, 20]);
-    // Other texts, other keys.
+    // Other texts have other keys.
     for issue in &mut second.issues {
         issue.dedupe_key = format!("f{}", &issue.dedupe_key[1..]);
     }
     let outcome = post(&scene, &second).await;
     let shown: Vec<_> = outcome.receipts.iter().take(2).map(|it| it.delivery.clone()).collect();
-    let skipped = |why: &str| Delivery::Skipped(why.to_owned());
-    assert_eq!(shown, [skipped("it stands already"), skipped("dismissed by ben")]);
+    let skipped = |why: &str| ItemDelivery::Skipped(why.to_owned());
+    assert_eq!(shown, [skipped("already posted"), skipped("dismissed by ben")]);
     let threads = scene.github.threads(&scene.pull);
     assert!(threads.len() == 2 && threads.iter().all(|it| it.outdated && !it.resolved));
 }
 
 #[tokio::test]
-async fn a_review_that_was_begun_is_submitted_and_one_of_a_person_is_left_alone() {
+async fn own_pending_review_is_submitted_and_persons_kept() {
     let scene = scene();
     let report = review(&scene, &[10, 20]);
     post(&scene, &report).await;
     let expected = seen(&scene);
     scene.github.unsubmit(&scene.pull);
-    let (_, standing) = read::proposal(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
-    assert_eq!(standing.threads, vec![], "nobody else sees them");
+    let (_, standing) = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
+    assert_eq!(standing.threads, vec![], "other accounts do not see them");
     let outcome = post(&scene, &report).await;
     assert!(outcome.is_complete(), "{outcome:?}");
     assert_eq!(seen(&scene), expected);
@@ -310,16 +319,16 @@ async fn a_review_that_was_begun_is_submitted_and_one_of_a_person_is_left_alone(
     let mut other = report.clone();
     other.review_id = "1111111111111111".to_owned();
     let outcome = post(&scene, &other).await;
-    assert_eq!(outcome.refusal, Some(Refusal::Unsubmitted));
+    assert_eq!(outcome.refusal, Some(PullRequestRefusal::Unsubmitted));
 }
 
 #[tokio::test]
-async fn an_approval_is_withdrawn_when_the_verdict_falls() {
+async fn stale_approval_is_dismissed() {
     let scene = scene();
     let mut good = review(&scene, &[]);
     good.issues.clear();
     good.verdict = Verdict::ReadyToMerge;
-    let mut terms = Terms::default();
+    let mut terms = GitHubPostingOptions::default();
     terms.votes.approve = true;
     post_with(&scene, &scene.client(), &good, terms).await;
     let outcome = post(&scene, &review(&scene, &[10])).await;
@@ -330,7 +339,7 @@ async fn an_approval_is_withdrawn_when_the_verdict_falls() {
 }
 
 #[tokio::test]
-async fn one_bad_place_among_forty_is_found_and_nothing_is_lost() {
+async fn one_bad_position_among_forty_loses_nothing() {
     let scene = scene();
     scene.github.fail(Fault::bad_line("a.rs", 17));
     let outcome = post(&scene, &review(&scene, &(11..=50).collect::<Vec<_>>())).await;
@@ -344,22 +353,22 @@ async fn one_bad_place_among_forty_is_found_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn another_head_and_another_pull_request_get_nothing() {
+async fn wrong_head_or_pull_gets_nothing() {
     let scene = scene();
     let mut report = review(&scene, &[10]);
     scene.repo.write("a.rs", lines(1, 61));
     scene.repo.commit("more");
     scene.github.push(&scene.pull);
     let outcome = post(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(Refusal::HeadMoved { .. })), "{outcome:?}");
+    assert!(matches!(outcome.refusal, Some(PullRequestRefusal::HeadMoved { .. })), "{outcome:?}");
     report.change.pr_number = "999".to_owned();
     let outcome = post(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(Refusal::OtherPull { .. })), "{outcome:?}");
+    assert!(matches!(outcome.refusal, Some(PullRequestRefusal::OtherPull { .. })), "{outcome:?}");
     assert_eq!(scene.github.writes_received(), 0);
 }
 
 #[tokio::test]
-async fn a_token_that_may_only_comment_has_everything_in_the_summary() {
+async fn comment_only_token_posts_summary() {
     let scene = scene();
     let permissions = [
         Permission::Contents,
@@ -370,16 +379,19 @@ async fn a_token_that_may_only_comment_has_everything_in_the_summary() {
         Permission::ReadStatuses,
     ];
     scene.github.token("ghp_onlyComments", "commenter", &permissions);
-    let client = scene.client_with(Cache::none(), Credentials::Token("ghp_onlyComments".into()));
-    let outcome = post_with(&scene, &client, &review(&scene, &[10, 20]), Terms::default()).await;
+    let client = scene
+        .client_with(ReplyCache::disabled(), GitHubCredentials::Token("ghp_onlyComments".into()));
+    let outcome =
+        post_with(&scene, &client, &review(&scene, &[10, 20]), GitHubPostingOptions::default())
+            .await;
     assert!(outcome.is_complete() && outcome.notes.len() == 1, "{outcome:?}");
     assert_eq!(scene.github.threads(&scene.pull).len(), 0);
     let body = &scene.github.comments(&scene.pull)[0].body;
     assert_eq!(body.matches("<details>").count(), 3, "{body}");
-    assert!(body.contains("No comments on lines were posted: "), "{body}");
+    assert!(body.contains("No inline comments were posted: "), "{body}");
 }
 
-/// The scene of the tests with faults: three issues stand, one of them is outdated and gone from the second review.
+/// Scene for faults: three existing issues, one outdated and gone from the second review.
 async fn second_round() -> (Scene, Report) {
     let scene = scene();
     post(&scene, &review(&scene, &[10, 20, 30])).await;
@@ -392,13 +404,18 @@ async fn second_round() -> (Scene, Report) {
 }
 
 #[tokio::test]
-async fn a_fault_at_any_write_and_a_second_posting_end_in_the_same_state() {
+async fn fault_at_any_write_then_repost_gives_same_state() {
     let (scene, report) = second_round().await;
     let before = scene.github.writes_received();
     assert!(post(&scene, &report).await.is_complete());
     let (expected, writes) = (seen(&scene), scene.github.writes_received() - before);
     assert!(writes >= 5, "{writes}");
-    for how in [How::CutBefore, How::CutAfter, How::StatusBefore(502), How::StatusAfter(502)] {
+    for how in [
+        FaultKind::CutBefore,
+        FaultKind::CutAfter,
+        FaultKind::StatusBefore(502),
+        FaultKind::StatusAfter(502),
+    ] {
         for number in 1..=writes {
             let (scene, report) = second_round().await;
             scene.github.fail(Fault::on_write(before + number, how.clone()));
@@ -411,12 +428,12 @@ async fn a_fault_at_any_write_and_a_second_posting_end_in_the_same_state() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_posting_that_is_killed_at_any_write_can_be_repeated() {
+async fn killed_posting_can_be_repeated() {
     let (scene, report) = second_round().await;
     let before = scene.github.writes_received();
     post(&scene, &report).await;
     let (expected, writes) = (seen(&scene), scene.github.writes_received() - before);
-    for moment in [Moment::Before, Moment::After] {
+    for moment in [HoldPoint::Before, HoldPoint::After] {
         for number in 1..=writes {
             let (scene, report) = second_round().await;
             let hold = scene.github.hold_write(before + number, moment);
@@ -437,12 +454,12 @@ async fn a_posting_that_is_killed_at_any_write_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn a_check_run_and_a_sarif_upload_show_the_same_review() {
+async fn check_run_and_sarif_show_the_same_review() {
     let scene = scene();
     let report = review(&scene, &(1..=60).collect::<Vec<_>>());
     let web = scene.github.url();
-    let (diff, basis) = (Diff::read(""), Basis::default());
-    let posting = Posting {
+    let (diff, basis) = (Diff::read(""), ReviewBasis::default());
+    let posting = GitHubPosting {
         report: &report,
         diff: &diff,
         head_lines: &|_| None,
@@ -450,12 +467,13 @@ async fn a_check_run_and_a_sarif_upload_show_the_same_review() {
         instance: INSTANCE,
         web: &web,
         basis: &basis,
-        carried: None,
-        terms: Terms::default(),
+        carried_issues: None,
+        options: GitHubPostingOptions::default(),
     };
-    // Check runs belong to Apps, as in Actions.
+    // Only Apps can create check runs.
     scene.github.token("ghs_ofAnApp", "reviews[bot]", &Permission::ALL);
-    let client = scene.client_with(Cache::none(), Credentials::Token("ghs_ofAnApp".into()));
+    let client =
+        scene.client_with(ReplyCache::disabled(), GitHubCredentials::Token("ghs_ofAnApp".into()));
     assert_eq!(post::post_check_run(&client, "crh review", &posting).await, Ok(2));
     assert_eq!(post::post_check_run(&client, "crh review", &posting).await, Ok(0));
     let runs = scene.github.check_runs("acme/shop");
@@ -470,13 +488,13 @@ async fn a_check_run_and_a_sarif_upload_show_the_same_review() {
 }
 
 #[tokio::test]
-async fn what_is_only_planned_changes_nothing() {
+async fn planning_changes_nothing() {
     let scene = scene();
     let report = review(&scene, &[10]);
-    let (_, standing) = read::proposal(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
+    let (_, standing) = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
     let web = scene.github.url();
-    let (diff, basis) = (Diff::read(""), Basis::default());
-    let posting = Posting {
+    let (diff, basis) = (Diff::read(""), ReviewBasis::default());
+    let posting = GitHubPosting {
         report: &report,
         diff: &diff,
         head_lines: &|_| None,
@@ -484,15 +502,15 @@ async fn what_is_only_planned_changes_nothing() {
         instance: INSTANCE,
         web: &web,
         basis: &basis,
-        carried: None,
-        terms: Terms::default(),
+        carried_issues: None,
+        options: GitHubPostingOptions::default(),
     };
     let plan = post::plan(&posting, &standing);
     let planned: Vec<String> = plan.writes.iter().map(|it| it.request.body.to_string()).collect();
     assert_eq!(scene.github.writes_received(), 0);
     let outcome =
-        post::carry_out(&scene.client(), &scene.name(), &posting, &NO_WAITS).await.unwrap();
-    assert!(outcome.receipts.iter().any(|it| it.item == Item::Summary));
+        post::post_review(&scene.client(), &scene.name(), &posting, &NO_WAITS).await.unwrap();
+    assert!(outcome.receipts.iter().any(|it| it.item == PostedItem::Summary));
     let sent: Vec<String> = scene.github.writes().iter().map(|it| it.body.to_string()).collect();
     assert_eq!(sent, planned, "a dry run shows exactly what is sent");
 }

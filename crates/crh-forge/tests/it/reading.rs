@@ -1,4 +1,4 @@
-//! Reading a pull request: one burst, and everything in it.
+//! Reading a pull request.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,17 +6,17 @@ use expect_test::{ExpectFile, expect, expect_file};
 use serde_json::json;
 
 use crate::scene::{INSTANCE, Scene};
-use crh_forge::github::{Cache, Credentials, Repo, Standing, Verb, read};
-use crh_forge::{ForgeError, Proposal};
-use crh_testkit::fake_github::{Fault, How, Permission, Pull, REVIEWER, TOKEN};
+use crh_forge::github::{GitHubCredentials, PullRequestState, ReplyCache, Repo, Verb, read};
+use crh_forge::{ChangeProposal, ForgeError};
+use crh_testkit::fake_github::{Fault, FaultKind, Permission, Pull, REVIEWER, TOKEN};
 
-async fn read(scene: &Scene) -> Result<(Proposal, Standing), ForgeError> {
-    let read = read::proposal(&scene.client(), &scene.name(), INSTANCE).await;
+async fn read(scene: &Scene) -> Result<(ChangeProposal, PullRequestState), ForgeError> {
+    let read = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await;
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
     read
 }
 
-/// A value as text that does not change from run to run.
+/// A value as stable text.
 fn check(scene: &Scene, value: &impl std::fmt::Debug, expected: ExpectFile) {
     expected.assert_eq(&stable(scene, value));
 }
@@ -30,7 +30,7 @@ fn stable(scene: &Scene, value: &impl std::fmt::Debug) -> String {
 }
 
 #[tokio::test]
-async fn everything_about_a_pull_request_is_read() {
+async fn pull_request_is_read_completely() {
     let scene = Scene::new();
     let head = scene.github.head(&scene.pull);
     scene.github.association("acme/shop", "ben", "MEMBER");
@@ -50,16 +50,16 @@ async fn everything_about_a_pull_request_is_read() {
     check(&scene, &standing, expect_file!["../data/standing.txt"]);
 }
 
-/// Posts a review of a head without comments on lines.
+/// Posts a review without inline comments.
 async fn post(scene: &Scene, token: &str, body: &str, head: &str) {
     let review = json!({ "event": "COMMENT", "body": body, "commit_id": head });
-    let client = scene.client_with(Cache::none(), Credentials::Token(token.into()));
+    let client = scene.client_with(ReplyCache::disabled(), GitHubCredentials::Token(token.into()));
     let path = "/repos/acme/shop/pulls/2/reviews";
     client.write(Verb::Post, path, &review).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_pull_request_of_nobody_from_a_fork_that_is_gone_is_read() {
+async fn deleted_author_and_fork_are_handled() {
     let scene = Scene::new();
     scene.github.fork("cas/shop", "acme/shop", &scene.repo);
     let pull = Pull {
@@ -85,7 +85,7 @@ async fn a_pull_request_of_nobody_from_a_fork_that_is_gone_is_read() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_twice_and_nothing_waits_but_for_the_head() {
+async fn requests_are_unique_and_concurrent() {
     let scene = Scene::new();
     read(&scene).await.unwrap();
     let mut requests = scene.requests();
@@ -103,7 +103,7 @@ async fn nothing_is_asked_twice_and_nothing_waits_but_for_the_head() {
 }
 
 #[tokio::test]
-async fn long_lists_and_long_conversations_are_read_to_their_ends() {
+async fn long_lists_and_threads_are_read_completely() {
     let scene = Scene::new();
     for number in 0..250 {
         scene.github.comment(&scene.pull, "ben", &format!("comment {number}"));
@@ -136,7 +136,7 @@ async fn long_lists_and_long_conversations_are_read_to_their_ends() {
 }
 
 #[tokio::test]
-async fn files_past_the_first_page_are_read() {
+async fn files_after_first_page_are_read() {
     let scene = Scene::new();
     for number in 0..250 {
         scene.repo.write(&format!("many/{number:03}.txt"), "one\n");
@@ -151,27 +151,28 @@ async fn files_past_the_first_page_are_read() {
 }
 
 #[tokio::test]
-async fn what_a_review_can_do_without_becomes_a_note() {
+async fn optional_parts_become_notes() {
     let scene = Scene::new();
     let may = [Permission::Contents, Permission::ReadPulls];
     scene.github.token("ghp_few", REVIEWER, &may);
-    let client = scene.client_with(Cache::none(), Credentials::Token("ghp_few".into()));
-    let (proposal, _) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    let client =
+        scene.client_with(ReplyCache::disabled(), GitHubCredentials::Token("ghp_few".into()));
+    let (proposal, _) = read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
     expect![[r#"
         [
-            "The check runs could not be read: the token may not do `GET /repos/acme/shop/commits/HEAD/check-runs`: Resource not accessible by personal access token.",
-            "The commit statuses could not be read: the token may not do `GET /repos/acme/shop/commits/HEAD/status`: Resource not accessible by personal access token.",
+            "Cannot read the check runs: the token does not permit `GET /repos/acme/shop/commits/HEAD/check-runs`: Resource not accessible by personal access token.",
+            "Cannot read the commit statuses: the token does not permit `GET /repos/acme/shop/commits/HEAD/status`: Resource not accessible by personal access token.",
         ]
     "#]].assert_eq(&stable(&scene, &proposal.notes));
 }
 
 #[tokio::test]
-async fn what_a_review_cannot_do_without_is_an_error() {
+async fn required_parts_fail_the_read() {
     for path in ["/api/v3/repos/acme/shop/pulls/2", "*/comments", "*/reviews", "/api/graphql"] {
         for method in ["GET", "POST"] {
             let scene = Scene::new();
-            scene.github.fail(Fault::on(method, path, How::StatusBefore(403)).times(9));
-            let read = read::proposal(&scene.client(), &scene.name(), INSTANCE).await;
+            scene.github.fail(Fault::on(method, path, FaultKind::StatusBefore(403)).times(9));
+            let read = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await;
             let asked = (method == "POST") == (path == "/api/graphql");
             assert_eq!(matches!(read, Err(ForgeError::Forbidden { .. })), asked, "{path}");
         }
@@ -179,7 +180,7 @@ async fn what_a_review_cannot_do_without_is_an_error() {
 }
 
 #[tokio::test]
-async fn earlier_heads_come_from_our_own_reviews_alone() {
+async fn earlier_heads_come_only_from_own_reviews() {
     let scene = Scene::new();
     scene.github.token("ghp_forger", "mallory", &Permission::ALL);
     let mut heads = vec![scene.github.head(&scene.pull)];
@@ -211,7 +212,7 @@ async fn earlier_heads_come_from_our_own_reviews_alone() {
 }
 
 #[tokio::test]
-async fn a_head_that_only_our_summary_names_is_an_earlier_one() {
+async fn head_in_own_summary_is_an_earlier_round() {
     let scene = Scene::new();
     let head = scene.github.head(&scene.pull);
     let summary = |head: &str| {
@@ -235,7 +236,7 @@ async fn a_head_that_only_our_summary_names_is_an_earlier_one() {
 }
 
 #[tokio::test]
-async fn the_pull_request_of_a_branch_is_found_also_from_a_fork() {
+async fn branch_pull_request_is_found_in_parent_of_fork() {
     let scene = Scene::new();
     let find = async |repo: &str, owner: &str, branch: &str| {
         let repo = Repo::parse(repo).unwrap();
@@ -256,29 +257,29 @@ async fn the_pull_request_of_a_branch_is_found_also_from_a_fork() {
 }
 
 #[tokio::test]
-async fn a_pull_request_that_moves_while_it_is_read_is_read_again() {
+async fn push_while_reading_restarts_the_read() {
     let scene = Scene::new();
     let folder = tempfile::tempdir().unwrap();
-    let cached = || Cache::at(folder.path().to_owned());
-    let client = scene.client_with(cached(), Credentials::Token(TOKEN.into()));
-    read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    let cached = || ReplyCache::in_folder(folder.path().to_owned());
+    let client = scene.client_with(cached(), GitHubCredentials::Token(TOKEN.into()));
+    read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
     scene.repo.write("orders.py", "pushed\n");
     let head = scene.repo.commit("more");
     scene.github.push(&scene.pull);
-    // The old head once more, from somewhere that has not heard of the push.
-    let stale = Fault::on("GET", "/api/v3/repos/acme/shop/pulls/2", How::NotModified);
+    // A stale reply with the old head.
+    let stale = Fault::on("GET", "/api/v3/repos/acme/shop/pulls/2", FaultKind::NotModified);
     scene.github.fail(stale.clone());
-    let (proposal, standing) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    let (proposal, standing) = read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
     assert_eq!((&proposal.source.commit, &standing.pull.head), (&head, &head));
     assert_eq!(proposal.notes, Vec::<String>::new());
-    // If that does not end, what was read is not taken for more than it is.
+    // If pushes continue, the result has a note.
     scene.repo.write("orders.py", "pushed again\n");
     scene.repo.commit("more");
     scene.github.push(&scene.pull);
     scene.github.fail(stale.times(9));
-    let (proposal, _) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    let (proposal, _) = read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
     assert_eq!(
         proposal.notes,
-        ["The pull request was pushed to while it was read; what was read is of several heads."]
+        ["The pull request received pushes while crh read it; the data may mix several heads."]
     );
 }

@@ -1,18 +1,20 @@
-//! What the tests begin with: a repository with a change, a GitHub that has it, and a client.
+//! GitHub test scene: a repository with a change, a fake GitHub, and a client.
 
 use std::time::{Duration, SystemTime};
 
-use crh_forge::RetryPolicy;
-use crh_forge::github::{Cache, Client, Credentials, Host, Name, Repo, Setup};
-use crh_http::{Network, Timeouts};
+use crh_forge::ForgeRetryPolicy;
+use crh_forge::github::{
+    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, PullRequestRef, ReplyCache,
+    Repo,
+};
+use crh_http::{NetworkSettings, Timeouts};
 use crh_testkit::FakeGitHub;
-use crh_testkit::fake_github::{Pull, PullAt, TOKEN};
+use crh_testkit::fake_github::{Pull, PullHandle, TOKEN};
 
-/// The name of our instance.
 pub(crate) const INSTANCE: &str = "crh";
 
-/// Waits that a test can afford.
-pub(crate) const QUICK: RetryPolicy = RetryPolicy {
+/// Short delays for tests.
+pub(crate) const QUICK: ForgeRetryPolicy = ForgeRetryPolicy {
     attempts: 3,
     first_wait: Duration::from_millis(1),
     longest_wait: Duration::from_secs(2),
@@ -22,7 +24,7 @@ pub(crate) const QUICK: RetryPolicy = RetryPolicy {
 /// A GitHub with one repository and one pull request of two files.
 pub(crate) struct Scene {
     pub(crate) github: FakeGitHub,
-    pub(crate) pull: PullAt,
+    pub(crate) pull: PullHandle,
     pub(crate) repo: crh_testkit::Repo,
 }
 
@@ -53,29 +55,34 @@ impl Scene {
         Self { github, pull, repo }
     }
 
-    pub(crate) fn host(&self) -> Host {
+    pub(crate) fn host(&self) -> GitHubHost {
         let (server, api, graphql) =
             (self.github.url(), self.github.api_url(), self.github.graphql_url());
-        Host::from_variables(Some(&server), Some(&api), Some(&graphql)).unwrap()
+        GitHubHost::from_variables(Some(&server), Some(&api), Some(&graphql)).unwrap()
     }
 
-    pub(crate) fn name(&self) -> Name {
+    pub(crate) fn name(&self) -> PullRequestRef {
         let repo = Repo::parse(&self.pull.repository).unwrap();
-        Name { host: self.host(), repo, number: self.pull.number }
+        PullRequestRef { host: self.host(), repo, number: self.pull.number }
     }
 
-    pub(crate) fn client(&self) -> Client {
-        self.client_with(Cache::none(), Credentials::Token(TOKEN.into()))
+    pub(crate) fn client(&self) -> GitHubClient {
+        self.client_with(ReplyCache::disabled(), GitHubCredentials::Token(TOKEN.into()))
     }
 
-    pub(crate) fn client_with(&self, cache: Cache, credentials: Credentials) -> Client {
+    pub(crate) fn client_with(
+        &self,
+        cache: ReplyCache,
+        credentials: GitHubCredentials,
+    ) -> GitHubClient {
         let (host, retry) = (self.host(), QUICK);
-        let setup = Setup { host, credentials, cache, retry, now, seed: 7 };
+        let setup = GitHubClientConfig { host, credentials, cache, retry, now, seed: 7 };
         let timeouts = Timeouts { idle: Duration::from_secs(20), ..Timeouts::default() };
-        Client::new(&Network { timeouts, ..Network::default() }, setup).unwrap()
+        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, setup)
+            .unwrap()
     }
 
-    /// The requests so far: method, path and status.
+    /// Method, path and status of all requests.
     pub(crate) fn requests(&self) -> Vec<String> {
         let requests = self.github.requests();
         let shown = requests.iter().map(|request| {

@@ -1,9 +1,9 @@
-//! What is found is what git has, and what is not usual is left to others.
+//! Compares reads with git, and checks that unusual repositories are left to the object database.
 
 use super::*;
 use crh_testkit::Repo;
 
-/// A file with a long history, so that most of its versions are differences from others.
+/// A file with a long history, so that most versions are stored as deltas.
 fn with_history() -> Repo {
     let repo = Repo::new();
     for version in 0..12 {
@@ -19,19 +19,19 @@ fn packs(repo: &Repo) -> Option<Packs> {
     Packs::open(&repo.path().join(".git/objects"))
 }
 
-/// All objects that git knows of.
+/// All object ids.
 fn ids(repo: &Repo) -> Vec<ObjectId> {
     let args = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"];
     let listed = String::from_utf8(repo.git(&args)).unwrap();
     listed.lines().map(|id| ObjectId::from_hex(id.as_bytes()).unwrap()).collect()
 }
 
-/// What was read is what was asked for if it has its hash.
+/// Verifies a read object by its hash.
 fn hash(kind: Kind, bytes: &[u8]) -> ObjectId {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, bytes).unwrap()
 }
 
-/// Reads all objects, each as the first of a process.
+/// Reads each object as the first of a process.
 fn check(repo: &Repo) {
     let ids = ids(repo);
     assert!(ids.len() > 36, "{}", ids.len());
@@ -47,7 +47,7 @@ fn check(repo: &Repo) {
     assert!(!packs(repo).unwrap().has(&missing));
 }
 
-/// How many objects are kept as a difference from another.
+/// Number of objects stored as deltas.
 fn differences(repo: &Repo) -> usize {
     let args = ["cat-file", "--batch-all-objects", "--batch-check=%(deltabase)"];
     let listed = String::from_utf8(repo.git(&args)).unwrap();
@@ -60,7 +60,7 @@ fn loose_objects_are_read() {
 }
 
 #[test]
-fn packed_objects_are_read_with_what_they_are_differences_from() {
+fn packed_deltas_are_read() {
     for by_distance in ["true", "false"] {
         let repo = with_history();
         let setting = format!("repack.useDeltaBaseOffset={by_distance}");
@@ -71,20 +71,20 @@ fn packed_objects_are_read_with_what_they_are_differences_from() {
 }
 
 #[test]
-fn offsets_that_do_not_fit_into_31_bits_are_read() {
+fn large_offsets_are_read() {
     let repo = with_history();
     repo.git(&["repack", "-a", "-d", "-f", "-q"]);
     let index = one_index(&repo);
     let pack = index.with_extension("pack");
     fs::remove_file(&index).unwrap();
-    // All offsets beyond 64 go to the table of large ones.
+    // All offsets above 64 go to the table of large offsets.
     repo.git(&["index-pack", "--index-version=2,64", pack.to_str().unwrap()]);
     assert!(packs(&repo).unwrap().packs[0].large > 30);
     check(&repo);
 }
 
 #[test]
-fn several_packs_loose_objects_and_alternates_are_one_repository() {
+fn packs_loose_objects_and_alternates_are_combined() {
     let repo = with_history();
     repo.git(&["repack", "-q", "-d"]);
     repo.import([("other".to_owned(), "second pack".to_owned())]);
@@ -102,7 +102,7 @@ fn several_packs_loose_objects_and_alternates_are_one_repository() {
 }
 
 #[test]
-fn what_is_not_usual_is_left_to_others() {
+fn unusual_repositories_are_not_opened() {
     let repo = with_history();
     repo.git(&["-c", "pack.indexVersion=1", "repack", "-a", "-d", "-q"]);
     assert!(packs(&repo).is_none(), "an index of version 1");
@@ -116,7 +116,7 @@ fn what_is_not_usual_is_left_to_others() {
 }
 
 #[test]
-fn only_the_first_objects_are_read() {
+fn number_of_reads_is_limited() {
     let repo = with_history();
     let (packs, id) = (packs(&repo).unwrap(), ids(&repo)[0]);
     for _ in 0..READS_MAX {
@@ -127,26 +127,26 @@ fn only_the_first_objects_are_read() {
 }
 
 #[test]
-fn a_broken_index_gives_no_other_object() {
+fn damaged_index_returns_no_wrong_object() {
     let repo = with_history();
     repo.git(&["repack", "-a", "-d", "-f", "-q"]);
     let (ids, index) = (ids(&repo), one_index(&repo));
-    // Beyond the checksums are the offsets: whether one leads to another object, only git's own check finds out.
-    let offsets = HEAD as usize + 24 * ids.len();
-    for (broken, at) in broken(&index) {
-        let wrong = wrong(&repo, &ids);
-        assert!(wrong == 0 || (broken == Broken::Flipped && at >= offsets), "{broken:?} at {at}");
+    // The offsets follow the checksums. Only git's own check detects an offset of another object.
+    let offsets = HEADER_BYTES as usize + 24 * ids.len();
+    for (broken, at) in damaged_files(&index) {
+        let wrong = wrong_reads(&repo, &ids);
+        assert!(wrong == 0 || (broken == Damage::Flipped && at >= offsets), "{broken:?} at {at}");
     }
 }
 
 #[test]
-fn a_broken_pack_does_not_panic() {
+fn damaged_pack_does_not_panic() {
     let repo = with_history();
     repo.git(&["repack", "-a", "-d", "-f", "-q"]);
     let (ids, pack) = (ids(&repo), one_index(&repo).with_extension("pack"));
     let mut unread = 0;
-    for _ in broken(&pack) {
-        wrong(&repo, &ids);
+    for _ in damaged_files(&pack) {
+        wrong_reads(&repo, &ids);
         let first = packs(&repo).and_then(|packs| packs.find(&ids[0], &mut Vec::new()));
         unread += usize::from(first.is_none());
     }
@@ -154,22 +154,22 @@ fn a_broken_pack_does_not_panic() {
 }
 
 #[derive(Debug, PartialEq)]
-enum Broken {
+enum Damage {
     Flipped,
     Cut,
 }
 
-/// Breaks a file at one place after another.
-fn broken(path: &Path) -> impl Iterator<Item = (Broken, usize)> {
+/// Damages a file at one position after another.
+fn damaged_files(path: &Path) -> impl Iterator<Item = (Damage, usize)> {
     let good = fs::read(path).unwrap();
     // It is read-only.
     fs::remove_file(path).unwrap();
-    (0..good.len()).step_by(29).flat_map(|at| [(Broken::Flipped, at), (Broken::Cut, at)]).map(
+    (0..good.len()).step_by(29).flat_map(|at| [(Damage::Flipped, at), (Damage::Cut, at)]).map(
         move |(broken, at)| {
             let mut bytes = good.clone();
             match broken {
-                Broken::Flipped => bytes[at] ^= 1 << (at % 8),
-                Broken::Cut => bytes.truncate(at),
+                Damage::Flipped => bytes[at] ^= 1 << (at % 8),
+                Damage::Cut => bytes.truncate(at),
             }
             fs::write(path, bytes).unwrap();
             (broken, at)
@@ -177,8 +177,8 @@ fn broken(path: &Path) -> impl Iterator<Item = (Broken, usize)> {
     )
 }
 
-/// How many objects are read that are not what was asked for.
-fn wrong(repo: &Repo, ids: &[ObjectId]) -> usize {
+/// Number of reads that return a wrong object.
+fn wrong_reads(repo: &Repo, ids: &[ObjectId]) -> usize {
     let Some(packs) = packs(repo) else { return 0 };
     let is_wrong = |id: &&ObjectId| {
         let mut bytes = Vec::new();

@@ -1,15 +1,15 @@
-//! Attributes, held against `git check-attr`.
+//! Attributes, compared with `git check-attr`.
 
 use expect_test::{Expect, expect};
 
-use crh_git::{AttributeState, Objects, ReadError, attributes};
+use crh_git::{AttributeState, Objects, ReadError, read_attributes};
 use crh_testkit::Repo;
 
 /// `path: name: state`, as `git check-attr` prints it.
-fn printed(repo: &Repo, revision: &str, paths: &[&str], names: &[&str]) -> String {
+fn attributes_text(repo: &Repo, revision: &str, paths: &[&str], names: &[&str]) -> String {
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let bytes: Vec<_> = paths.iter().map(|path| path.as_bytes()).collect();
-    let found = attributes(&objects, revision, &bytes, names).unwrap();
+    let found = read_attributes(&objects, revision, &bytes, names).unwrap();
     assert_eq!(found.unread, []);
     let mut text = String::new();
     for (path, states) in paths.iter().zip(&found.states) {
@@ -27,10 +27,10 @@ fn printed(repo: &Repo, revision: &str, paths: &[&str], names: &[&str]) -> Strin
     text
 }
 
-/// What git says, which it must say too; the test shows it so that a reader need not believe either.
+/// Checks that crh and git print this result.
 fn check(files: &[(&str, &str)], paths: &[&str], names: &[&str], expected: Expect) {
     let (repo, head) = repo(files);
-    let ours = printed(&repo, &head, paths, names);
+    let ours = attributes_text(&repo, &head, paths, names);
     assert_eq!(ours, git(&repo, &head, paths, names));
     expected.assert_eq(&ours);
 }
@@ -41,7 +41,7 @@ fn repo(files: &[(&str, &str)]) -> (Repo, String) {
         repo.write(path, text);
     }
     let head = repo.commit("x");
-    // The checkout has no say, nor has what is local to the clone.
+    // The checkout and local attributes do not count.
     for (path, _) in files {
         repo.write(path, "* linguist-generated=checkout\n");
     }
@@ -55,7 +55,7 @@ fn git(repo: &Repo, revision: &str, paths: &[&str], names: &[&str]) -> String {
 }
 
 #[test]
-fn an_attribute_is_set_unset_a_value_or_unspecified() {
+fn attribute_states_match_git() {
     check(
         &[(
             ".gitattributes",
@@ -90,7 +90,7 @@ fn an_attribute_is_set_unset_a_value_or_unspecified() {
 }
 
 #[test]
-fn the_nearer_file_wins_and_says_nothing_about_its_neighbours() {
+fn nearest_gitattributes_file_wins() {
     check(
         &[
             (".gitattributes", "gen/** a\n*.c b\n"),
@@ -98,7 +98,7 @@ fn the_nearer_file_wins_and_says_nothing_about_its_neighbours() {
             ("gen/hand/.gitattributes", "again.c !a\n"),
             ("generic/.gitattributes", "* a=other\n"),
         ],
-        // The order of the question is not the order of the tree, and no path has to exist.
+        // In another order than the tree, with missing paths.
         &[
             "gen/hand/x.c",
             "generic/x.c",
@@ -126,7 +126,7 @@ fn the_nearer_file_wins_and_says_nothing_about_its_neighbours() {
 }
 
 #[test]
-fn macros_are_those_of_the_root_and_the_one_git_has() {
+fn macros_are_read_only_from_the_root() {
     check(
         &[
             (".gitattributes", "[attr]made linguist-generated -diff\n*.bin binary\n*.made made\n"),
@@ -160,7 +160,7 @@ fn macros_are_those_of_the_root_and_the_one_git_has() {
 }
 
 #[test]
-fn every_pattern_matches_what_it_matches_for_git() {
+fn patterns_match_like_git() {
     let patterns = [
         "*", "**", "*.c", "a", "a/", "/a", "a/*", "a/**", "**/a", "a/**/c.c", "**/b/**", "?.c",
         "[ab].c", "[!a].c", "\\!x", "\\#x", "a*c", "*/c.c", "a/b", "A/*", "*.[ch]", "x y",
@@ -191,11 +191,11 @@ fn every_pattern_matches_what_it_matches_for_git() {
     let lines: String =
         patterns.iter().zip(&names).map(|(pattern, name)| format!("{pattern} {name}\n")).collect();
     let (repo, head) = repo(&[(".gitattributes", &lines), ("a/.gitattributes", &lines)]);
-    assert_eq!(printed(&repo, &head, &paths, &names), git(&repo, &head, &paths, &names));
+    assert_eq!(attributes_text(&repo, &head, &paths, &names), git(&repo, &head, &paths, &names));
 }
 
 #[test]
-fn the_revision_is_the_one_that_was_asked_for() {
+fn attributes_are_read_at_the_revision() {
     let repo = Repo::from_fixture(
         "
         //- a.rs
@@ -207,13 +207,13 @@ fn the_revision_is_the_one_that_was_asked_for() {
         ",
     );
     let sha = |name: &str| String::from_utf8(repo.git(&["rev-parse", name])).unwrap();
-    let ask = |name| printed(&repo, sha(name).trim(), &["a.rs"], &["linguist-generated"]);
+    let ask = |name| attributes_text(&repo, sha(name).trim(), &["a.rs"], &["linguist-generated"]);
     assert_eq!(ask("HEAD"), "a.rs: linguist-generated: set\n");
     assert_eq!(ask("HEAD~1"), "a.rs: linguist-generated: unspecified\n");
 }
 
 #[test]
-fn what_is_too_large_has_no_say_and_is_named() {
+fn oversized_gitattributes_file_is_skipped_and_reported() {
     let line = "*.rs linguist-generated\n";
     let long = format!("*.go linguist-generated {}\n", "x".repeat(3_000));
     let (repo, head) = repo(&[
@@ -222,39 +222,39 @@ fn what_is_too_large_has_no_say_and_is_named() {
     ]);
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let paths: [&[u8]; 3] = [b"large/a.rs", b"a.go", b"a.c"];
-    let found = attributes(&objects, &head, &paths, &["linguist-generated"]).unwrap();
+    let found = read_attributes(&objects, &head, &paths, &["linguist-generated"]).unwrap();
     let states = found.states.concat();
     let unspecified = AttributeState::Unspecified;
     assert_eq!(states, [unspecified.clone(), unspecified, AttributeState::Set]);
     let unread: Vec<_> = found.unread.iter().map(|(_, error)| error.to_string()).collect();
     assert_eq!(
         unread,
-        ["reading `large/.gitattributes`: it has 720000 bytes, more than the 524288 that are read"]
+        ["reading `large/.gitattributes`: it has 720000 bytes; the limit is 524288"]
     );
 }
 
 #[test]
-fn a_link_is_not_followed_and_a_missing_revision_is_said() {
+fn symlink_is_ignored_and_missing_revision_is_an_error() {
     let repo = Repo::new();
     repo.write("elsewhere", "* linguist-generated\n");
     std::os::unix::fs::symlink("elsewhere", repo.path().join(".gitattributes")).unwrap();
     let head = repo.commit("x");
     let asked = ["a.rs"];
     assert_eq!(
-        printed(&repo, &head, &asked, &["linguist-generated"]),
+        attributes_text(&repo, &head, &asked, &["linguist-generated"]),
         "a.rs: linguist-generated: unspecified\n"
     );
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let missing = "0123456789012345678901234567890123456789";
-    let error = attributes(&objects, missing, &[], &[]).unwrap_err();
+    let error = read_attributes(&objects, missing, &[], &[]).unwrap_err();
     assert_eq!(error, ReadError::NoCommit(missing.to_owned()));
 }
 
 #[test]
-fn a_pattern_built_to_be_slow_is_not_slow() {
+fn hostile_pattern_is_fast() {
     let pattern = format!("{}b linguist-generated\n", "*a".repeat(60));
     let (repo, head) = repo(&[(".gitattributes", &pattern)]);
     let name = "a".repeat(200);
-    let shown = printed(&repo, &head, &[&name], &["linguist-generated"]);
+    let shown = attributes_text(&repo, &head, &[&name], &["linguist-generated"]);
     assert_eq!(shown, format!("{name}: linguist-generated: unspecified\n"));
 }

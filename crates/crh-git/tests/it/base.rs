@@ -1,11 +1,13 @@
-//! Which base a change is compared with, in repositories as people have them.
+//! The base of a change in typical repositories.
 
 use tempfile::TempDir;
 
-use crh_git::{Base, BaseError, Network, Repository, Store, Wanted, Withheld, base};
+use crh_git::{
+    Base, BaseError, BaseRequest, HiddenVariables, NetworkMode, Repository, Store, find_base,
+};
 use crh_testkit::Repo;
 
-/// A repository whose main branch has three commits.
+/// A repository with three commits on its main branch.
 fn upstream() -> Repo {
     let repo = Repo::new();
     for text in ["one", "two", "three"] {
@@ -15,64 +17,72 @@ fn upstream() -> Repo {
     repo
 }
 
-/// Starts a branch with one commit in a clone.
+/// Creates a branch with one commit in a clone.
 fn work(clone: &Repo, branch: &str) -> String {
     clone.git(&["switch", "--quiet", "--create", branch]);
     clone.write("work", branch);
     clone.commit(branch)
 }
 
-fn found(repo: &Repo, network: Network) -> Result<Base, BaseError> {
-    found_with(repo, |wanted| Wanted { network, ..wanted })
+fn base_of(repo: &Repo, network: NetworkMode) -> Result<Base, BaseError> {
+    base_with(repo, |wanted| BaseRequest { network, ..wanted })
 }
 
-fn found_with(
+fn base_with(
     repo: &Repo,
-    change: impl FnOnce(Wanted<'static>) -> Wanted<'static>,
+    change: impl FnOnce(BaseRequest<'static>) -> BaseRequest<'static>,
 ) -> Result<Base, BaseError> {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
-    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
-    let wanted =
-        Wanted { branch: None, repository: None, under_review: None, network: Network::Online };
-    base(&store, &repo.id("HEAD"), &change(wanted))
+    let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
+    let wanted = BaseRequest {
+        branch: None,
+        repository: None,
+        under_review: None,
+        network: NetworkMode::Online,
+    };
+    find_base(&store, &repo.id("HEAD"), &change(wanted))
 }
 
-fn shown(result: Result<Base, BaseError>) -> String {
+fn base_text(result: Result<Base, BaseError>) -> String {
     match result {
-        Ok(base) => base.shown(),
+        Ok(base) => base.display_name(),
         Err(error) => format!("error: {error}"),
     }
 }
 
 #[test]
-fn a_stale_base_is_refreshed_before_it_is_used() {
+fn stale_base_is_refreshed() {
     let upstream = upstream();
     let clone = upstream.cloned(&[]);
-    // The branch grows from a commit of the main branch that the clone has never heard of under that name.
+    // The branch starts at a commit of main that the clone has not fetched under that name.
     upstream.write("file", "four");
     let four = upstream.commit("four");
     clone.git(&["fetch", "--quiet", "origin", &four]);
     clone.git(&["switch", "--quiet", "--detach", "FETCH_HEAD"]);
     work(&clone, "feature");
     let stale = clone.id("origin/main");
-    assert_eq!(found(&clone, Network::Offline).unwrap().commit, stale, "all that is known offline");
-    assert_eq!(found(&clone, Network::Online).unwrap().commit, four);
+    assert_eq!(
+        base_of(&clone, NetworkMode::Offline).unwrap().commit,
+        stale,
+        "all that is known offline"
+    );
+    assert_eq!(base_of(&clone, NetworkMode::Online).unwrap().commit, four);
     assert_eq!(clone.id("origin/main"), stale, "the user's own ref is left alone");
 }
 
 #[test]
-fn a_renamed_default_branch_is_noticed() {
+fn renamed_default_branch_is_used() {
     let upstream = upstream();
     let clone = upstream.cloned(&[]);
     work(&clone, "feature");
     upstream.git(&["branch", "--move", "main", "production"]);
-    assert_eq!(shown(found(&clone, Network::Offline)), "origin/main");
-    assert_eq!(shown(found(&clone, Network::Online)), "origin/production");
+    assert_eq!(base_text(base_of(&clone, NetworkMode::Offline)), "origin/main");
+    assert_eq!(base_text(base_of(&clone, NetworkMode::Online)), "origin/production");
 }
 
 #[test]
-fn a_fork_that_is_behind_is_not_the_base() {
+fn fork_that_is_behind_is_not_the_base() {
     let upstream = upstream();
     let fork = upstream.cloned(&["--bare"]);
     upstream.write("file", "four");
@@ -82,34 +92,38 @@ fn a_fork_that_is_behind_is_not_the_base() {
     clone.git(&["fetch", "--quiet", "upstream"]);
     clone.git(&["switch", "--quiet", "--detach", "upstream/main"]);
     work(&clone, "feature");
-    assert_eq!(shown(found(&clone, Network::Online)), "upstream/main");
+    assert_eq!(base_text(base_of(&clone, NetworkMode::Online)), "upstream/main");
     clone.git(&["config", "remote.origin.gh-resolved", "base"]);
-    assert_eq!(shown(found(&clone, Network::Online)), "origin/main", "what the user has chosen");
+    assert_eq!(
+        base_text(base_of(&clone, NetworkMode::Online)),
+        "origin/main",
+        "what the user has chosen"
+    );
 }
 
 #[test]
-fn the_forge_says_which_repository_counts_and_a_longer_name_is_another() {
+fn forge_repository_selects_the_remote() {
     let (upstream, other) = (upstream(), upstream());
     let clone = other.cloned(&[]);
     work(&clone, "feature");
     clone.git(&["remote", "add", "a-longer-name", &format!("{}-fork", upstream.url())]);
     clone.git(&["remote", "add", "right", &upstream.url()]);
     let repository: &'static str = String::leak(upstream.path().display().to_string());
-    let base = found_with(&clone, |wanted| Wanted {
+    let base = base_with(&clone, |wanted| BaseRequest {
         repository: Some(repository),
         branch: Some("main"),
         ..wanted
     });
-    assert_eq!(shown(base), "right/main");
-    let missing = found_with(&clone, |wanted| Wanted { branch: Some("release"), ..wanted });
+    assert_eq!(base_text(base), "right/main");
+    let missing = base_with(&clone, |wanted| BaseRequest { branch: Some("release"), ..wanted });
     assert_eq!(
-        shown(missing),
+        base_text(missing),
         "error: Unable to resolve PR base branch release locally. Fetch the base branch and rerun so the review scope stays aligned with the PR."
     );
 }
 
 #[test]
-fn a_shallow_clone_is_deepened_until_the_histories_meet() {
+fn shallow_clone_is_deepened_to_the_merge_base() {
     let upstream = upstream();
     let parting = upstream.id("HEAD");
     upstream.git(&["switch", "--quiet", "--create", "feature"]);
@@ -122,36 +136,36 @@ fn a_shallow_clone_is_deepened_until_the_histories_meet() {
     upstream.commit("four");
     let clone = upstream.cloned(&["--depth=1", "--branch=feature"]);
     let before = std::fs::read(clone.path().join(".git/shallow")).unwrap();
-    assert!(found(&clone, Network::Offline).is_err());
-    let base = found(&clone, Network::Online).unwrap();
+    assert!(base_of(&clone, NetworkMode::Offline).is_err());
+    let base = base_of(&clone, NetworkMode::Online).unwrap();
     assert_eq!((base.commit, base.branch.as_str()), (parting, "main"));
     assert_eq!(std::fs::read(clone.path().join(".git/shallow")).unwrap(), before);
 }
 
 #[test]
-fn without_a_remote_the_nearest_of_the_common_names_is_the_base() {
+fn without_a_remote_the_nearest_local_branch_is_used() {
     let repo = upstream();
-    let on_main = |wanted| Wanted { under_review: Some("main"), ..wanted };
+    let on_main = |wanted| BaseRequest { under_review: Some("main"), ..wanted };
     assert_eq!(
-        shown(found_with(&repo, on_main)),
-        "error: cannot tell what `main` is to be compared with: there is no remote, and `main` cannot be its own base"
+        base_text(base_with(&repo, on_main)),
+        "error: cannot determine the base of `main`: there is no remote, and `main` cannot be its own base"
     );
     work(&repo, "develop");
     work(&repo, "feature");
-    assert_eq!(shown(found(&repo, Network::Online)), "develop");
+    assert_eq!(base_text(base_of(&repo, NetworkMode::Online)), "develop");
     repo.git(&["switch", "--quiet", "--create", "hotfix", "main"]);
     work(&repo, "fix");
     assert_eq!(
-        shown(found(&repo, Network::Online)),
+        base_text(base_of(&repo, NetworkMode::Online)),
         "main",
         "of two at one commit, the first name"
     );
 }
 
 #[test]
-fn what_is_ambiguous_is_an_error() {
+fn ambiguous_base_is_an_error() {
     let repo = upstream();
-    // Two main branches that both went on after the feature had taken something from each.
+    // Two main branches that diverged after the feature merged both.
     repo.git(&["switch", "--quiet", "--create", "master", "main"]);
     repo.write("only-master", "");
     repo.commit("only master");
@@ -162,43 +176,45 @@ fn what_is_ambiguous_is_an_error() {
     repo.git(&["merge", "--quiet", "--no-edit", "master"]);
     work(&repo, "more");
     assert_eq!(
-        shown(found(&repo, Network::Online)),
-        "error: cannot tell what this is to be compared with: `main` and `master` are equally near"
+        base_text(base_of(&repo, NetworkMode::Online)),
+        "error: the base is ambiguous: `main` and `master` are equally near"
     );
 }
 
 #[test]
-fn histories_that_never_meet_have_no_base() {
+fn unrelated_histories_have_no_base() {
     let repo = upstream();
     repo.git(&["switch", "--quiet", "--orphan", "island"]);
     repo.commit("island");
-    let error =
-        shown(found_with(&repo, |wanted| Wanted { under_review: Some("island"), ..wanted }));
+    let error = base_text(base_with(&repo, |wanted| BaseRequest {
+        under_review: Some("island"),
+        ..wanted
+    }));
     assert_eq!(error, "error: `main` and `island` have no commit in common");
 }
 
 #[test]
-fn a_remote_that_does_not_answer_is_an_error_and_not_a_stale_base() {
+fn unreachable_remote_is_an_error() {
     let upstream = upstream();
     let clone = upstream.cloned(&[]);
     work(&clone, "feature");
     clone.git(&["remote", "set-url", "origin", "file:///nowhere/at/all"]);
-    let error = found(&clone, Network::Online).unwrap_err();
+    let error = base_of(&clone, NetworkMode::Online).unwrap_err();
     assert!(matches!(error, BaseError::Remote { .. }), "{error}");
-    assert_eq!(shown(found(&clone, Network::Offline)), "origin/main");
+    assert_eq!(base_text(base_of(&clone, NetworkMode::Offline)), "origin/main");
 }
 
 #[test]
-fn settings_that_hold_for_the_folder_of_a_repository_hold_for_its_remotes() {
+fn conditional_git_config_applies_to_remotes() {
     let upstream = upstream();
     let clone = upstream.cloned(&[]);
     work(&clone, "feature");
     clone.git(&["remote", "set-url", "origin", "nowhere:upstream"]);
-    // Only said in a file that git includes for this git folder alone.
+    // Set only in a file that git includes for this git folder.
     let extra = clone.path().join(".git/extra");
     let key = format!("url.{}.insteadOf", upstream.url());
     clone.git(&["config", "--file", extra.to_str().unwrap(), &key, "nowhere:upstream"]);
     let condition = format!("includeIf.gitdir:{}/.path", clone.path().display());
     clone.git(&["config", &condition, extra.to_str().unwrap()]);
-    assert_eq!(shown(found(&clone, Network::Online)), "origin/main");
+    assert_eq!(base_text(base_of(&clone, NetworkMode::Online)), "origin/main");
 }

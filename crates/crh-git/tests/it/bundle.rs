@@ -1,4 +1,4 @@
-//! A bundle is the same bytes from every kind of clone, and holds what the tools read.
+//! A bundle has the same bytes from every kind of clone and contains what tools read.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,8 +6,8 @@ use std::fs;
 use tempfile::TempDir;
 
 use crh_git::{
-    AttributeState, BundleError, Git, Objects, ReadError, Repository, Store, Withheld,
-    attribute_objects, attributes, bundle, unbundle,
+    AttributeState, BundleError, Git, HiddenVariables, Objects, ReadError, Repository, Store,
+    attribute_objects, create_bundle, read_attributes, unbundle,
 };
 use crh_testkit::Repo;
 
@@ -21,29 +21,29 @@ fn repo() -> Repo {
     repo
 }
 
-fn bundled(repo: &Repo, base: &str, head: &str) -> Vec<u8> {
-    bundled_with(repo, base, head, &BTreeSet::new())
+fn bundle_of(repo: &Repo, base: &str, head: &str) -> Vec<u8> {
+    bundle_with(repo, base, head, &BTreeSet::new())
 }
 
-fn bundled_with(repo: &Repo, base: &str, head: &str, also: &BTreeSet<String>) -> Vec<u8> {
+fn bundle_with(repo: &Repo, base: &str, head: &str, also: &BTreeSet<String>) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
-    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
-    bundle(store.bare(), base, head, also).unwrap()
+    let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
+    create_bundle(store.bare(), base, head, also).unwrap()
 }
 
 #[test]
-fn a_bundle_is_the_same_from_loose_objects_packs_and_bare_or_shallow_clones() {
+fn bundle_is_the_same_for_every_kind_of_clone() {
     let repo = repo();
     let (base, head) = (repo.id("HEAD~3"), repo.id("HEAD"));
-    let bytes = bundled(&repo, &base, &head);
+    let bytes = bundle_of(&repo, &base, &head);
     let bare = repo.cloned(&["--bare"]);
-    // Base and the 49 before it, and the three of the change.
+    // The base, 49 commits before it, and three of the change.
     let shallow = repo.cloned(&["--depth=53"]);
-    assert_eq!(bundled(&bare, &base, &head), bytes);
-    assert_eq!(bundled(&shallow, &base, &head), bytes);
+    assert_eq!(bundle_of(&bare, &base, &head), bytes);
+    assert_eq!(bundle_of(&shallow, &base, &head), bytes);
     repo.git(&["gc", "--quiet", "--aggressive"]);
-    assert_eq!(bundled(&repo, &base, &head), bytes);
+    assert_eq!(bundle_of(&repo, &base, &head), bytes);
     let file = TempDir::new().unwrap();
     fs::write(file.path().join("b"), &bytes).unwrap();
     let path = file.path().join("b").display().to_string();
@@ -51,10 +51,10 @@ fn a_bundle_is_the_same_from_loose_objects_packs_and_bare_or_shallow_clones() {
 }
 
 #[test]
-fn a_bundle_can_be_read_without_the_repository() {
+fn bundle_is_readable_without_the_repository() {
     let repo = repo();
     let (base, head) = (repo.id("HEAD~3"), repo.id("HEAD"));
-    let bytes = bundled(&repo, &base, &head);
+    let bytes = bundle_of(&repo, &base, &head);
     drop(repo);
     let folder = TempDir::new().unwrap();
     unbundle(&bytes, folder.path()).unwrap();
@@ -63,8 +63,8 @@ fn a_bundle_can_be_read_without_the_repository() {
     assert_eq!(objects.file(&head, "dir/0.txt").unwrap(), b"same content\n");
 }
 
-/// A change on a branch, and a tip of `main` that knows more: files of attributes in some places, and another file in each.
-fn parted() -> Repo {
+/// A change on a branch, and a newer `main` with `.gitattributes` files and other files.
+fn diverged_repo() -> Repo {
     let repo = Repo::new();
     repo.write("made/here/a.py", "1\n");
     repo.write("linked/a.py", "1\n");
@@ -85,21 +85,21 @@ fn parted() -> Repo {
     repo
 }
 
-/// The full name of an object.
+/// Full object id.
 fn object(repo: &Repo, name: &str) -> String {
     let printed = repo.git(&["rev-parse", "--verify", name]);
     String::from_utf8(printed).unwrap().trim().to_owned()
 }
 
-/// Every object of a repository, by name.
+/// All object ids of a repository.
 fn all_objects(git: &Git) -> BTreeSet<String> {
     let args = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"];
     git.text(args).unwrap().lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn a_bundle_has_the_attributes_of_a_tip_and_nothing_else_of_it() {
-    let repo = parted();
+fn bundle_contains_only_attributes_of_the_tip() {
+    let repo = diverged_repo();
     let (base, head, tip) = (repo.id("feature~1"), repo.id("feature"), repo.id("main"));
     let paths: [&[u8]; 4] =
         [b"made/here/a.py", b"linked/a.py", b"folder/new/a.py", b"nowhere/deep/a.md"];
@@ -116,7 +116,7 @@ fn a_bundle_has_the_attributes_of_a_tip_and_nothing_else_of_it() {
         "main:made/here/.gitattributes",
     ];
     assert_eq!(also, named.map(|name| object(&repo, name)).into());
-    let bytes = bundled_with(&repo, &base, &head, &also);
+    let bytes = bundle_with(&repo, &base, &head, &also);
     let unpacked = |bytes: &[u8]| {
         let folder = TempDir::new().unwrap();
         unbundle(bytes, folder.path()).unwrap();
@@ -124,10 +124,10 @@ fn a_bundle_has_the_attributes_of_a_tip_and_nothing_else_of_it() {
         (folder, all)
     };
     let (folder, all) = unpacked(&bytes);
-    let (_, without) = unpacked(&bundled(&repo, &base, &head));
+    let (_, without) = unpacked(&bundle_of(&repo, &base, &head));
     assert_eq!(all, &without | &also);
     let objects = Objects::open(folder.path()).unwrap();
-    let found = attributes(&objects, &tip, &paths, &["linguist-generated"]).unwrap();
+    let found = read_attributes(&objects, &tip, &paths, &["linguist-generated"]).unwrap();
     assert_eq!(found.unread, []);
     let (set, not) = (AttributeState::Set, AttributeState::Unspecified);
     assert_eq!(found.states, [&set, &not, &not, &set].map(|state| vec![state.clone()]));
@@ -138,13 +138,13 @@ fn a_bundle_has_the_attributes_of_a_tip_and_nothing_else_of_it() {
 }
 
 #[test]
-fn a_folder_in_the_way_that_is_something_else_has_no_attributes_and_one_that_is_lost_is_an_error() {
-    let repo = parted();
+fn missing_folder_is_an_error_but_a_file_is_not() {
+    let repo = diverged_repo();
     let objects = || Objects::open(&repo.path().join(".git")).unwrap();
     let looked_up = |commit: &str, path: &[u8]| {
         attribute_objects(&objects(), commit, std::iter::once(path)).map(|ids| ids.len())
     };
-    // The commit, its root and the attributes there.
+    // The commit, its root tree and `.gitattributes`.
     assert_eq!(looked_up(&repo.id("main"), b"other.txt/a.py"), Ok(3));
     let module = repo.id("feature");
     repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{module},module")]);
@@ -159,7 +159,7 @@ fn a_folder_in_the_way_that_is_something_else_has_no_attributes_and_one_that_is_
 }
 
 #[test]
-fn what_is_no_bundle_is_said_to_be_none() {
+fn invalid_bundle_is_reported() {
     for bytes in [
         &b""[..],
         b"PACK",

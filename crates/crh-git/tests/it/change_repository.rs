@@ -1,11 +1,13 @@
-//! Many changes in one repository: what git has of them afterwards.
+//! Many changes in one repository.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use tempfile::TempDir;
 
-use crh_git::{Bare, Contents, Designed, LaidOut, Layout, Repository};
+use crh_git::{
+    BareRepository, ChangeRepository, ChangeSpec, CommitContents, CommittedChange, Repository,
+};
 use crh_testkit::Repo;
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -14,17 +16,17 @@ fn files(files: &[(&str, &[u8])]) -> Files {
     files.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec())).collect()
 }
 
-fn designed<'a>(message: &str, base: &'a Files, head: &'a Files) -> Designed<'a> {
-    let (base, head) = (Contents::Files(base), Contents::Files(head));
-    Designed { message: message.to_owned(), base, head }
+fn change_spec<'a>(message: &str, base: &'a Files, head: &'a Files) -> ChangeSpec<'a> {
+    let (base, head) = (CommitContents::Files(base), CommitContents::Files(head));
+    ChangeSpec { message: message.to_owned(), base, head }
 }
 
 fn text(folder: &Path, args: &[&str]) -> String {
-    Bare::new(folder).git().text(args).unwrap()
+    BareRepository::new(folder).git().text(args).unwrap()
 }
 
-/// Names, bytes and changes that have broken importers before.
-fn odd() -> (Files, Files) {
+/// Names, bytes and changes that are hard for importers.
+fn unusual_files() -> (Files, Files) {
     let base = files(&[
         ("plain.txt", b"a\nb\nc\n"),
         ("with \"quotes\" and \\ and\nnewline", b"1\n"),
@@ -47,13 +49,13 @@ fn odd() -> (Files, Files) {
 }
 
 #[test]
-fn a_change_is_two_commits_with_exactly_its_files() {
-    let (base, head) = odd();
+fn change_is_two_commits_with_exactly_its_files() {
+    let (base, head) = unusual_files();
     let folder = TempDir::new().unwrap();
-    let layout = Layout::new(folder.path(), &[]).unwrap();
-    let laid_out = layout.write(&[designed("Title\n\nBody.\n", &base, &head)]).unwrap();
+    let layout = ChangeRepository::new(folder.path(), &[]).unwrap();
+    let laid_out = layout.commit_changes(&[change_spec("Title\n\nBody.\n", &base, &head)]).unwrap();
     let [change] = laid_out.as_slice() else { panic!("{laid_out:?}") };
-    let bare = Bare::new(folder.path());
+    let bare = BareRepository::new(folder.path());
     let objects = bare.objects().unwrap();
     for (commit, expected) in [(&change.base, &base), (&change.head, &head)] {
         let found: Files = objects
@@ -76,13 +78,13 @@ fn a_change_is_two_commits_with_exactly_its_files() {
 }
 
 #[test]
-fn the_same_changes_are_the_same_commits_wherever_they_stand_in_the_list() {
-    let (base, head) = odd();
-    let change = designed("One", &base, &head);
-    let back = designed("Two", &head, &base);
-    let lay_out = |changes: &[Designed<'_>]| -> Vec<LaidOut> {
+fn equal_changes_have_equal_commit_ids() {
+    let (base, head) = unusual_files();
+    let change = change_spec("One", &base, &head);
+    let back = change_spec("Two", &head, &base);
+    let lay_out = |changes: &[ChangeSpec<'_>]| -> Vec<CommittedChange> {
         let folder = TempDir::new().unwrap();
-        Layout::new(folder.path(), &[]).unwrap().write(changes).unwrap()
+        ChangeRepository::new(folder.path(), &[]).unwrap().commit_changes(changes).unwrap()
     };
     let one = lay_out(&[change.clone(), back.clone(), change.clone()]);
     let other = lay_out(&[back, change]);
@@ -90,15 +92,15 @@ fn the_same_changes_are_the_same_commits_wherever_they_stand_in_the_list() {
 }
 
 #[test]
-fn nothing_but_numbers_tells_the_changes_apart() {
-    let (base, head) = odd();
+fn branches_have_neutral_names() {
+    let (base, head) = unusual_files();
     let folder = TempDir::new().unwrap();
-    let layout = Layout::new(folder.path(), &[]).unwrap();
-    let changes = [designed("One", &base, &head), designed("Two", &head, &base)];
-    let laid_out = layout.write(&changes).unwrap();
+    let layout = ChangeRepository::new(folder.path(), &[]).unwrap();
+    let changes = [change_spec("One", &base, &head), change_spec("Two", &head, &base)];
+    let laid_out = layout.commit_changes(&changes).unwrap();
     let refs = text(folder.path(), &["for-each-ref", "--format=%(refname)"]);
     assert_eq!(refs, "refs/heads/change-1\nrefs/heads/change-2\nrefs/heads/main");
-    let said = |change: &LaidOut| {
+    let said = |change: &CommittedChange| {
         let format = "--format=%an %ae %aI %cn %ce %cI";
         text(folder.path(), &["log", format, &change.head])
     };
@@ -108,16 +110,16 @@ fn nothing_but_numbers_tells_the_changes_apart() {
 }
 
 #[test]
-fn nothing_at_all_can_be_laid_out() {
+fn empty_list_of_changes_is_accepted() {
     let folder = TempDir::new().unwrap();
-    let layout = Layout::new(folder.path(), &[]).unwrap();
+    let layout = ChangeRepository::new(folder.path(), &[]).unwrap();
     assert_eq!(layout.trees(&[]).unwrap(), []);
-    assert_eq!(layout.write(&[]).unwrap(), []);
+    assert_eq!(layout.commit_changes(&[]).unwrap(), []);
     assert_eq!(text(folder.path(), &["rev-parse", "HEAD"]).len(), 40);
 }
 
 #[test]
-fn commits_of_another_repository_lend_their_trees_and_no_history() {
+fn lent_trees_bring_no_history() {
     let repo = Repo::from_fixture(
         "
         //- a.txt
@@ -132,16 +134,16 @@ fn commits_of_another_repository_lend_their_trees_and_no_history() {
     let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
     let folder = TempDir::new().unwrap();
     let lender = Repository::discover(repo.path()).unwrap();
-    let layout = Layout::new(folder.path(), &[lender]).unwrap();
+    let layout = ChangeRepository::new(folder.path(), &[lender]).unwrap();
     let gone = "1".repeat(40);
     let pairs = [(head.as_str(), base.as_str()), (&gone, &head), (&base, &head)];
     let trees = layout.trees(&pairs).unwrap();
     assert_eq!(trees[1], None);
     let (before, after) = trees[0].clone().unwrap();
     assert_eq!(trees[2], Some((after.clone(), before.clone())));
-    let (base, head) = (Contents::Tree(before), Contents::Tree(after));
-    let change = Designed { message: "Back".to_owned(), base, head };
-    let laid_out = layout.write(&[change]).unwrap();
+    let (base, head) = (CommitContents::Tree(before), CommitContents::Tree(after));
+    let change = ChangeSpec { message: "Back".to_owned(), base, head };
+    let laid_out = layout.commit_changes(&[change]).unwrap();
     let log = text(folder.path(), &["log", "--format=%s", &laid_out[0].head]);
     assert_eq!(log, "Back\nInitial commit");
     let theirs = repo.git(&["diff", "-U10", "--full-index", "HEAD", "HEAD~1"]);
@@ -149,7 +151,7 @@ fn commits_of_another_repository_lend_their_trees_and_no_history() {
 }
 
 #[test]
-fn commits_whose_files_a_partial_clone_left_out_are_not_there() {
+fn pairs_with_missing_files_are_dropped() {
     let repo = Repo::from_fixture(
         "
         //- a.txt
@@ -165,7 +167,7 @@ fn commits_whose_files_a_partial_clone_left_out_are_not_there() {
     let clone = repo.cloned(&["--bare", "--filter=blob:none"]);
     let folder = TempDir::new().unwrap();
     let lender = Repository::discover(clone.path()).unwrap();
-    let layout = Layout::new(folder.path(), &[lender]).unwrap();
+    let layout = ChangeRepository::new(folder.path(), &[lender]).unwrap();
     let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
     assert_eq!(layout.trees(&[(&base, &head)]).unwrap(), [None]);
 }

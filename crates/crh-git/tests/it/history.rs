@@ -1,10 +1,11 @@
-//! The commits around a change and who wrote a line, from a whole clone, a shallow one and a bundle.
+//! History and blame from a complete clone, a shallow clone and a bundle.
 
 use expect_test::expect;
 use tempfile::TempDir;
 
 use crh_git::{
-    Blamed, HISTORY_BEFORE_BASE, History, Network, Repository, Store, Wanted, Withheld, base,
+    BaseRequest, BlameLine, ChangeHistory, HISTORY_BEFORE_BASE, HiddenVariables, NetworkMode,
+    Repository, Store, find_base,
 };
 use crh_testkit::Repo;
 
@@ -24,23 +25,27 @@ fn repo() -> Repo {
     repo
 }
 
-fn open(repo: &Repo) -> (TempDir, Store, History) {
+fn open(repo: &Repo) -> (TempDir, Store, ChangeHistory) {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
-    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
-    let wanted =
-        Wanted { branch: None, repository: None, under_review: None, network: Network::Online };
+    let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
+    let wanted = BaseRequest {
+        branch: None,
+        repository: None,
+        under_review: None,
+        network: NetworkMode::Online,
+    };
     let head = repo.id("HEAD");
-    let base = base(&store, &head, &wanted).unwrap();
-    let history = History::of(store.bare(), &base.commit, &head).unwrap();
+    let base = find_base(&store, &head, &wanted).unwrap();
+    let history = ChangeHistory::load(store.bare(), &base.commit, &head).unwrap();
     (folder, store, history)
 }
 
-fn shown(store: &Store, history: &History, head: &str) -> String {
+fn history_text(store: &Store, history: &ChangeHistory, head: &str) -> String {
     let log = store.bare().log(history, head, "b.txt").unwrap();
     let log = log.iter().map(|commit| format!("{}: {:?}\n", commit.subject, commit.body));
     let blame = store.bare().blame(history, head, "b.txt", (1, 12)).unwrap();
-    let subject = |blamed: &Blamed| {
+    let subject = |blamed: &BlameLine| {
         let commits = store.bare().commits(std::slice::from_ref(&blamed.commit)).unwrap();
         let path = String::from_utf8_lossy(&blamed.original_path).into_owned();
         let older = if blamed.or_older { " or older" } else { "" };
@@ -51,15 +56,18 @@ fn shown(store: &Store, history: &History, head: &str) -> String {
 }
 
 #[test]
-fn history_ends_at_the_same_commit_in_a_whole_and_in_a_shallow_clone() {
+fn history_is_the_same_in_complete_and_shallow_clones() {
     let repo = repo();
     let head = repo.id("HEAD");
     let whole = repo.cloned(&["--branch=feature"]);
     let shallow = repo.cloned(&["--branch=feature", "--depth=1"]);
     repo.git(&["switch", "--quiet", "main"]);
     let (_one, store, history) = open(&whole);
-    assert_eq!((history.of_change.len(), history.before.len()), (2, HISTORY_BEFORE_BASE));
-    let answer = shown(&store, &history, &head);
+    assert_eq!(
+        (history.change_commits.len(), history.base_commits.len()),
+        (2, HISTORY_BEFORE_BASE)
+    );
+    let answer = history_text(&store, &history, &head);
     expect![[r#"
         add: ""
         move: "with a body\nof two lines"
@@ -79,5 +87,5 @@ fn history_ends_at_the_same_commit_in_a_whole_and_in_a_shallow_clone() {
     .assert_eq(&answer);
     let (_two, store, from_shallow) = open(&shallow);
     assert_eq!(from_shallow, history);
-    assert_eq!(shown(&store, &from_shallow, &head), answer);
+    assert_eq!(history_text(&store, &from_shallow, &head), answer);
 }

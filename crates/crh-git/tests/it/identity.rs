@@ -1,9 +1,9 @@
-//! What a repository is called.
+//! Names of repositories.
 
-use crh_git::{Repository, identity};
+use crh_git::{Repository, repository_identity};
 use crh_testkit::Repo;
 
-fn named(remotes: &[(&str, &str)]) -> String {
+fn identity_with_remotes(remotes: &[(&str, &str)]) -> String {
     let repo = Repo::from_fixture(
         "
         //- a.txt
@@ -13,19 +13,22 @@ fn named(remotes: &[(&str, &str)]) -> String {
     for (name, url) in remotes {
         repo.git(&["remote", "add", name, url]);
     }
-    identity(&Repository::discover(repo.path()).unwrap()).unwrap()
+    repository_identity(&Repository::discover(repo.path()).unwrap()).unwrap()
 }
 
 #[test]
-fn a_fork_is_called_as_the_repository_it_was_made_from() {
+fn fork_has_the_name_of_its_upstream() {
     let (fork, parent) = ("https://example.com/me/tool.git", "https://example.com/team/tool.git");
-    assert_eq!(named(&[("origin", parent)]), "team/tool");
-    assert_eq!(named(&[("origin", fork), ("upstream", parent)]), "team/tool");
-    assert_eq!(named(&[("origin", fork), ("upstream", "/srv/git/tool.git")]), "me/tool");
+    assert_eq!(identity_with_remotes(&[("origin", parent)]), "team/tool");
+    assert_eq!(identity_with_remotes(&[("origin", fork), ("upstream", parent)]), "team/tool");
+    assert_eq!(
+        identity_with_remotes(&[("origin", fork), ("upstream", "/srv/git/tool.git")]),
+        "me/tool"
+    );
 }
 
 #[test]
-fn a_repository_without_a_remote_is_called_by_its_first_commit() {
-    let name = named(&[]);
+fn without_a_remote_the_first_commit_is_the_name() {
+    let name = identity_with_remotes(&[]);
     assert!(name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
 }

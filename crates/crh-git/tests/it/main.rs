@@ -1,26 +1,23 @@
-//! The crate against real repositories.
+//! Tests against real repositories.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod address;
-#[path = "amend.rs"]
-mod amended;
+mod amend;
 mod attributes;
 mod base;
 mod bundle;
+mod change_repository;
 mod history;
 mod identity;
-#[path = "change_repository.rs"]
-mod laid_out;
 mod objects;
 mod process;
 mod remote;
 mod search;
 mod store;
-#[path = "temp_checkout.rs"]
-mod work_tree;
+mod temp_checkout;
 
-/// A test file that nobody lists is never run.
+/// A test file without a `mod` line would never run.
 #[test]
 fn every_file_is_listed() {
     let source = include_str!("main.rs");

@@ -1,6 +1,6 @@
 //! Files and folders of a commit.
 
-use crh_git::{Kind, Objects, ReadError};
+use crh_git::{Objects, PathEntryKind, ReadError};
 use crh_testkit::Repo;
 
 fn repo() -> (Repo, String, String) {
@@ -28,18 +28,18 @@ fn repo() -> (Repo, String, String) {
 #[test]
 fn files_are_read_at_any_revision_without_a_checkout() {
     let (repo, base, head) = repo();
-    // What lies in the checkout is of no consequence.
+    // The checkout does not matter.
     repo.write("src/a.rs", "half edited");
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     assert_eq!(objects.file(&base, "src/a.rs").unwrap(), b"fn a() {}\n");
     assert_eq!(objects.file(&head, "src/a.rs").unwrap(), b"fn changed() {}\n");
     assert_eq!(objects.file(&head, "top.txt"), Err(ReadError::NoEntry("top.txt".to_owned())));
     let (entry, size) = objects.stat(&base, "top.txt").unwrap();
-    assert_eq!((entry.kind, size), (Kind::File, 8));
+    assert_eq!((entry.kind, size), (PathEntryKind::File, 8));
 }
 
 #[test]
-fn folders_are_listed_in_the_order_of_bytes() {
+fn folders_are_listed_in_byte_order() {
     let (repo, base, _) = repo();
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let names = |path: &str| -> Vec<String> {
@@ -53,7 +53,7 @@ fn folders_are_listed_in_the_order_of_bytes() {
 }
 
 #[test]
-fn no_path_leads_out_of_the_tree() {
+fn paths_outside_the_tree_are_rejected() {
     let (repo, base, _) = repo();
     repo.write("secret", "do not read");
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
@@ -74,17 +74,17 @@ fn no_path_leads_out_of_the_tree() {
 }
 
 #[test]
-fn a_link_is_read_as_where_it_points_and_not_followed() {
+fn symlink_is_read_as_its_target_path() {
     let repo = Repo::new();
     std::os::unix::fs::symlink("/etc/passwd", repo.path().join("link")).unwrap();
     let head = repo.commit("x");
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     assert_eq!(objects.file(&head, "link").unwrap(), b"/etc/passwd");
-    assert_eq!(objects.stat(&head, "link").unwrap().0.kind, Kind::Link);
+    assert_eq!(objects.stat(&head, "link").unwrap().0.kind, PathEntryKind::Link);
 }
 
 #[test]
-fn a_broken_index_is_an_error_and_a_file_that_is_elsewhere_too_is_read() {
+fn damaged_index_is_an_error_unless_object_is_elsewhere() {
     let (repo, base, _) = repo();
     repo.git(&["repack", "-a", "-q"]);
     let pack = repo.path().join(".git/objects/pack");
@@ -106,15 +106,15 @@ fn a_broken_index_is_an_error_and_a_file_that_is_elsewhere_too_is_read() {
 }
 
 #[test]
-fn what_is_kept_for_the_next_read_belongs_to_its_revision() {
+fn cached_folders_belong_to_their_revision() {
     let repo = Repo::new();
     let path = |file: usize| format!("src/file_{file}");
-    // Neither folder is too large to be kept, but both together are.
+    // Each folder fits into the cache, but not both.
     repo.import((0..10_000).map(|file| (path(file), format!("base {file}"))));
     repo.import([(path(7), "head 7".to_owned())]);
     let (base, head) = (repo.id("main~1"), repo.id("main"));
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
-    // More than the first reads, which are done in another way.
+    // More than the first reads, which use another code path.
     for file in (0..50).map(|read| read % 10) {
         let read = |revision: &str| {
             String::from_utf8(objects.file(revision, path(file)).unwrap()).unwrap()

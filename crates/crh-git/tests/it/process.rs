@@ -1,12 +1,12 @@
-//! How git is run.
+//! Running git.
 
 use tempfile::TempDir;
 
-use crh_git::{Git, GitError, Repository, Snapshot, Store, Withheld};
+use crh_git::{Git, GitError, HiddenVariables, Repository, SnapshotScope, Store};
 use crh_testkit::Repo;
 
 #[test]
-fn what_git_says_is_passed_on() {
+fn git_error_message_is_included() {
     let repo = Repo::new();
     let error = Git::in_folder(repo.path()).text(["rev-parse", "--verify", "nothing"]).unwrap_err();
     let GitError::Failed { command, code, message } = error else { panic!("{error}") };
@@ -14,12 +14,12 @@ fn what_git_says_is_passed_on() {
     assert_eq!(message, "fatal: Needed a single revision");
 }
 
-/// A command line that leaves a trace, and then does what is asked of it.
+/// A command that leaves a trace and then runs `then`.
 fn trap(repo: &Repo, name: &str, then: &str) -> String {
     format!("touch {}/trap-{name}; {then}", repo.path().display())
 }
 
-fn sprung(repo: &Repo) -> Vec<String> {
+fn sprung_traps(repo: &Repo) -> Vec<String> {
     let names = std::fs::read_dir(repo.path()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.starts_with("trap-")).collect();
@@ -28,7 +28,7 @@ fn sprung(repo: &Repo) -> Vec<String> {
 }
 
 #[test]
-fn hooks_monitors_and_external_programs_of_the_repository_are_not_run() {
+fn hooks_and_external_programs_do_not_run() {
     let repo = Repo::from_fixture("//- a.txt\none\n//- head\n//- a.txt\ntwo\n");
     repo.git(&["config", "core.fsmonitor", &trap(&repo, "fsmonitor", "true")]);
     repo.git(&["config", "diff.external", &trap(&repo, "external", "true")]);
@@ -41,22 +41,22 @@ fn hooks_monitors_and_external_programs_of_the_repository_are_not_run() {
     );
     let hook = repo.path().join(".git/hooks/post-index-change");
     std::fs::set_permissions(hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    // That each of them works is seen with git as it is.
+    // Plain git springs each trap.
     repo.git(&["add", "--all"]);
     repo.git(&["diff", "HEAD~1", "HEAD"]);
     repo.git(&["diff", "--cached", "--no-ext-diff", "HEAD"]);
     let all = ["trap-external", "trap-fsmonitor", "trap-hook", "trap-textconv"];
-    assert_eq!(sprung(&repo), all);
+    assert_eq!(sprung_traps(&repo), all);
     for name in all {
         std::fs::remove_file(repo.path().join(name)).unwrap();
     }
     let repository = Repository::discover(repo.path()).unwrap();
     let folder = TempDir::new().unwrap();
-    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
+    let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
     let head = repo.id("HEAD");
-    let snapshot = store.snapshot(Snapshot::WithUntracked, Some(&head)).unwrap();
+    let snapshot = store.snapshot(SnapshotScope::WithUntracked, Some(&head)).unwrap();
     store.bare().diff(&repo.id("HEAD~1"), &head).unwrap();
     store.bare().diff(&head, &snapshot).unwrap();
     repository.untracked().unwrap();
-    assert!(sprung(&repo).is_empty(), "{:?}", sprung(&repo));
+    assert!(sprung_traps(&repo).is_empty(), "{:?}", sprung_traps(&repo));
 }

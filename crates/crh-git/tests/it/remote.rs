@@ -1,8 +1,8 @@
-//! What a partial clone left out is fetched before anybody asks for it.
+//! Missing objects of a partial clone are fetched in advance.
 
 use tempfile::TempDir;
 
-use crh_git::{MissingError, Network, Objects, Repository, Store, Withheld};
+use crh_git::{HiddenVariables, MissingError, NetworkMode, Objects, Repository, Store};
 use crh_testkit::Repo;
 
 fn origin() -> Repo {
@@ -22,17 +22,17 @@ fn origin() -> Repo {
 }
 
 #[test]
-fn every_object_of_a_partial_clone_is_fetched_into_the_store() {
+fn missing_objects_of_partial_clone_are_fetched() {
     for filter in ["--filter=blob:none", "--filter=tree:0"] {
         let origin = origin();
         let clone = origin.cloned(&[filter, "--no-checkout"]);
         let folder = TempDir::new().unwrap();
         let repository = Repository::discover(clone.path()).unwrap();
-        let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
+        let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
         let (base, head) = (origin.id("HEAD~1"), origin.id("HEAD"));
-        let offline = store.complete(&[&base, &head], Network::Offline).unwrap_err();
+        let offline = store.fetch_missing(&[&base, &head], NetworkMode::Offline).unwrap_err();
         assert!(matches!(offline, MissingError::Objects { .. }), "{offline}");
-        store.complete(&[&base, &head], Network::Online).unwrap();
+        store.fetch_missing(&[&base, &head], NetworkMode::Online).unwrap();
         drop(origin);
         let objects = Objects::open(store.bare().folder()).unwrap();
         assert_eq!(objects.file(&base, "a.txt").unwrap(), b"before\n", "{filter}");
@@ -42,7 +42,7 @@ fn every_object_of_a_partial_clone_is_fetched_into_the_store() {
 }
 
 #[test]
-fn the_branch_that_changes_go_to_is_the_one_that_remotes_say() {
+fn default_branch_is_the_remotes_default() {
     let origin = Repo::from_fixture("//- a.txt\na\n");
     origin.git(&["checkout", "--quiet", "-b", "release/next"]);
     let clone = origin.cloned(&[]);

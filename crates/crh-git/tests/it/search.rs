@@ -1,8 +1,10 @@
-//! Search, held against `git grep`.
+//! Search, compared with `git grep`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crh_git::{Found, LINE_BYTES_MAX, Objects, Pattern, Query, SearchError, search};
+use crh_git::{
+    LINE_BYTES_MAX, Objects, SearchError, SearchPattern, SearchQuery, SearchResult, search,
+};
 use crh_testkit::Repo;
 
 fn repo() -> (Repo, String) {
@@ -19,22 +21,22 @@ fn repo() -> (Repo, String) {
     (repo, head)
 }
 
-fn query(pattern: &str) -> Query {
-    Query {
-        pattern: Pattern::Regex(pattern.to_owned()),
+fn query(pattern: &str) -> SearchQuery {
+    SearchQuery {
+        pattern: SearchPattern::Regex(pattern.to_owned()),
         glob: None,
         ignore_case: false,
         max_matches: 100_000,
     }
 }
 
-fn found(repo: &Repo, head: &str, query: &Query) -> Result<Found, SearchError> {
+fn run_search(repo: &Repo, head: &str, query: &SearchQuery) -> Result<SearchResult, SearchError> {
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     search(&objects, head, query, &|_| true, &AtomicBool::new(false))
 }
 
-/// As `git grep -n` prints it, without the revision.
-fn printed(found: &Found) -> String {
+/// Formatted like `git grep -n`, without the revision.
+fn result_text(found: &SearchResult) -> String {
     let line = |path: &[u8], number: u64, text: &[u8]| {
         format!("{}:{number}:{}\n", String::from_utf8_lossy(path), String::from_utf8_lossy(text))
     };
@@ -59,27 +61,28 @@ fn search_finds_what_git_finds_in_the_same_order() {
         let git = ["-c", "core.quotePath=false", "grep", "-n", "-I", "-E", "-e", pattern, &head];
         let expected = repo.git_or_nothing(&git);
         let expected = String::from_utf8_lossy(&expected).replace(&format!("{head}:"), "");
-        let found = found(&repo, &head, &query(pattern)).unwrap();
-        assert_eq!(printed(&found), expected, "{pattern}");
+        let found = run_search(&repo, &head, &query(pattern)).unwrap();
+        assert_eq!(result_text(&found), expected, "{pattern}");
         assert_eq!(found.total, u64::try_from(found.matches.len()).unwrap());
     }
 }
 
 #[test]
-fn a_capped_search_says_how_many_there_are() {
+fn limited_search_counts_all_matches() {
     let (repo, head) = repo();
-    let all = found(&repo, &head, &query("fn name")).unwrap();
-    let some = found(&repo, &head, &Query { max_matches: 10, ..query("fn name") }).unwrap();
+    let all = run_search(&repo, &head, &query("fn name")).unwrap();
+    let some =
+        run_search(&repo, &head, &SearchQuery { max_matches: 10, ..query("fn name") }).unwrap();
     assert_eq!((some.matches.len(), some.total), (10, all.total));
     assert_eq!(some.matches, all.matches[..10]);
 }
 
 #[test]
-fn a_glob_is_a_glob() {
+fn file_filter_selects_files() {
     let (repo, head) = repo();
     let files = |glob: &str| {
-        let query = Query { glob: Some(glob.to_owned()), ..query("call") };
-        found(&repo, &head, &query).map(|found| found.files)
+        let query = SearchQuery { glob: Some(glob.to_owned()), ..query("call") };
+        run_search(&repo, &head, &query).map(|found| found.files)
     };
     assert_eq!(files("*.md").unwrap(), 1);
     assert_eq!(files("src/module_3/*").unwrap(), 17);
@@ -90,13 +93,13 @@ fn a_glob_is_a_glob() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_used_is_said_and_one_built_to_be_slow_is_not_slow() {
+fn invalid_pattern_is_reported_and_hostile_one_is_fast() {
     let (repo, head) = repo();
-    let refused = found(&repo, &head, &query("call(")).unwrap_err();
+    let refused = run_search(&repo, &head, &query("call(")).unwrap_err();
     assert!(matches!(refused, SearchError::Pattern(_)), "{refused}");
-    assert!(found(&repo, &head, &query("(a+)+(b+)+c{1,1000}{1,1000}{1,1000}")).is_err());
-    // Exponential for engines that backtrack.
-    assert_eq!(found(&repo, &head, &query("^(([a-z])+.)+[A-Z]([a-z])+$")).unwrap().total, 0);
+    assert!(run_search(&repo, &head, &query("(a+)+(b+)+c{1,1000}{1,1000}{1,1000}")).is_err());
+    // Exponential for backtracking engines.
+    assert_eq!(run_search(&repo, &head, &query("^(([a-z])+.)+[A-Z]([a-z])+$")).unwrap().total, 0);
 }
 
 #[test]
@@ -104,7 +107,7 @@ fn a_stopped_search_stops() {
     let (repo, head) = repo();
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let stop = AtomicBool::new(false);
-    // In the middle of it: after the list of files, before any is read.
+    // After listing the files, before reading any.
     let is_wanted = |_: &[u8]| {
         stop.store(true, Ordering::Relaxed);
         true
@@ -114,10 +117,10 @@ fn a_stopped_search_stops() {
 }
 
 #[test]
-fn a_line_of_any_length_is_kept_in_part() {
+fn long_line_is_cut_off() {
     let repo = Repo::new();
     repo.write("long.txt", "x".repeat(1 << 20));
     let head = repo.commit("long");
-    let found = found(&repo, &head, &query("x")).unwrap();
+    let found = run_search(&repo, &head, &query("x")).unwrap();
     assert_eq!((found.total, found.matches[0].text.len()), (1, LINE_BYTES_MAX));
 }

@@ -1,4 +1,4 @@
-//! The private store: the user's repository is read and never written.
+//! The private store: the user's repository is never written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crh_git::{EMPTY_TREE, OpenError, Repository, Snapshot, Store, Withheld};
+use crh_git::{EMPTY_TREE, HiddenVariables, OpenError, Repository, SnapshotScope, Store};
 use crh_testkit::Repo;
 
 fn repo() -> Repo {
@@ -28,12 +28,12 @@ fn open(repo: &Repo) -> (TempDir, Store) {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
     let store =
-        Store::open(&folder.path().join("store"), &repository, Withheld::default()).unwrap();
+        Store::open(&folder.path().join("store"), &repository, HiddenVariables::default()).unwrap();
     (folder, store)
 }
 
 #[test]
-fn an_index_that_may_only_be_read_is_snapshotted_all_the_same() {
+fn read_only_index_can_be_snapshotted() {
     use std::os::unix::fs::PermissionsExt;
     let repo = repo();
     repo.write("a.rs", "fn a() { changed_again() }\n");
@@ -41,14 +41,14 @@ fn an_index_that_may_only_be_read_is_snapshotted_all_the_same() {
     fs::set_permissions(&index, fs::Permissions::from_mode(0o444)).unwrap();
     let (_folder, store) = open(&repo);
     let head = repo.id("HEAD");
-    let first = store.snapshot(Snapshot::Tracked, Some(&head)).unwrap();
+    let first = store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap();
     assert_ne!(first, head);
-    assert_eq!(store.snapshot(Snapshot::Tracked, Some(&head)).unwrap(), first);
+    assert_eq!(store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap(), first);
     assert_eq!(fs::metadata(&index).unwrap().permissions().mode() & 0o777, 0o444);
 }
 
 #[test]
-fn locks_that_a_git_of_ours_has_left_are_gone_when_a_store_is_opened_again() {
+fn opening_a_store_removes_stale_locks() {
     fn check(open: impl Fn(&Path) -> Store) {
         let folder = TempDir::new().unwrap();
         let folder = folder.path();
@@ -66,11 +66,11 @@ fn locks_that_a_git_of_ours_has_left_are_gone_when_a_store_is_opened_again() {
     }
     let repo = repo();
     let repository = Repository::discover(repo.path()).unwrap();
-    check(|folder| Store::open(folder, &repository, Withheld::default()).unwrap());
-    check(|folder| Store::alone(folder).unwrap());
+    check(|folder| Store::open(folder, &repository, HiddenVariables::default()).unwrap());
+    check(|folder| Store::open_standalone(folder).unwrap());
 }
 
-/// Every file below a folder, byte for byte.
+/// Contents of all files below a folder.
 fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -84,7 +84,7 @@ fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn a_repository_is_found_from_anywhere_inside_it() {
+fn repository_is_found_from_any_subfolder() {
     let repo = repo();
     repo.write("deep/er/file", "");
     let root = fs::canonicalize(repo.path()).unwrap();
@@ -97,7 +97,7 @@ fn a_repository_is_found_from_anywhere_inside_it() {
 }
 
 #[test]
-fn a_diff_does_not_depend_on_configuration_or_attributes() {
+fn diff_ignores_configuration_and_attributes() {
     let repo = repo();
     let (_folder, store) = open(&repo);
     let plain = store.bare().diff("HEAD~1", "HEAD");
@@ -120,7 +120,7 @@ fn a_diff_does_not_depend_on_configuration_or_attributes() {
 }
 
 #[test]
-fn a_dirty_checkout_is_snapshotted_and_nothing_of_the_user_is_touched() {
+fn snapshot_of_dirty_checkout_touches_no_user_file() {
     let repo = repo();
     repo.write("a.rs", "fn a() { staged() }\n");
     repo.git(&["add", "a.rs"]);
@@ -129,30 +129,30 @@ fn a_dirty_checkout_is_snapshotted_and_nothing_of_the_user_is_touched() {
     let before = bytes(repo.path());
     let (_folder, store) = open(&repo);
     let head = store.commit("HEAD").unwrap();
-    let added = |what: Snapshot| {
+    let added = |what: SnapshotScope| {
         let snapshot = store.snapshot(what, Some(&head)).unwrap();
         assert_eq!(store.snapshot(what, Some(&head)).unwrap(), snapshot, "the same every time");
         let diff = String::from_utf8(store.bare().diff(&head, &snapshot).unwrap()).unwrap();
         let added = diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++"));
         added.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(added(Snapshot::Staged), ["+fn a() { staged() }"]);
-    assert_eq!(added(Snapshot::Tracked), ["+fn a() { unstaged() }"]);
-    assert_eq!(added(Snapshot::WithUntracked), ["+fn a() { unstaged() }", "+fn new() {}"]);
+    assert_eq!(added(SnapshotScope::Staged), ["+fn a() { staged() }"]);
+    assert_eq!(added(SnapshotScope::Tracked), ["+fn a() { unstaged() }"]);
+    assert_eq!(added(SnapshotScope::WithUntracked), ["+fn a() { unstaged() }", "+fn new() {}"]);
     assert_eq!(Repository::discover(repo.path()).unwrap().untracked().unwrap(), [b"new.rs"]);
     assert_eq!(bytes(repo.path()), before, "byte for byte");
 }
 
 #[test]
-fn a_clean_checkout_is_its_commit() {
+fn snapshot_of_clean_checkout_is_its_commit() {
     let repo = repo();
     let (_folder, store) = open(&repo);
     let head = repo.id("HEAD");
-    assert_eq!(store.snapshot(Snapshot::WithUntracked, Some(&head)).unwrap(), head);
+    assert_eq!(store.snapshot(SnapshotScope::WithUntracked, Some(&head)).unwrap(), head);
 }
 
 #[test]
-fn a_change_of_the_same_size_in_the_same_moment_as_the_index_is_seen() {
+fn racy_change_of_equal_size_is_detected() {
     let repo = repo();
     let head = repo.id("HEAD");
     let (file, index) = (repo.path().join("a.rs"), repo.path().join(".git/index"));
@@ -160,7 +160,7 @@ fn a_change_of_the_same_size_in_the_same_moment_as_the_index_is_seen() {
     let back_to_then = |path: &Path| {
         fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
     };
-    // As if all of this happened within one tick of the clock: only the content tells.
+    // As if everything happened within one clock tick, so that only the content differs.
     repo.git(&["config", "core.trustctime", "false"]);
     back_to_then(&file);
     repo.git(&["update-index", "--refresh"]);
@@ -168,31 +168,31 @@ fn a_change_of_the_same_size_in_the_same_moment_as_the_index_is_seen() {
     repo.write("a.rs", "fn a() { CHANGED() }\n");
     back_to_then(&file);
     let (_folder, store) = open(&repo);
-    assert_ne!(store.snapshot(Snapshot::Tracked, Some(&head)).unwrap(), head);
+    assert_ne!(store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap(), head);
 }
 
 #[test]
-fn a_repository_without_a_commit_is_snapshotted() {
+fn repository_without_commits_can_be_snapshotted() {
     let repo = Repo::new();
     repo.write("a.rs", "fn a() {}\n");
     let (_folder, store) = open(&repo);
-    let head = store.snapshot(Snapshot::WithUntracked, None).unwrap();
+    let head = store.snapshot(SnapshotScope::WithUntracked, None).unwrap();
     let diff = String::from_utf8(store.bare().diff(EMPTY_TREE, &head).unwrap()).unwrap();
     assert!(diff.contains("+fn a() {}"), "{diff}");
 }
 
 #[test]
-fn line_ends_are_those_that_git_would_commit() {
+fn snapshot_normalises_line_endings_like_git() {
     let repo = repo();
     repo.git(&["config", "core.autocrlf", "true"]);
     repo.write("a.rs", "fn a() { changed() }\r\n");
     let (_folder, store) = open(&repo);
     let head = repo.id("HEAD");
-    assert_eq!(store.snapshot(Snapshot::Tracked, Some(&head)).unwrap(), head);
+    assert_eq!(store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap(), head);
 }
 
 #[test]
-fn a_shallow_clone_keeps_its_boundary() {
+fn shallow_boundary_is_kept() {
     let clone = repo().cloned(&["--depth=1"]);
     let (_folder, store) = open(&clone);
     let head = store.commit("HEAD").unwrap();
@@ -202,24 +202,24 @@ fn a_shallow_clone_keeps_its_boundary() {
 }
 
 #[test]
-fn a_folder_with_any_name_can_be_an_alternate() {
+fn alternate_may_have_any_folder_name() {
     let parent = TempDir::new().unwrap();
     let folder = parent.path().join("a:b\"c\\d # é");
     let original = repo();
     original.git(&["clone", "--quiet", ".", folder.to_str().unwrap()]);
     let repository = Repository::discover(&folder).unwrap();
     let store =
-        Store::open(&parent.path().join("store"), &repository, Withheld::default()).unwrap();
+        Store::open(&parent.path().join("store"), &repository, HiddenVariables::default()).unwrap();
     fs::write(folder.join("a.rs"), "fn dirty() {}\n").unwrap();
     let head = original.id("HEAD");
-    let snapshot = store.snapshot(Snapshot::Tracked, Some(&head)).unwrap();
+    let snapshot = store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap();
     assert!(!store.bare().diff(&head, &snapshot).unwrap().is_empty());
 }
 
 #[test]
-fn a_large_file_is_stored_as_its_filter_says_and_nothing_is_kept_at_the_users() {
+fn lfs_filter_runs_and_caches_in_the_store() {
     let repo = repo();
-    // A stand-in for Git LFS: what is committed is a pointer, made by a program that keeps copies.
+    // A stand-in for Git LFS: a filter commits pointers and keeps copies.
     let storage = r#"mkdir -p "$(git config lfs.storage || echo .git/lfs)""#;
     let clean = format!(r#"{storage}; printf 'pointer %s\n' "$(wc -c)""#);
     repo.git(&["config", "filter.lfs.clean", &clean]);
@@ -227,15 +227,15 @@ fn a_large_file_is_stored_as_its_filter_says_and_nothing_is_kept_at_the_users() 
     repo.write("large.bin", "content\n");
     let head = repo.commit("a large file");
     fs::remove_dir_all(repo.path().join(".git/lfs")).unwrap();
-    // Written again: only the filter can tell that nothing changed.
+    // Rewritten: only the filter can tell that nothing changed.
     repo.write("large.bin", "content\n");
     let (_folder, store) = open(&repo);
-    assert_eq!(store.snapshot(Snapshot::Tracked, Some(&head)).unwrap(), head);
+    assert_eq!(store.snapshot(SnapshotScope::Tracked, Some(&head)).unwrap(), head);
     assert!(!repo.path().join(".git/lfs").exists());
 }
 
 #[test]
-fn the_boundary_follows_the_users_clone_however_it_changes() {
+fn shallow_boundary_follows_the_users_clone() {
     let repo = Repo::new();
     for text in ["one", "two", "three"] {
         repo.write("file", text);
@@ -245,11 +245,11 @@ fn the_boundary_follows_the_users_clone_however_it_changes() {
     let folder = TempDir::new().unwrap();
     let log = |clone: &Repo| {
         let repository = Repository::discover(clone.path()).unwrap();
-        let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
+        let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
         store.bare().git().text(["log", "--format=%s", &clone.id("HEAD")]).unwrap()
     };
     assert_eq!(log(&clone), "three\ntwo");
-    // It gets shallower: the parents are still in its object store, and what they had is not.
+    // The clone gets shallower: the parents still exist in the object store, but not their trees.
     for text in ["four", "five"] {
         repo.write("file", text);
         repo.commit(text);

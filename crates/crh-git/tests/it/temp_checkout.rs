@@ -1,4 +1,4 @@
-//! The files of a commit in a folder that is thrown away.
+//! Temporary checkouts.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,10 +7,13 @@ use std::path::{Path, PathBuf};
 use expect_test::expect;
 use tempfile::TempDir;
 
-use crh_git::{Bare, Difference, Differs, Repository, Snapshot, Store, Withheld, WorkTree};
+use crh_git::{
+    BareRepository, CheckoutDifference, DifferenceKind, HiddenVariables, Repository, SnapshotScope,
+    Store, TempCheckout,
+};
 use crh_testkit::Repo;
 
-/// A repository with everything that a tree can hold, and some that it must not.
+/// A repository with all kinds of tree entries, including forbidden ones.
 fn repo() -> Repo {
     let repo = Repo::new();
     repo.write("src/a.rs", "fn a() {}\n");
@@ -18,7 +21,7 @@ fn repo() -> Repo {
     repo.write("bin/run", "#!/bin/sh\n");
     let run = repo.path().join("bin/run");
     fs::set_permissions(run, fs::Permissions::from_mode(0o755)).unwrap();
-    // Filters, line ends and export settings of the repository, none of which count.
+    // Filters, line endings and export settings, which must not apply.
     repo.write(".gitattributes", "*.rs filter=evil text eol=crlf ident\n*.txt export-ignore\n");
     for (link, target) in [
         ("inside", "src/a.rs"),
@@ -38,15 +41,15 @@ fn repo() -> Repo {
     repo
 }
 
-fn bare(repo: &Repo) -> Bare {
-    Bare::new(&repo.path().join(".git"))
+fn bare(repo: &Repo) -> BareRepository {
+    BareRepository::new(&repo.path().join(".git"))
 }
 
-fn laid_out(repo: &Repo) -> WorkTree {
-    WorkTree::of(&bare(repo), &repo.id("HEAD")).unwrap()
+fn checkout(repo: &Repo) -> TempCheckout {
+    TempCheckout::create(&bare(repo), &repo.id("HEAD")).unwrap()
 }
 
-/// Everything below a folder, a row each.
+/// Lists everything below a folder, one row each.
 fn rows(folder: &Path) -> String {
     let mut rows = Vec::new();
     let mut left = vec![folder.to_owned()];
@@ -70,24 +73,24 @@ fn rows(folder: &Path) -> String {
     rows.concat()
 }
 
-fn differences(tree: &WorkTree) -> String {
-    let row = |Difference { path, what }: Difference| {
+fn differences(tree: &TempCheckout) -> String {
+    let row = |CheckoutDifference { path, what }: CheckoutDifference| {
         let path = String::from_utf8_lossy(&path).into_owned();
         match what {
-            Differs::Text { before, after } => {
+            DifferenceKind::Text { before, after } => {
                 let text = |it: Option<Vec<u8>>| it.map(|it| String::from_utf8(it).unwrap());
                 format!("{path}: {:?} -> {:?}\n", text(before), text(after))
             }
-            Differs::More(what) => format!("{path}: {what}\n"),
+            DifferenceKind::Other(what) => format!("{path}: {what}\n"),
         }
     };
     tree.differences().unwrap().into_iter().map(row).collect()
 }
 
 #[test]
-fn a_tree_is_laid_out_byte_for_byte_and_nothing_in_it_leads_out() {
+fn checkout_is_exact_and_no_symlink_escapes() {
     let repo = repo();
-    let tree = laid_out(&repo);
+    let tree = checkout(&repo);
     expect![[r##"
         .gitattributes "*.rs filter=evil text eol=crlf ident\n*.txt export-ignore\n"
         bin/run (runs) "#!/bin/sh\n"
@@ -97,7 +100,7 @@ fn a_tree_is_laid_out_byte_for_byte_and_nothing_in_it_leads_out() {
         src/up -> ../bin
     "##]]
     .assert_eq(&rows(tree.path()));
-    let left_out = tree.left_out().iter();
+    let left_out = tree.skipped().iter();
     let left_out: String =
         left_out.map(|it| format!("{}: {}\n", String::from_utf8_lossy(&it.path), it.why)).collect();
     expect![[r#"
@@ -111,9 +114,9 @@ fn a_tree_is_laid_out_byte_for_byte_and_nothing_in_it_leads_out() {
 }
 
 #[test]
-fn everything_that_differs_afterwards_is_told() {
+fn all_differences_are_reported() {
     let repo = repo();
-    let tree = laid_out(&repo);
+    let tree = checkout(&repo);
     let at = |path: &str| tree.path().join(path);
     fs::write(at("src/a.rs"), "fn b() {}\n").unwrap();
     fs::remove_file(at("src/dos.txt")).unwrap();
@@ -140,41 +143,41 @@ fn everything_that_differs_afterwards_is_told() {
 }
 
 #[test]
-fn the_folder_goes_with_its_value_and_those_of_the_dead_with_the_next() {
+fn folders_are_removed_on_drop_or_by_the_next_process() {
     let repo = repo();
     let parent = TempDir::new().unwrap();
-    let new = || WorkTree::below(parent.path(), &bare(&repo), &repo.id("HEAD")).unwrap();
+    let new = || TempCheckout::create_in(parent.path(), &bare(&repo), &repo.id("HEAD")).unwrap();
     let folders = || fs::read_dir(parent.path()).unwrap().count();
     let living = new();
-    // What a process leaves that was killed: its lock is free.
+    // Left by a killed process: its lock is free.
     let dead = parent.path().join("crh-tree-dead");
     fs::create_dir_all(dead.join("tree")).unwrap();
     fs::write(dead.join("lock"), "").unwrap();
-    // What another program has there, and what a stranger's link leads to.
+    // A folder of another program, and a foreign symlink.
     let elsewhere: PathBuf = parent.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     fs::write(elsewhere.join("lock"), "").unwrap();
     symlink(&elsewhere, parent.path().join("crh-tree-link")).unwrap();
     let other = new();
     assert!(!dead.exists() && elsewhere.join("lock").exists());
-    assert_eq!(differences(&living), "", "whoever lives keeps its folder");
+    assert_eq!(differences(&living), "", "a running process keeps its folder");
     assert_eq!(folders(), 4);
     drop((living, other));
     assert_eq!(folders(), 2);
 }
 
 #[test]
-fn what_is_not_committed_is_laid_out_from_the_private_store() {
+fn snapshot_can_be_checked_out() {
     let repo = repo();
     repo.write("src/a.rs", "fn half() {}\n");
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
     let store =
-        Store::open(&folder.path().join("store"), &repository, Withheld::default()).unwrap();
+        Store::open(&folder.path().join("store"), &repository, HiddenVariables::default()).unwrap();
     let head = repo.id("HEAD");
-    let snapshot = store.snapshot(Snapshot::WithUntracked, Some(&head)).unwrap();
+    let snapshot = store.snapshot(SnapshotScope::WithUntracked, Some(&head)).unwrap();
     let before = repo.git(&["status", "--porcelain=v2", "--branch"]);
-    let tree = WorkTree::of(store.bare(), &snapshot).unwrap();
+    let tree = TempCheckout::create(store.bare(), &snapshot).unwrap();
     assert_eq!(fs::read_to_string(tree.path().join("src/a.rs")).unwrap(), "fn half() {}\n");
     assert!(!tree.path().starts_with(repo.path()));
     assert_eq!(repo.git(&["status", "--porcelain=v2", "--branch"]), before);
@@ -182,7 +185,7 @@ fn what_is_not_committed_is_laid_out_from_the_private_store() {
 }
 
 #[test]
-fn a_commit_that_is_not_there_is_an_error() {
-    let error = WorkTree::of(&bare(&repo()), &"1".repeat(40)).unwrap_err();
+fn missing_commit_is_an_error() {
+    let error = TempCheckout::create(&bare(&repo()), &"1".repeat(40)).unwrap_err();
     assert_eq!(error.to_string(), format!("there is no commit `{}`", "1".repeat(40)));
 }

@@ -1,188 +1,210 @@
-//! What of all that an analyser says is new, and how much of it is told.
+//! Compares the diagnostics of both sides and limits how many are listed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::Sided;
-use super::said::{Mask, Said};
-use crate::fold::folded;
-use crate::found::Found;
-use crate::suppress::Ignores;
-use crate::{Change, ChangedFile, Project};
+use super::SideDiagnostics;
+use super::diagnostic::{Diagnostic, SecretMask};
+use crate::findings::FindingDraft;
+use crate::suppress::IgnoreComments;
+use crate::whitespace::fold_whitespace;
+use crate::{ChangeView, ChangedFile, Project};
 use crh_review::finding::Side;
 
-/// One that says more about a change was set off by something that a program wrote; the worst ones tell.
+/// Findings listed per analyser. More come from generated code; the most severe are listed.
 const FINDINGS_MAX: usize = 50;
-/// For how many it is asked whether a comment silences them: far more than anybody writes such comments for.
-const SILENCED_MAX: usize = 2_000;
+/// How many diagnostics are checked against ignore comments.
+const IGNORE_CHECKS_MAX: usize = 2_000;
 
-/// The files before the change, by their paths, that tell whether something is new: those of the files that something is said about,
-/// and those that such a line was taken from.
-pub(super) fn origins(
-    change: &Change<'_>,
-    asked: &[&ChangedFile],
-    after: &[Said],
-    texts: &mut Texts<'_>,
+/// Old paths needed to tell whether a diagnostic is new: those of the files with diagnostics, and
+/// those of files that such a line was moved from.
+pub(super) fn origin_paths(
+    change: &ChangeView<'_>,
+    checked: &[&ChangedFile],
+    after: &[Diagnostic],
+    texts: &mut SourceCache<'_>,
 ) -> Result<Vec<String>, String> {
-    let said_of: BTreeSet<&str> = after.iter().map(|said| said.path.as_str()).collect();
+    let reported_paths: BTreeSet<&str> =
+        after.iter().map(|diagnostic| diagnostic.path.as_str()).collect();
     let mut lines = HashSet::new();
-    for said in after {
-        lines.insert(folded(texts.line(Side::New, &said.path, said.line)?));
+    for diagnostic in after {
+        lines.insert(fold_whitespace(texts.line(Side::New, &diagnostic.path, diagnostic.line)?));
     }
-    let own = asked.iter().filter(|file| said_of.contains(file.path.as_str()));
-    let others = change.all.iter().filter(|file| removed(file).any(|line| lines.contains(&line)));
-    let paths = own.copied().chain(others).filter_map(|file| before(file));
+    let files_with_diagnostics =
+        checked.iter().filter(|file| reported_paths.contains(file.path.as_str()));
+    let files_with_moved_lines = change
+        .all_files
+        .iter()
+        .filter(|file| removed_lines(file).any(|line| lines.contains(&line)));
+    let paths = files_with_diagnostics
+        .copied()
+        .chain(files_with_moved_lines)
+        .filter_map(|file| old_path(file));
     let mut seen = HashSet::new();
     Ok(paths.filter(|path| seen.insert(*path)).map(str::to_owned).collect())
 }
 
-/// The path before the change.
-fn before(file: &ChangedFile) -> Option<&str> {
-    file.before.as_deref().or(file.is_deleted.then_some(file.path.as_str()))
+fn old_path(file: &ChangedFile) -> Option<&str> {
+    file.old_path.as_deref().or(file.is_deleted.then_some(file.path.as_str()))
 }
 
-fn removed(file: &ChangedFile) -> impl Iterator<Item = String> {
-    file.removed.iter().map(|line| folded(&String::from_utf8_lossy(line)))
+fn removed_lines(file: &ChangedFile) -> impl Iterator<Item = String> {
+    file.removed.iter().map(|line| fold_whitespace(&String::from_utf8_lossy(line)))
 }
 
-/// What was not said before the change: the same rule on a line with the same text, white space aside, is nothing new, neither in the
-/// file nor in one that the line was taken from. Where the file before the change could not be shown, only added lines are new.
-pub(super) fn said(
-    change: &Change<'_>,
-    after: Vec<Said>,
-    then: &Sided,
-    texts: &mut Texts<'_>,
-) -> Result<Vec<Said>, String> {
-    let by_path = |file: &'_ ChangedFile| Some((before(file)?.to_owned(), file.path.clone()));
-    let renamed: BTreeMap<String, String> = change.files.iter().filter_map(by_path).collect();
-    let said_of: BTreeSet<&str> = then.said.iter().map(|said| said.path.as_str()).collect();
-    let gone_from = change.all.iter().filter_map(|file| Some((before(file)?, file)));
-    let gone: BTreeMap<&str, HashSet<String>> = gone_from
-        .filter(|(path, _)| said_of.contains(path))
-        .map(|(path, file)| (path, removed(file).collect()))
+/// Returns the diagnostics that the change introduces. The same rule on a line with the same text
+/// (ignoring white space) is not new, neither in the same file nor in the file that the line was
+/// moved from. If the old file could not be checked, only diagnostics on added lines are new.
+pub(super) fn new_diagnostics(
+    change: &ChangeView<'_>,
+    after: Vec<Diagnostic>,
+    old_side: &SideDiagnostics,
+    texts: &mut SourceCache<'_>,
+) -> Result<Vec<Diagnostic>, String> {
+    let old_and_new_path =
+        |file: &'_ ChangedFile| Some((old_path(file)?.to_owned(), file.path.clone()));
+    let new_paths: BTreeMap<String, String> =
+        change.files.iter().filter_map(old_and_new_path).collect();
+    let reported_paths: BTreeSet<&str> =
+        old_side.diagnostics.iter().map(|diagnostic| diagnostic.path.as_str()).collect();
+    let files_by_old_path =
+        change.all_files.iter().filter_map(|file| Some((old_path(file)?, file)));
+    let removed_by_path: BTreeMap<&str, HashSet<String>> = files_by_old_path
+        .filter(|(path, _)| reported_paths.contains(path))
+        .map(|(path, file)| (path, removed_lines(file).collect()))
         .collect();
-    let (mut known, mut moved) = (BTreeSet::new(), BTreeSet::new());
-    for said in &then.said {
-        let line = folded(texts.line(Side::Old, &said.path, said.line)?);
-        if gone.get(said.path.as_str()).is_some_and(|gone| gone.contains(&line)) {
-            moved.insert((said.rule.clone(), line.clone()));
+    let (mut known_lines, mut moved_lines) = (BTreeSet::new(), BTreeSet::new());
+    for diagnostic in &old_side.diagnostics {
+        let line = fold_whitespace(texts.line(Side::Old, &diagnostic.path, diagnostic.line)?);
+        if removed_by_path
+            .get(diagnostic.path.as_str())
+            .is_some_and(|removed| removed.contains(&line))
+        {
+            moved_lines.insert((diagnostic.rule.clone(), line.clone()));
         }
-        let path = renamed.get(&said.path).unwrap_or(&said.path);
-        known.insert((path.clone(), said.rule.clone(), line));
+        let path = new_paths.get(&diagnostic.path).unwrap_or(&diagnostic.path);
+        known_lines.insert((path.clone(), diagnostic.rule.clone(), line));
     }
-    let not_shown: BTreeSet<&str> = then.unread.iter().map(|(path, _)| path.as_str()).collect();
+    let unchecked_paths: BTreeSet<&str> =
+        old_side.unread_files.iter().map(|(path, _)| path.as_str()).collect();
     let files: BTreeMap<&str, &ChangedFile> =
         change.files.iter().map(|file| (file.path.as_str(), file)).collect();
-    let mut new = Vec::new();
-    for said in after {
-        let Some(file) = files.get(said.path.as_str()) else { continue };
-        let line = folded(texts.line(Side::New, &said.path, said.line)?);
-        let is_untold = before(file).is_some_and(|path| not_shown.contains(path));
+    let mut introduced_diagnostics = Vec::new();
+    for diagnostic in after {
+        let Some(file) = files.get(diagnostic.path.as_str()) else { continue };
+        let line = fold_whitespace(texts.line(Side::New, &diagnostic.path, diagnostic.line)?);
+        let old_side_is_unknown = old_path(file).is_some_and(|path| unchecked_paths.contains(path));
         let is_new = !line.is_empty()
-            && !known.contains(&(said.path.clone(), said.rule.clone(), line.clone()))
-            && !moved.contains(&(said.rule.clone(), line))
-            && (!is_untold || file.adds(said.line));
+            && !known_lines.contains(&(
+                diagnostic.path.clone(),
+                diagnostic.rule.clone(),
+                line.clone(),
+            ))
+            && !moved_lines.contains(&(diagnostic.rule.clone(), line))
+            && (!old_side_is_unknown || file.adds(diagnostic.line));
         if is_new {
-            new.push(said);
+            introduced_diagnostics.push(diagnostic);
         }
     }
-    Ok(new)
+    Ok(introduced_diagnostics)
 }
 
-/// As much as is told.
-pub(super) struct Bounded {
-    /// By file and line.
-    pub(super) found: Vec<Found>,
-    /// How many are not in it.
-    left_out: usize,
+pub(super) struct LimitedFindings {
+    /// Sorted by file and line.
+    pub(super) findings: Vec<FindingDraft>,
+    /// How many findings are left out.
+    omitted: usize,
 }
 
-impl Bounded {
+impl LimitedFindings {
     pub(super) fn note(&self) -> Option<String> {
-        let more = self.left_out;
+        let more = self.omitted;
         let findings = if more == 1 { "finding is" } else { "findings are" };
         (more > 0).then(|| format!("{more} more {findings} not listed"))
     }
 }
 
-/// The worst ones as findings; those that say the same in a file as one. What a comment silences stands for itself and takes nobody's place:
-/// otherwise one comment would silence other lines.
-pub(super) fn bounded(
+/// Turns the most severe diagnostics into findings. Merges diagnostics with the same message in one
+/// file. Ignored diagnostics are never merged and have their own limit, so that one comment cannot
+/// hide findings on other lines.
+pub(super) fn limit(
     analyser: &str,
-    mut new: Vec<Said>,
-    texts: &mut Texts<'_>,
-    mask: &Mask,
-) -> Result<Bounded, String> {
-    new.sort_by(|one, two| {
-        let key = |it: &'_ Said| (it.severity, it.path.clone(), it.line, it.rule.clone());
+    mut diagnostics: Vec<Diagnostic>,
+    texts: &mut SourceCache<'_>,
+    mask: &SecretMask,
+) -> Result<LimitedFindings, String> {
+    diagnostics.sort_by(|one, two| {
+        let key = |it: &'_ Diagnostic| (it.severity, it.path.clone(), it.line, it.rule.clone());
         key(one).cmp(&key(two))
     });
-    let (mut shown, mut silenced): (Vec<Found>, Vec<Found>) = (Vec::new(), Vec::new());
-    let mut same: BTreeMap<(String, String, String), (usize, usize)> = BTreeMap::new();
-    let mut left_out = 0_usize;
-    for (at, said) in new.into_iter().enumerate() {
-        let rule = format!("{analyser}/{}", said.rule);
-        let is_silenced = at < SILENCED_MAX && texts.silences(&said.path, &rule, said.line)?;
-        let key = (said.path.clone(), rule, said.message.clone());
-        if let Some((_, more)) = same.get_mut(&key).filter(|_| !is_silenced) {
+    let (mut findings, mut ignored_findings): (Vec<FindingDraft>, Vec<FindingDraft>) =
+        (Vec::new(), Vec::new());
+    let mut duplicate_counts: BTreeMap<(String, String, String), (usize, usize)> = BTreeMap::new();
+    let mut omitted_count = 0_usize;
+    for (index, diagnostic) in diagnostics.into_iter().enumerate() {
+        let rule = format!("{analyser}/{}", diagnostic.rule);
+        let is_ignored = index < IGNORE_CHECKS_MAX
+            && texts.is_ignored(&diagnostic.path, &rule, diagnostic.line)?;
+        let key = (diagnostic.path.clone(), rule, diagnostic.message.clone());
+        if let Some((_, more)) = duplicate_counts.get_mut(&key).filter(|_| !is_ignored) {
             *more += 1;
             continue;
         }
-        let list = if is_silenced { &mut silenced } else { &mut shown };
+        let list = if is_ignored { &mut ignored_findings } else { &mut findings };
         if list.len() == FINDINGS_MAX {
-            left_out += 1;
+            omitted_count += 1;
             continue;
         }
-        let line = mask.text(texts.line(Side::New, &said.path, said.line)?);
-        list.push(said.found(analyser, &line));
-        if !is_silenced {
-            same.insert(key, (shown.len() - 1, 0));
+        let line = mask.apply(texts.line(Side::New, &diagnostic.path, diagnostic.line)?);
+        list.push(diagnostic.into_draft(analyser, &line));
+        if !is_ignored {
+            duplicate_counts.insert(key, (findings.len() - 1, 0));
         }
     }
-    for (at, more) in same.into_values().filter(|(_, more)| *more > 0) {
+    for (index, more) in duplicate_counts.into_values().filter(|(_, more)| *more > 0) {
         let lines = if more == 1 { "1 more line".to_owned() } else { format!("{more} more lines") };
-        if let Some(found) = shown.get_mut(at) {
-            found.why += &format!(" The same is true of {lines} of this file.");
+        if let Some(finding) = findings.get_mut(index) {
+            finding.why += &format!(" The same applies to {lines} of this file.");
         }
     }
-    shown.append(&mut silenced);
-    shown.sort_by(|one, two| {
+    findings.append(&mut ignored_findings);
+    findings.sort_by(|one, two| {
         (&one.file, one.line, &one.rule).cmp(&(&two.file, two.line, &two.rule))
     });
-    Ok(Bounded { found: shown, left_out })
+    Ok(LimitedFindings { findings, omitted: omitted_count })
 }
 
-/// The texts of files, each read once.
-pub(super) struct Texts<'p> {
+/// File contents and ignore comments, each read once.
+pub(super) struct SourceCache<'p> {
     project: &'p dyn Project,
-    known: BTreeMap<(bool, String), Vec<String>>,
-    ignores: BTreeMap<String, Ignores>,
+    lines: BTreeMap<(bool, String), Vec<String>>,
+    ignores: BTreeMap<String, IgnoreComments>,
 }
 
-impl<'p> Texts<'p> {
+impl<'p> SourceCache<'p> {
     pub(super) fn new(project: &'p dyn Project) -> Self {
-        Self { project, known: BTreeMap::new(), ignores: BTreeMap::new() }
+        Self { project, lines: BTreeMap::new(), ignores: BTreeMap::new() }
     }
 
-    /// A line, counted from 1, without its line end; empty if there is none.
+    /// Returns a line (1-based) without its line end, or an empty string.
     pub(super) fn line(&mut self, side: Side, path: &str, number: u32) -> Result<&str, String> {
         let key = (side == Side::New, path.to_owned());
-        if !self.known.contains_key(&key) {
+        if !self.lines.contains_key(&key) {
             let bytes = self.project.file(side, path)?.unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
-            self.known.insert(key.clone(), text.lines().map(str::to_owned).collect());
+            self.lines.insert(key.clone(), text.lines().map(str::to_owned).collect());
         }
-        let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
-        Ok(self.known.get(&key).and_then(|lines| lines.get(at)).map_or("", String::as_str))
+        let index = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+        Ok(self.lines.get(&key).and_then(|lines| lines.get(index)).map_or("", String::as_str))
     }
 
-    /// Whether a comment in the text after the change silences a rule on a line.
-    fn silences(&mut self, path: &str, rule: &str, line: u32) -> Result<bool, String> {
+    /// Whether an ignore comment in the new text covers a rule on a line.
+    fn is_ignored(&mut self, path: &str, rule: &str, line: u32) -> Result<bool, String> {
         if !self.ignores.contains_key(path) {
             let bytes = self.project.file(Side::New, path)?.unwrap_or_default();
-            let ignores = Ignores::read(path, &String::from_utf8_lossy(&bytes));
+            let ignores = IgnoreComments::read(path, &String::from_utf8_lossy(&bytes));
             self.ignores.insert(path.to_owned(), ignores);
         }
         let ignores = self.ignores.get(path);
-        Ok(ignores.is_some_and(|it| it.silencing(rule, line, line).is_some()))
+        Ok(ignores.is_some_and(|it| it.suppression_for(rule, line, line).is_some()))
     }
 }

@@ -1,67 +1,64 @@
-//! What an analyser said about a line, in the words of a finding.
+//! A diagnostic of an analyser and its conversion into a finding.
 
-use crate::fold::folded;
-use crate::found::Found;
-use crate::{Change, secrets};
+use crate::findings::FindingDraft;
+use crate::whitespace::fold_whitespace;
+use crate::{ChangeView, secrets};
 use crh_review::finding::{Category, Confidence, Owner, Severity};
 
-/// What a title has at the most.
 const TITLE_CHARS: usize = 100;
-/// What is told of a long message.
 const MESSAGE_CHARS: usize = 600;
 
-/// What stands for a credential.
-const MASKED: &str = "****";
+/// Replacement for a masked credential.
+const MASK_TEXT: &str = "****";
 
-/// The credentials that a change adds, so that no text goes on with one in it.
+/// Masks the credentials that a change adds.
 #[derive(Debug, Default)]
-pub(super) struct Mask(Vec<String>);
+pub(super) struct SecretMask(Vec<String>);
 
-impl Mask {
-    pub(super) fn of(change: &Change<'_>) -> Self {
-        let mut values = secrets::values(change.all);
-        // One may be a part of another.
+impl SecretMask {
+    pub(super) fn for_change(change: &ChangeView<'_>) -> Self {
+        let mut values = secrets::values(change.all_files);
+        // One value may be part of another: replace the longest first.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Self(values)
     }
 
-    pub(super) fn text(&self, text: &str) -> String {
+    pub(super) fn apply(&self, text: &str) -> String {
         let mask = |text: String, value: &String| match text.contains(value) {
-            true => text.replace(value, MASKED),
+            true => text.replace(value, MASK_TEXT),
             false => text,
         };
         self.0.iter().fold(text.to_owned(), mask)
     }
 }
 
-/// What an analyser said about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
-    /// The file, as it was printed.
+pub(super) struct Diagnostic {
+    /// The path as printed.
     pub(super) path: String,
     pub(super) line: u32,
-    /// The rule, as the analyser names it.
+    /// The analyser's own rule name.
     pub(super) rule: String,
     pub(super) message: String,
     pub(super) severity: Severity,
     pub(super) category: Category,
     pub(super) confidence: Confidence,
-    /// What comes of it; empty if the message says it.
+    /// The consequence; empty if the message states it.
     pub(super) why: String,
 }
 
-impl Said {
-    /// As a finding, with the text of its line.
-    pub(super) fn found(self, analyser: &str, line: &str) -> Found {
-        let message = folded(&self.message);
-        let title = cut(message.trim_end_matches('.'), TITLE_CHARS);
-        let told = cut(&message, MESSAGE_CHARS);
-        let told = if told.ends_with(['.', '…', '!', '?']) { told } else { format!("{told}.") };
+impl Diagnostic {
+    /// `line` is the text of the diagnostic's line.
+    pub(super) fn into_draft(self, analyser: &str, line: &str) -> FindingDraft {
+        let message = fold_whitespace(&self.message);
+        let title = truncate(message.trim_end_matches('.'), TITLE_CHARS);
+        let text = truncate(&message, MESSAGE_CHARS);
+        let text = if text.ends_with(['.', '…', '!', '?']) { text } else { format!("{text}.") };
         let why = match self.why.is_empty() {
-            true => format!("{told} ({analyser} {})", self.rule),
-            false => format!("{} {analyser} says: {told} ({})", self.why, self.rule),
+            true => format!("{text} ({analyser} {})", self.rule),
+            false => format!("{} {analyser}: {text} ({})", self.why, self.rule),
         };
-        Found {
+        FindingDraft {
             rule: format!("{analyser}/{}", self.rule),
             file: self.path,
             line: self.line,
@@ -82,8 +79,8 @@ impl Said {
     }
 }
 
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most - 1) {
+fn truncate(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars - 1) {
         Some((end, last)) if end + last.len_utf8() < text.len() => format!("{}…", &text[..end]),
         Some(_) | None => text.to_owned(),
     }

@@ -1,24 +1,26 @@
-//! eslint, on JavaScript files. Of a change that nobody trusts, with a short list of its own rules about defects; of a trusted one, with the
-//! project's own configuration.
+//! eslint on JavaScript files. An untrusted change is checked with a fixed list of core rules about
+//! defects, a trusted change with the project's own configuration.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::said::Said;
-use super::{Analyser, Installed, Needs, Scratch, Trusted, argument, json};
+use super::diagnostic::Diagnostic;
+use super::{
+    Analyser, AnalyserInput, InstalledProgram, Scratch, TrustedRepo, parse_json, path_argument,
+};
 use crate::Project;
 use crate::paths::extension;
-use crate::process::Finished;
+use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "eslint";
-/// Configurations with types take a minute.
-const TIME: Duration = Duration::from_secs(90);
-/// How it marks what is an error.
-const ERROR: u8 = 2;
+/// Typed configurations take up to a minute.
+const TIMEOUT: Duration = Duration::from_secs(90);
+/// The value of `severity` in eslint's JSON for an error.
+const ERROR_SEVERITY: u8 = 2;
 
-/// Rules of eslint's core about code that fails or does something else than it says.
+/// Core rules about code that fails or does not do what it says.
 #[rustfmt::skip]
 const RULES: &[&str] = &[
     "constructor-super", "for-direction", "getter-return", "no-async-promise-executor", "no-class-assign",
@@ -29,16 +31,16 @@ const RULES: &[&str] = &[
     "no-this-before-super", "no-unreachable", "no-unsafe-finally", "no-unsafe-negation",
     "no-unsafe-optional-chaining", "use-isnan", "valid-typeof",
 ];
-/// Those that make code fail, not only mislead.
+/// The rules of [`RULES`] about code that throws; the others are about misleading code.
 #[rustfmt::skip]
-const FAILS: &[&str] = &[
+const RUNTIME_ERROR_RULES: &[&str] = &[
     "constructor-super", "no-class-assign", "no-const-assign", "no-dupe-args", "no-func-assign", "no-import-assign",
     "no-invalid-regexp", "no-new-native-nonconstructor", "no-obj-calls", "no-this-before-super",
     "no-unsafe-optional-chaining",
 ];
 
-/// Files that configure eslint, in the root of a repository.
-const CONFIGURATIONS: [&str; 11] = [
+/// eslint configuration files in the root of a repository.
+const CONFIG_FILES: [&str; 11] = [
     "eslint.config.js",
     "eslint.config.mjs",
     "eslint.config.cjs",
@@ -52,104 +54,109 @@ const CONFIGURATIONS: [&str; 11] = [
     ".eslintrc",
 ];
 
-pub(super) struct Eslint<'a> {
-    pub(super) program: &'a Installed,
-    /// Set if the project's own configuration counts.
-    pub(super) trusted: Option<&'a Trusted>,
+pub(super) struct EslintAnalyser<'a> {
+    pub(super) program: &'a InstalledProgram,
+    /// Set if the project's own configuration is used.
+    pub(super) trusted: Option<&'a TrustedRepo>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct EslintFile {
     file_path: String,
-    messages: Vec<Message>,
-    /// Those that a comment silences, which is for us to say.
+    messages: Vec<EslintMessage>,
+    /// Messages that a comment suppresses. crh decides itself which comments count.
     #[serde(default)]
-    suppressed_messages: Vec<Message>,
+    suppressed_messages: Vec<EslintMessage>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Message {
-    /// None for a text that cannot be parsed.
+struct EslintMessage {
+    /// None if the file cannot be parsed.
     rule_id: Option<String>,
     severity: u8,
     message: String,
     line: Option<u32>,
 }
 
-/// Whether the project configures it.
+/// Whether the project has an eslint configuration.
 pub(super) fn is_configured(project: &dyn Project) -> bool {
     let Ok(paths) = project.paths(Side::New) else { return false };
-    CONFIGURATIONS.iter().any(|name| paths.binary_search_by(|path| path.as_str().cmp(name)).is_ok())
+    CONFIG_FILES.iter().any(|name| paths.binary_search_by(|path| path.as_str().cmp(name)).is_ok())
 }
 
-impl Analyser for Eslint<'_> {
+impl Analyser for EslintAnalyser<'_> {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn installed(&self) -> &Installed {
+    fn installed(&self) -> &InstalledProgram {
         self.program
     }
 
-    fn time(&self) -> Duration {
-        TIME
+    fn timeout(&self) -> Duration {
+        TIMEOUT
     }
 
-    fn wants(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
+    fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
         let extension = extension(path);
         let is_script = matches!(extension.as_str(), "js" | "mjs" | "cjs" | "jsx");
         let is_typed =
             matches!(extension.as_str(), "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte");
         let is_minified = path.ends_with(".min.js");
-        // Without the project's configuration there is no parser for types.
+        // Without the project's configuration eslint has no parser for types.
         !is_minified && (is_script || is_typed && self.trusted.is_some())
     }
 
-    fn needs(&self) -> Needs<'_> {
-        self.trusted.map_or(Needs::Files, Needs::Tree)
+    fn input(&self) -> AnalyserInput<'_> {
+        self.trusted.map_or(AnalyserInput::Files, AnalyserInput::Tree)
     }
 
     fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String> {
         let mut args =
             vec!["--format=json".to_owned(), "--no-error-on-unmatched-pattern".to_owned()];
         if self.trusted.is_none() {
-            let file = scratch.write_beside("eslint.config.mjs", configuration().as_bytes());
-            let file = file.map_err(|why| format!("writing its configuration: {why}"))?;
+            let file = scratch.write_extra("eslint.config.mjs", default_config().as_bytes());
+            let file =
+                file.map_err(|why| format!("cannot write the eslint configuration: {why}"))?;
             args.push("--no-config-lookup".to_owned());
             args.push("--no-inline-config".to_owned());
             args.push("--no-warn-ignored".to_owned());
             args.push(format!("--config={}", file.display()));
         }
         args.push("--".to_owned());
-        args.extend(files.iter().map(argument));
+        args.extend(files.iter().map(path_argument));
         Ok(args)
     }
 
-    fn read(&self, finished: &Finished) -> Result<Vec<Said>, String> {
-        // It ends with 1 if it has something to say.
-        let files: Vec<File> = json(finished)?;
-        let said = files.into_iter().flat_map(|file| {
+    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+        // eslint exits with 1 if it reports anything.
+        let files: Vec<EslintFile> = parse_json(output)?;
+        let diagnostics = files.into_iter().flat_map(|file| {
             let messages = file.messages.into_iter().chain(file.suppressed_messages);
-            messages.filter_map(move |message| self.said(&file.file_path, message))
+            messages.filter_map(move |message| self.diagnostic(&file.file_path, message))
         });
-        Ok(said.collect())
+        Ok(diagnostics.collect())
     }
 }
 
-impl Eslint<'_> {
-    fn said(&self, path: &str, message: Message) -> Option<Said> {
+impl EslintAnalyser<'_> {
+    fn diagnostic(&self, path: &str, message: EslintMessage) -> Option<Diagnostic> {
         let rule = message.rule_id?;
-        let is_ours = RULES.contains(&rule.as_str());
-        let (severity, category) = match (is_ours, self.trusted) {
-            (true, _) if FAILS.contains(&rule.as_str()) => (Severity::P1, Category::Bug),
+        let is_listed_rule = RULES.contains(&rule.as_str());
+        let (severity, category) = match (is_listed_rule, self.trusted) {
+            (true, _) if RUNTIME_ERROR_RULES.contains(&rule.as_str()) => {
+                (Severity::P1, Category::Bug)
+            }
             (true, _) => (Severity::P2, Category::Bug),
-            // What else a project calls an error is a rule of its own.
-            (false, Some(_)) if message.severity == ERROR => (Severity::P3, Category::Standards),
+            // Other rules that the project sets to "error" are project standards.
+            (false, Some(_)) if message.severity == ERROR_SEVERITY => {
+                (Severity::P3, Category::Standards)
+            }
             (false, _) => return None,
         };
-        Some(Said {
+        Some(Diagnostic {
             path: path.to_owned(),
             line: message.line?,
             rule,
@@ -162,8 +169,8 @@ impl Eslint<'_> {
     }
 }
 
-/// Our own configuration. It imports nothing, so that nothing has to be found.
-fn configuration() -> String {
+/// The configuration for untrusted changes. It has no imports, so eslint resolves nothing.
+fn default_config() -> String {
     let rules: Vec<String> = RULES.iter().map(|rule| format!("{rule:?}: \"error\"")).collect();
     let parser = "{ ecmaFeatures: { jsx: true } }";
     format!(

@@ -1,4 +1,4 @@
-//! Where an analyser is installed, and what of the disk belongs to its installation.
+//! Finds installed analysers and the files that belong to each installation.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -6,76 +6,80 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// More than a first line that names an interpreter has.
-const FIRST_LINE: u64 = 512;
-/// A script in a script in a script is the most that package managers do.
+/// Enough for a shebang line.
+const FIRST_LINE_BYTES: u64 = 512;
+/// Package managers wrap a script in at most three levels of scripts.
 const INTERPRETERS_MAX: usize = 3;
 
-/// A program that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Installed {
+pub(super) struct InstalledProgram {
     pub(super) program: PathBuf,
-    /// The files and folders of its installation, and of what interprets it.
+    /// Files and folders of the installation and of its interpreter.
     pub(super) readable: Vec<PathBuf>,
 }
 
-impl Installed {
-    /// The first program of a name in the folders of a `PATH`. Those that lie inside `not_in`, or are interpreted by something that
-    /// does, are passed over: what stands there comes with the change.
-    pub(super) fn find(name: &str, path: &OsStr, not_in: Option<&Path>) -> Option<Self> {
-        programs(name, path).find_map(|program| Self::at(program, path, not_in))
+impl InstalledProgram {
+    /// Returns the first program with this name in the folders of a `PATH`. Skips programs inside
+    /// `excluded_folder` and programs whose interpreter is inside it: these files come with the change.
+    pub(super) fn find(name: &str, path: &OsStr, excluded_folder: Option<&Path>) -> Option<Self> {
+        executables_named(name, path)
+            .find_map(|program| Self::inspect(program, path, excluded_folder))
     }
 
-    /// The program in this place; none if a part of it lies inside `not_in`.
-    pub(super) fn at(program: PathBuf, path: &OsStr, not_in: Option<&Path>) -> Option<Self> {
+    /// Returns the program at this path, or `None` if a part of it lies inside `excluded_folder`.
+    pub(super) fn inspect(
+        program: PathBuf,
+        path: &OsStr,
+        excluded_folder: Option<&Path>,
+    ) -> Option<Self> {
         let mut readable = Vec::new();
         let mut next = Some(program.clone());
         for _ in 0..INTERPRETERS_MAX {
             let Some(file) = next else { break };
-            if is_in(&file, not_in) {
+            if is_inside(&file, excluded_folder) {
                 return None;
             }
-            belonging(&file, &mut readable);
+            add_install_files(&file, &mut readable);
             next = interpreter(&file, path);
         }
         readable.sort();
         readable.dedup();
-        // A link beside the program may lead there too.
-        readable.retain(|it| !is_in(it, not_in));
+        // A symlink beside the program may point into `excluded_folder` too.
+        readable.retain(|it| !is_inside(it, excluded_folder));
         Some(Self { program, readable })
     }
 }
 
-/// The folders of a `PATH` in which nothing comes with the change: absolute, and not inside `not_in`.
-pub(super) fn folders_outside(path: &OsStr, not_in: Option<&Path>) -> OsString {
+/// The absolute folders of a `PATH` that are not inside `excluded_folder`.
+pub(super) fn folders_outside(path: &OsStr, excluded_folder: Option<&Path>) -> OsString {
     let folders = std::env::split_paths(path);
-    let kept = folders.filter(|folder| folder.is_absolute() && !is_in(folder, not_in));
-    // They came out of one, so that they go back into one.
-    std::env::join_paths(kept).unwrap_or_default()
+    let outside_folders =
+        folders.filter(|folder| folder.is_absolute() && !is_inside(folder, excluded_folder));
+    // The folders come from a `PATH`, so they can be joined again.
+    std::env::join_paths(outside_folders).unwrap_or_default()
 }
 
-fn programs(name: &str, path: &OsStr) -> impl Iterator<Item = PathBuf> {
+fn executables_named(name: &str, path: &OsStr) -> impl Iterator<Item = PathBuf> {
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    folders.map(move |folder| folder.join(name)).filter(|file| is_program(file))
+    folders.map(move |folder| folder.join(name)).filter(|file| is_executable(file))
 }
 
-/// Whether a file lies in a folder, or leads there.
-fn is_in(file: &Path, folder: Option<&Path>) -> bool {
+/// Whether a file lies in a folder, directly or through a symlink.
+fn is_inside(file: &Path, folder: Option<&Path>) -> bool {
     let Some(folder) = folder else { return false };
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    file.starts_with(folder) || real(file).starts_with(real(folder))
+    let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    file.starts_with(folder) || canonical(file).starts_with(canonical(folder))
 }
 
-/// Whether this is a file that can be run.
-pub(crate) fn is_program(file: &Path) -> bool {
+pub(crate) fn is_executable(file: &Path) -> bool {
     let may_run = |file: fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
     fs::metadata(file).is_ok_and(may_run)
 }
 
-/// What a program interprets, by its first line.
+/// The program that interprets a script, by its shebang line.
 fn interpreter(file: &Path, path: &OsStr) -> Option<PathBuf> {
     let mut line = Vec::new();
-    fs::File::open(file).ok()?.take(FIRST_LINE).read_to_end(&mut line).ok()?;
+    fs::File::open(file).ok()?.take(FIRST_LINE_BYTES).read_to_end(&mut line).ok()?;
     let line = line.split(|byte| *byte == b'\n').next()?;
     let line = std::str::from_utf8(line).ok()?.strip_prefix("#!")?;
     let mut words = line.split_whitespace();
@@ -84,41 +88,41 @@ fn interpreter(file: &Path, path: &OsStr) -> Option<PathBuf> {
         return Some(program.to_owned());
     }
     let name = words.find(|word| !word.starts_with('-'))?;
-    programs(name, path).next()
+    executables_named(name, path).next()
 }
 
-/// What belongs to a program, both where it was found and where that leads: its file, the modules beside it, the libraries of a Python.
-/// Never a whole folder that may hold something else of the user's.
-fn belonging(file: &Path, readable: &mut Vec<PathBuf>) {
-    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    readable.push(real.clone());
-    for file in [file, &real] {
-        readable.extend(modules_of(file));
+/// Adds the files that belong to a program, at its path and at the symlink target: the file, the
+/// `node_modules` around it, the libraries of a Python. Never adds a whole folder that may hold
+/// other files of the user.
+fn add_install_files(file: &Path, readable: &mut Vec<PathBuf>) {
+    let real_path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    readable.push(real_path.clone());
+    for file in [file, &real_path] {
+        readable.extend(outermost_node_modules(file));
         let Some(folder) = file.parent().filter(|folder| folder.ends_with("bin")) else { continue };
         let Some(root) = folder.parent() else { continue };
-        let marker = root.join("pyvenv.cfg");
-        if marker.is_file() {
-            readable.extend([marker, folder.to_owned(), root.join("lib"), root.join("lib64")]);
+        let venv_config = root.join("pyvenv.cfg");
+        if venv_config.is_file() {
+            readable.extend([venv_config, folder.to_owned(), root.join("lib"), root.join("lib64")]);
             continue;
         }
         let Ok(libraries) = fs::read_dir(root.join("lib")) else { continue };
-        let is_of_python = |name: &OsStr| {
+        let is_python_library = |name: &OsStr| {
             let name = name.to_string_lossy();
             name.starts_with("python3") || name.starts_with("libpython3")
         };
-        let libraries = libraries.flatten().filter(|entry| is_of_python(&entry.file_name()));
+        let libraries = libraries.flatten().filter(|entry| is_python_library(&entry.file_name()));
         readable.extend(libraries.map(|entry| entry.path()));
     }
 }
 
-/// The outermost `node_modules` that a file lies in.
-fn modules_of(file: &Path) -> Option<PathBuf> {
+fn outermost_node_modules(file: &Path) -> Option<PathBuf> {
     let mut parts = file.components();
     let mut folder = PathBuf::new();
-    let is_it = |part: &Component<'_>| part.as_os_str() == "node_modules";
+    let is_node_modules = |part: &Component<'_>| part.as_os_str() == "node_modules";
     parts.any(|part| {
         folder.push(part);
-        is_it(&part)
+        is_node_modules(&part)
     });
     folder.ends_with("node_modules").then_some(folder)
 }
@@ -129,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with these programs; a text that begins with `->` makes a link.
+    /// Creates a folder with these programs. Text that starts with `->` creates a symlink.
     fn disk(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -150,13 +154,13 @@ mod tests {
     fn check(files: &[(&str, &str)], path: &[&str], name: &str, expected: &[&str]) {
         let (_folder, root) = disk(files);
         let path = std::env::join_paths(path.iter().map(|folder| root.join(folder))).unwrap();
-        let installed = Installed::find(name, &path, Some(&root.join("checkout"))).unwrap();
+        let installed = InstalledProgram::find(name, &path, Some(&root.join("checkout"))).unwrap();
         let shown = installed.readable.iter().filter_map(|it| it.strip_prefix(&root).ok());
         assert_eq!(shown.map(Path::to_str).collect::<Option<Vec<_>>>().unwrap(), expected);
     }
 
     #[test]
-    fn a_program_alone_is_its_file() {
+    fn single_binary_needs_only_its_file() {
         check(
             &[("home/bin/ruff", "\x7fELF"), ("home/lib/diary", "")],
             &["home/bin"],
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_of_node_is_its_modules_and_its_node() {
+    fn node_script_needs_node_modules_and_node() {
         check(
             &[
                 ("npm/bin/eslint", "-> ../lib/node_modules/eslint/bin/eslint.js"),
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_of_python_is_its_environment_and_the_python_behind_it() {
+    fn python_script_needs_its_venv_and_python() {
         check(
             &[
                 ("bin/semgrep", "-> ../venv/bin/semgrep"),
@@ -208,18 +212,18 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_with_the_change_is_no_installed_program() {
+    fn program_inside_the_checkout_is_skipped() {
         check(
             &[("checkout/bin/ruff", ""), ("links/ruff", "-> ../checkout/bin/ruff"), ("b/ruff", "")],
             &["checkout/bin", "links", "b"],
             "ruff",
             &["b/ruff"],
         );
-        assert_eq!(Installed::find("ruff", OsStr::new(":.:bin"), None), None);
+        assert_eq!(InstalledProgram::find("ruff", OsStr::new(":.:bin"), None), None);
     }
 
     #[test]
-    fn what_is_interpreted_by_something_that_comes_with_the_change_is_none_either() {
+    fn interpreter_inside_the_checkout_is_skipped() {
         check(
             &[
                 ("direct/ruff", "#!ROOT/checkout/bin/python\n"),
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_come_with_the_change_are_not_searched() {
+    fn checkout_folders_are_removed_from_path() {
         let (_folder, root) = disk(&[("checkout/bin/x", ""), ("links", "-> checkout/bin")]);
         let path = |folders: &[&str]| {
             std::env::join_paths(folders.iter().map(|folder| root.join(folder))).unwrap()

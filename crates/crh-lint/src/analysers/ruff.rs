@@ -1,28 +1,32 @@
-//! ruff, on Python files: those of its rules that are about defects and almost always right.
+//! ruff on Python files, with the rules about defects that are almost always right.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Analyser, Analysers, Installed, Needs, Scratch, argument, json, said, words};
+use super::{
+    Analyser, AnalyserInput, Analysers, InstalledProgram, Scratch, diagnostic, parse_json,
+    path_argument, stderr_summary,
+};
 use crate::paths::extension;
-use crate::process::Finished;
+use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const NAME: &str = "ruff";
-/// A thousand times what it takes for the files of a change.
-const TIME: Duration = Duration::from_secs(30);
-/// How long an agent waits for it.
-const TEXT_TIME: Duration = Duration::from_secs(8);
-/// Groups of rules. One of them that a version does not know is an error, so that they are given as wide as they have always been;
-/// what is not in the lists below is dropped.
-const GROUPS: &str = "F,B,PLE,PLW,PLR,ASYNC,RUF,PIE,YTT";
-/// Nothing is a new feature that is not there yet: what Python the code is for is not known.
-const PYTHON: &str = "py313";
+/// About 1,000 times what the files of a change take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How long an agent's tool call waits for ruff.
+const TEXT_TIMEOUT: Duration = Duration::from_secs(8);
+/// Rule groups to select. An unknown group is an error in some ruff versions, so only old, wide
+/// groups are listed. Rules outside the two lists below are dropped.
+const RULE_GROUPS: &str = "F,B,PLE,PLW,PLR,ASYNC,RUF,PIE,YTT";
+/// The newest version, so that ruff reports no syntax as too new. The project's version is not
+/// known.
+const TARGET_VERSION: &str = "py313";
 
-/// Rules about code that raises where it is reached.
+/// Rules about code that raises when it runs.
 #[rustfmt::skip]
-const RAISES: &[&str] = &[
+const RAISING_RULES: &[&str] = &[
     "F404", "F407", "F501", "F502", "F505", "F506", "F507", "F508", "F509", "F521", "F524", "F525", "F621", "F622",
     "F633", "F701", "F702", "F704", "F706", "F707", "F821", "F822", "F823",
     "B016", "B030",
@@ -32,9 +36,9 @@ const RAISES: &[&str] = &[
     "RUF016",
 ];
 
-/// Rules about code that does something else than it says.
+/// Rules about code that does not do what it says.
 #[rustfmt::skip]
-const MISLEADS: &[&str] = &[
+const MISLEADING_RULES: &[&str] = &[
     "F601", "F602", "F631", "F632", "F634",
     "B002", "B012", "B015", "B020", "B022", "B025", "B029", "B031", "B032", "B035",
     "PIE796",
@@ -45,68 +49,70 @@ const MISLEADS: &[&str] = &[
     "YTT101", "YTT102", "YTT103", "YTT201", "YTT202", "YTT203", "YTT204", "YTT301", "YTT302", "YTT303",
 ];
 
-pub(super) struct Ruff<'a> {
-    pub(super) program: &'a Installed,
+pub(super) struct RuffAnalyser<'a> {
+    pub(super) program: &'a InstalledProgram,
 }
 
-/// What ruff says about a line, for whoever asked about a text alone.
+/// A ruff diagnostic for a single text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Said {
+pub struct RuffDiagnostic {
     /// The rule, such as `F821`.
     pub rule: String,
-    /// The line, counted from 1.
+    /// The line, 1-based.
     pub line: u32,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// `error` for what raises where it is reached, `warning` for the rest.
+    /// `error` for code that raises when it runs, otherwise `warning`.
     pub severity: &'static str,
 }
 
-/// A finding as it is printed; of what else is there, nothing is needed.
 #[derive(Deserialize)]
-struct Printed {
+struct RuffJsonFinding {
     code: Option<String>,
     message: String,
     filename: String,
-    location: Location,
+    location: RuffJsonLocation,
 }
 
 #[derive(Deserialize)]
-struct Location {
+struct RuffJsonLocation {
     row: u32,
 }
 
-impl Analyser for Ruff<'_> {
+impl Analyser for RuffAnalyser<'_> {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn installed(&self) -> &Installed {
+    fn installed(&self) -> &InstalledProgram {
         self.program
     }
 
-    fn time(&self) -> Duration {
-        TIME
+    fn timeout(&self) -> Duration {
+        TIMEOUT
     }
 
-    fn wants(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
+    fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
         extension(path) == "py"
     }
 
-    fn needs(&self) -> Needs<'_> {
-        Needs::Files
+    fn input(&self) -> AnalyserInput<'_> {
+        AnalyserInput::Files
     }
 
     fn args(&self, files: &[String], _: &Scratch) -> Result<Vec<String>, String> {
         Ok(args(files))
     }
 
-    fn read(&self, finished: &Finished) -> Result<Vec<said::Said>, String> {
-        let said = printed(finished)?.into_iter().filter_map(|printed| {
-            let Printed { code, message, filename, location } = printed;
+    fn parse_output(
+        &self,
+        finished: &ProcessOutput,
+    ) -> Result<Vec<diagnostic::Diagnostic>, String> {
+        let diagnostics = parse_findings(finished)?.into_iter().filter_map(|finding| {
+            let RuffJsonFinding { code, message, filename, location } = finding;
             let rule = code?;
             let severity = severity(&rule)?;
-            Some(said::Said {
+            Some(diagnostic::Diagnostic {
                 path: filename,
                 line: location.row,
                 severity,
@@ -117,74 +123,73 @@ impl Analyser for Ruff<'_> {
                 message,
             })
         });
-        Ok(said.collect())
+        Ok(diagnostics.collect())
     }
 }
 
 fn args(files: &[String]) -> Vec<String> {
-    let fixed = [
+    let fixed_args = [
         "check".to_owned(),
         "--isolated".to_owned(),
         "--no-cache".to_owned(),
-        // What a comment silences is for us to say.
+        // crh applies ignore comments itself.
         "--ignore-noqa".to_owned(),
         "--exit-zero".to_owned(),
         "--output-format=json".to_owned(),
-        format!("--target-version={PYTHON}"),
-        format!("--select={GROUPS}"),
+        format!("--target-version={TARGET_VERSION}"),
+        format!("--select={RULE_GROUPS}"),
         "--".to_owned(),
     ];
-    fixed.into_iter().chain(files.iter().map(argument)).collect()
+    fixed_args.into_iter().chain(files.iter().map(path_argument)).collect()
 }
 
-fn printed(finished: &Finished) -> Result<Vec<Printed>, String> {
-    if !finished.status.success() {
-        return Err(format!("it failed: {}", words(&finished.stderr)));
+fn parse_findings(output: &ProcessOutput) -> Result<Vec<RuffJsonFinding>, String> {
+    if !output.status.success() {
+        return Err(format!("it failed: {}", stderr_summary(&output.stderr)));
     }
-    json(finished)
+    parse_json(output)
 }
 
-/// What comes of it, as far as the message does not say it.
+/// The consequence, unless the message states it.
 fn why(rule: &str, severity: Severity) -> &'static str {
     match (rule, severity) {
-        // An annotation in quotes may never be.
-        ("F821", _) => "This raises where it is evaluated.",
-        ("F822", _) => "Importing everything from this module raises.",
-        (_, Severity::P1) => "This raises where it is reached.",
+        // A quoted annotation may never be evaluated.
+        ("F821", _) => "This raises when it is evaluated.",
+        ("F822", _) => "`import *` from this module raises.",
+        (_, Severity::P1) => "This raises when it runs.",
         (_, Severity::P0 | Severity::P2 | Severity::P3) => "",
     }
 }
 
-/// How bad it is; none if it is not among the rules.
 fn severity(rule: &str) -> Option<Severity> {
-    if RAISES.contains(&rule) {
+    if RAISING_RULES.contains(&rule) {
         Some(Severity::P1)
-    } else if MISLEADS.contains(&rule) {
+    } else if MISLEADING_RULES.contains(&rule) {
         Some(Severity::P2)
     } else {
         None
     }
 }
 
-/// What ruff says about a text, by all of its groups: whoever asks by hand judges by themselves.
-pub(super) fn about_text(
+/// Runs ruff on a text with all rule groups. An agent that asks judges the results itself.
+pub(super) fn check_text(
     analysers: &Analysers,
-    program: &Installed,
+    program: &InstalledProgram,
     name: &str,
     text: &str,
-) -> Result<Vec<Said>, String> {
+) -> Result<Vec<RuffDiagnostic>, String> {
     let scratch = Scratch::new().map_err(|why| why.to_string())?;
-    // Where the file is would only make it look there.
+    // ruff looks for settings near the path, so it gets only the file name.
     let name = name.rsplit('/').next().unwrap_or(name).to_owned();
     scratch.write(&name, text.as_bytes()).map_err(|why| why.to_string())?;
-    let finished = analysers.run(program, args(&[name]), &scratch, Vec::new(), TEXT_TIME)?;
-    let said = printed(&finished)?.into_iter().map(|printed| {
-        let rule = printed.code.unwrap_or_else(|| "invalid-syntax".to_owned());
+    let output = analysers.run(program, args(&[name]), &scratch, Vec::new(), TEXT_TIMEOUT)?;
+    let diagnostics = parse_findings(&output)?.into_iter().map(|finding| {
+        let rule = finding.code.unwrap_or_else(|| "invalid-syntax".to_owned());
         let raises = severity(&rule) == Some(Severity::P1) || rule == "invalid-syntax";
         let severity = if raises { "error" } else { "warning" };
-        Said { rule, line: printed.location.row, message: printed.message, severity }
+        RuffDiagnostic { rule, line: finding.location.row, message: finding.message, severity }
     });
-    let mut said: Vec<Said> = said.collect();
-    said.sort_by(|one, two| (one.line, &one.rule).cmp(&(two.line, &two.rule)));
-    Ok(said)
+    let mut diagnostics: Vec<RuffDiagnostic> = diagnostics.collect();
+    diagnostics.sort_by(|one, two| (one.line, &one.rule).cmp(&(two.line, &two.rule)));
+    Ok(diagnostics)
 }

@@ -1,65 +1,63 @@
-//! semgrep, with the rules that the repository brings along: those of the base, so that a change cannot switch one off for itself. Rules are
-//! data; none is ever fetched.
+//! semgrep with the rules of the repository's base, so that a change cannot disable a rule for
+//! itself. Rules are data; crh never downloads any.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::said::Said;
-use super::{Analyser, Installed, Needs, Scratch, argument, words};
+use super::diagnostic::Diagnostic;
+use super::{Analyser, AnalyserInput, InstalledProgram, Scratch, path_argument, stderr_summary};
 use crate::Project;
 use crate::paths::extension;
-use crate::process::Finished;
+use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "semgrep";
-/// It takes seconds to start.
-const TIME: Duration = Duration::from_secs(90);
-/// Where people keep rules.
-const FILES: [&str; 2] = [".semgrep.yml", ".semgrep.yaml"];
-const FOLDER: &str = ".semgrep/";
-/// The file that lists what it leaves out.
-const IGNORED: &str = ".semgrepignore";
-/// More files of rules than a team writes.
+/// semgrep takes seconds to start.
+const TIMEOUT: Duration = Duration::from_secs(90);
+/// Where repositories keep semgrep rules.
+const RULE_FILES: [&str; 2] = [".semgrep.yml", ".semgrep.yaml"];
+const RULE_FOLDER: &str = ".semgrep/";
+const IGNORE_FILE: &str = ".semgrepignore";
 const RULE_FILES_MAX: usize = 200;
 
-pub(super) struct Semgrep<'a> {
-    pub(super) program: &'a Installed,
-    /// The files of rules: their names, and what is in them.
+pub(super) struct SemgrepAnalyser<'a> {
+    pub(super) program: &'a InstalledProgram,
+    /// Rule files: names and contents.
     pub(super) rules: Vec<(String, Vec<u8>)>,
 }
 
 #[derive(Deserialize)]
-struct Printed {
-    results: Vec<Outcome>,
+struct SemgrepOutput {
+    results: Vec<SemgrepResult>,
 }
 
 #[derive(Deserialize)]
-struct Outcome {
+struct SemgrepResult {
     check_id: String,
     path: String,
-    start: Position,
-    extra: Extra,
+    start: SemgrepPosition,
+    extra: SemgrepExtra,
 }
 
 #[derive(Deserialize)]
-struct Position {
+struct SemgrepPosition {
     line: u32,
 }
 
 #[derive(Deserialize)]
-struct Extra {
+struct SemgrepExtra {
     message: String,
     severity: String,
 }
 
-/// The rules of the repository before the change; none if it has none.
+/// The rule files of the base; `None` if there are none.
 pub(super) fn rules(project: &dyn Project) -> Option<Vec<(String, Vec<u8>)>> {
     let paths = project.paths(Side::Old).ok()?;
     let is_rule = |path: &&String| {
         let is_in_folder =
-            path.starts_with(FOLDER) && matches!(extension(path).as_str(), "yml" | "yaml");
-        is_in_folder || FILES.contains(&path.as_str())
+            path.starts_with(RULE_FOLDER) && matches!(extension(path).as_str(), "yml" | "yaml");
+        is_in_folder || RULE_FILES.contains(&path.as_str())
     };
     let files = paths.iter().filter(is_rule).take(RULE_FILES_MAX);
     let rules: Vec<_> = files
@@ -68,65 +66,71 @@ pub(super) fn rules(project: &dyn Project) -> Option<Vec<(String, Vec<u8>)>> {
     (!rules.is_empty()).then_some(rules)
 }
 
-impl Analyser for Semgrep<'_> {
+impl Analyser for SemgrepAnalyser<'_> {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn installed(&self) -> &Installed {
+    fn installed(&self) -> &InstalledProgram {
         self.program
     }
 
-    fn time(&self) -> Duration {
-        TIME
+    fn timeout(&self) -> Duration {
+        TIMEOUT
     }
 
-    fn wants(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
-        // The rules say what they are about; the rules themselves are not code, and what the change wants left out is not asked.
-        !path.starts_with(FOLDER) && !FILES.contains(&path) && !path.ends_with(IGNORED)
+    fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
+        // Each rule names its languages. Rule files are not code, and the change's own ignore file
+        // does not count.
+        !path.starts_with(RULE_FOLDER)
+            && !RULE_FILES.contains(&path)
+            && !path.ends_with(IGNORE_FILE)
     }
 
-    fn needs(&self) -> Needs<'_> {
-        Needs::Files
+    fn input(&self) -> AnalyserInput<'_> {
+        AnalyserInput::Files
     }
 
     fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String> {
-        let fixed = ["scan", "--json", "--metrics=off", "--disable-version-check", "--quiet"];
-        // What a comment silences is for us to say.
-        let more = ["--no-git-ignore", "--disable-nosem", "--oss-only", "--jobs=2", "--timeout=10"];
-        let mut args: Vec<String> = fixed.into_iter().chain(more).map(str::to_owned).collect();
+        let general_args =
+            ["scan", "--json", "--metrics=off", "--disable-version-check", "--quiet"];
+        // crh applies ignore comments itself.
+        let scan_args =
+            ["--no-git-ignore", "--disable-nosem", "--oss-only", "--jobs=2", "--timeout=10"];
+        let mut args: Vec<String> =
+            general_args.into_iter().chain(scan_args).map(str::to_owned).collect();
         for (at, (_, bytes)) in self.rules.iter().enumerate() {
-            // Named by their number: what is in a name would be in the name of the rule.
-            let file = scratch.write_beside(&format!("rules/{at}.yml"), bytes);
-            let file = file.map_err(|why| format!("writing its rules: {why}"))?;
+            // Numbered, because semgrep puts the file name into the rule name.
+            let file = scratch.write_extra(&format!("rules/{at}.yml"), bytes);
+            let file = file.map_err(|why| format!("cannot write the semgrep rules: {why}"))?;
             args.push(format!("--config={}", file.display()));
         }
         args.push("--".to_owned());
-        args.extend(files.iter().map(argument));
+        args.extend(files.iter().map(path_argument));
         Ok(args)
     }
 
-    fn read(&self, finished: &Finished) -> Result<Vec<Said>, String> {
-        let printed: Result<Printed, _> = serde_json::from_slice(&finished.stdout);
-        let printed = printed.map_err(|_| format!("it failed: {}", words(&finished.stderr)))?;
-        Ok(printed.results.into_iter().filter_map(said).collect())
+    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+        let json: Result<SemgrepOutput, _> = serde_json::from_slice(&output.stdout);
+        let json = json.map_err(|_| format!("failed: {}", stderr_summary(&output.stderr)))?;
+        Ok(json.results.into_iter().filter_map(diagnostic).collect())
     }
 }
 
-fn said(outcome: Outcome) -> Option<Said> {
-    let severity = match outcome.extra.severity.as_str() {
+fn diagnostic(result: SemgrepResult) -> Option<Diagnostic> {
+    let severity = match result.extra.severity.as_str() {
         "CRITICAL" | "HIGH" | "ERROR" => Severity::P2,
         "MEDIUM" | "WARNING" => Severity::P3,
-        // What is only for information is nothing to hold a change up for.
+        // Informational results are dropped.
         _ => return None,
     };
-    // It puts the folders of the file before the name of the rule.
-    let rule = outcome.check_id.rsplit('.').next().unwrap_or_default().to_owned();
-    Some(Said {
-        path: outcome.path,
-        line: outcome.start.line,
+    // semgrep prefixes the rule name with the folders of its file.
+    let rule = result.check_id.rsplit('.').next().unwrap_or_default().to_owned();
+    Some(Diagnostic {
+        path: result.path,
+        line: result.start.line,
         rule,
-        message: outcome.extra.message,
+        message: result.extra.message,
         severity,
         category: Category::Standards,
         confidence: Confidence::thousandths(800),

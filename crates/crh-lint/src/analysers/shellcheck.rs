@@ -1,65 +1,65 @@
-//! shellcheck, on shell scripts: those of its checks that are about defects and almost always right.
+//! shellcheck on shell scripts, with the checks about defects that are almost always right.
 
 use std::time::Duration;
 
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::said::Said;
-use super::{Analyser, Installed, Needs, Scratch, argument, json};
+use super::diagnostic::Diagnostic;
+use super::{Analyser, AnalyserInput, InstalledProgram, Scratch, parse_json, path_argument};
 use crate::paths::extension;
-use crate::process::Finished;
+use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const NAME: &str = "shellcheck";
-/// A hundred times what it takes for the scripts of a change.
-const TIME: Duration = Duration::from_secs(30);
+/// About 100 times what the scripts of a change take.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Checks about scripts that end with an error, or remove what they should not.
-const FAILS: &[u32] = &[2104, 2105, 2114, 2115, 2168, 2218, 2224, 2225, 2226, 2264];
+/// Checks about scripts that fail or delete the wrong files.
+const FAILING_CHECKS: &[u32] = &[2104, 2105, 2114, 2115, 2168, 2218, 2224, 2225, 2226, 2264];
 
-/// Checks about conditions that are always the same, and commands that do something else than they say.
+/// Checks about constant conditions and commands that do not do what they say.
 #[rustfmt::skip]
-const MISLEADS: &[u32] = &[
+const MISLEADING_CHECKS: &[u32] = &[
     2050, 2055, 2056, 2066, 2069, 2070, 2071, 2072, 2074, 2077, 2078, 2081, 2082, 2084, 2096, 2121, 2122, 2123, 2151,
     2152, 2157, 2158, 2159, 2160, 2161, 2170, 2193, 2221, 2222, 2229, 2242, 2252, 2255, 2257, 2259, 2260, 2261,
 ];
 
-/// What makes it silent, and what stands there instead.
-const DISABLES: &[u8] = b"disable=";
-const UNKNOWN: &[u8] = b"ignored=";
+/// The directive that disables checks, and its replacement of the same length.
+const DISABLE_KEY: &[u8] = b"disable=";
+const UNKNOWN_KEY: &[u8] = b"ignored=";
 
-pub(super) struct Shellcheck<'a> {
-    pub(super) program: &'a Installed,
+pub(super) struct ShellcheckAnalyser<'a> {
+    pub(super) program: &'a InstalledProgram,
 }
 
 #[derive(Deserialize)]
-struct Printed {
-    comments: Vec<Comment>,
+struct ShellcheckOutput {
+    comments: Vec<ShellcheckComment>,
 }
 
 #[derive(Deserialize)]
-struct Comment {
+struct ShellcheckComment {
     file: String,
     line: u32,
     code: u32,
     message: String,
 }
 
-impl Analyser for Shellcheck<'_> {
+impl Analyser for ShellcheckAnalyser<'_> {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn installed(&self) -> &Installed {
+    fn installed(&self) -> &InstalledProgram {
         self.program
     }
 
-    fn time(&self) -> Duration {
-        TIME
+    fn timeout(&self) -> Duration {
+        TIMEOUT
     }
 
-    fn wants(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool {
+    fn handles(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool {
         match extension(path).as_str() {
             "sh" | "bash" | "ksh" | "dash" => true,
             "" => is_shell(&text()),
@@ -67,31 +67,36 @@ impl Analyser for Shellcheck<'_> {
         }
     }
 
-    fn needs(&self) -> Needs<'_> {
-        Needs::Files
+    fn input(&self) -> AnalyserInput<'_> {
+        AnalyserInput::Files
     }
 
     fn args(&self, files: &[String], _: &Scratch) -> Result<Vec<String>, String> {
-        let fixed = ["--norc", "--format=json1", "--severity=warning", "--"];
-        Ok(fixed.into_iter().map(str::to_owned).chain(files.iter().map(argument)).collect())
+        let fixed_args = ["--norc", "--format=json1", "--severity=warning", "--"];
+        Ok(fixed_args
+            .into_iter()
+            .map(str::to_owned)
+            .chain(files.iter().map(path_argument))
+            .collect())
     }
 
-    /// Without a word that would make it silent: it has no option for that. As long as before, so that lines stay where they are.
-    fn shown(&self, text: Vec<u8>) -> Vec<u8> {
+    /// Disarms `disable` directives; shellcheck has no option for that. The length stays the same,
+    /// so lines do not move.
+    fn prepare_text(&self, text: Vec<u8>) -> Vec<u8> {
         let lines = text.split_inclusive(|byte| *byte == b'\n');
         lines.flat_map(without_directive).collect()
     }
 
-    fn read(&self, finished: &Finished) -> Result<Vec<Said>, String> {
-        // It ends with 1 if it has something to say.
-        let printed: Printed = json(finished)?;
-        let said = printed.comments.into_iter().filter_map(|comment| {
+    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+        // shellcheck exits with 1 if it reports anything.
+        let json: ShellcheckOutput = parse_json(output)?;
+        let diagnostics = json.comments.into_iter().filter_map(|comment| {
             let severity = match comment.code {
-                code if FAILS.contains(&code) => Severity::P1,
-                code if MISLEADS.contains(&code) => Severity::P2,
+                code if FAILING_CHECKS.contains(&code) => Severity::P1,
+                code if MISLEADING_CHECKS.contains(&code) => Severity::P2,
                 _ => return None,
             };
-            Some(Said {
+            Some(Diagnostic {
                 path: comment.file,
                 line: comment.line,
                 rule: format!("SC{}", comment.code),
@@ -102,27 +107,28 @@ impl Analyser for Shellcheck<'_> {
                 why: String::new(),
             })
         });
-        Ok(said.collect())
+        Ok(diagnostics.collect())
     }
 }
 
-/// A line whose comment is for shellcheck with `ignored=`, a word that it does not know, instead of `disable=`.
+/// Replaces `disable=` in a shellcheck directive by `ignored=`, a key that shellcheck does not
+/// know.
 fn without_directive(line: &[u8]) -> Vec<u8> {
-    let is_for_it = memmem::find(line, b"#").is_some_and(|at| {
+    let is_directive = memmem::find(line, b"#").is_some_and(|at| {
         let comment = &line[at + 1..];
         comment.trim_ascii_start().starts_with(b"shellcheck")
     });
     let mut line = line.to_vec();
-    if is_for_it {
-        let found: Vec<usize> = memmem::find_iter(&line, DISABLES).collect();
-        for at in found {
-            line[at..at + DISABLES.len()].copy_from_slice(UNKNOWN);
+    if is_directive {
+        let offsets: Vec<usize> = memmem::find_iter(&line, DISABLE_KEY).collect();
+        for at in offsets {
+            line[at..at + DISABLE_KEY.len()].copy_from_slice(UNKNOWN_KEY);
         }
     }
     line
 }
 
-/// Whether the first line names a shell that is known here.
+/// Whether the shebang names a supported shell.
 fn is_shell(text: &[u8]) -> bool {
     let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let Some(line) = line.strip_prefix(b"#!") else { return false };
@@ -137,9 +143,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_known_by_its_ending_or_its_first_line() {
-        let program = Installed { program: "/x".into(), readable: Vec::new() };
-        let shellcheck = Shellcheck { program: &program };
+    fn shell_script_is_known_by_extension_or_shebang() {
+        let program = InstalledProgram { program: "/x".into(), readable: Vec::new() };
+        let shellcheck = ShellcheckAnalyser { program: &program };
         for (path, text, expected) in [
             ("a.sh", "", true),
             ("bin/run", "#!/bin/sh\n", true),
@@ -150,7 +156,7 @@ mod tests {
             ("a.py", "#!/bin/sh\n", false),
         ] {
             assert_eq!(
-                shellcheck.wants(path, &|| text.as_bytes().to_vec()),
+                shellcheck.handles(path, &|| text.as_bytes().to_vec()),
                 expected,
                 "{path} {text}"
             );

@@ -1,4 +1,4 @@
-//! What is made of what analysers print, as far as that needs no sandbox. What runs in one is shown with the program.
+//! Processing of analyser output that needs no sandbox. Sandboxed runs are tested with the program.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -10,8 +10,8 @@ use super::*;
 use crate::testing::Fixture;
 use crh_review::finding::{Category, Confidence, Severity};
 
-fn said(path: &str, line: u32, rule: &str, message: &str) -> Said {
-    Said {
+fn diagnostic(path: &str, line: u32, rule: &str, message: &str) -> Diagnostic {
+    Diagnostic {
         path: path.to_owned(),
         line,
         rule: rule.to_owned(),
@@ -23,35 +23,40 @@ fn said(path: &str, line: u32, rule: &str, message: &str) -> Said {
     }
 }
 
-fn check_new(fixture: &str, before: &[Said], after: &[Said], expected: Expect) {
+fn check_new(fixture: &str, before: &[Diagnostic], after: &[Diagnostic], expected: Expect) {
     let fixture = Fixture::new(fixture);
-    let before = Sided { said: before.to_vec(), ..Sided::default() };
-    expected.assert_eq(&shown(&fixture, &before, after));
+    let before = SideDiagnostics { diagnostics: before.to_vec(), ..SideDiagnostics::default() };
+    expected.assert_eq(&format_new_findings(&fixture, &before, after));
 }
 
-/// What comes of what was said on both sides, a finding a line, and the note.
-fn shown(fixture: &Fixture, before: &Sided, after: &[Said]) -> String {
+/// Findings for the diagnostics of both sides, one per line, and the note.
+fn format_new_findings(
+    fixture: &Fixture,
+    before: &SideDiagnostics,
+    after: &[Diagnostic],
+) -> String {
     fixture.with(|change| {
-        let mut texts = Texts::new(change.project.unwrap());
-        let new = new::said(change, after.to_vec(), before, &mut texts).unwrap();
-        let bounded = new::bounded("lint", new, &mut texts, &Mask::of(change)).unwrap();
-        let shown = |it: &Found| {
+        let mut texts = SourceCache::new(change.project.unwrap());
+        let new = comparison::new_diagnostics(change, after.to_vec(), before, &mut texts).unwrap();
+        let bounded =
+            comparison::limit("lint", new, &mut texts, &SecretMask::for_change(change)).unwrap();
+        let shown = |it: &FindingDraft| {
             format!("{}:{} {}: {} | {}\n", it.file, it.line, it.rule, it.why, it.snippet)
         };
         let note = bounded.note().unwrap_or_default();
-        bounded.found.iter().map(shown).chain([note]).collect()
+        bounded.findings.iter().map(shown).chain([note]).collect()
     })
 }
 
 #[test]
-fn what_was_there_before_is_nothing_new_wherever_it_stands() {
+fn old_diagnostic_is_not_new_on_another_line() {
     check_new(
         "//- a.py\nbad( 1 )\n//- head\n//- a.py\n\n    bad( 1 )\nbad(2)\n",
-        &[said("a.py", 1, "X1", "bad")],
+        &[diagnostic("a.py", 1, "X1", "bad")],
         &[
-            said("a.py", 2, "X1", "bad"),
-            said("a.py", 3, "X1", "bad"),
-            said("a.py", 2, "X2", "worse"),
+            diagnostic("a.py", 2, "X1", "bad"),
+            diagnostic("a.py", 3, "X1", "bad"),
+            diagnostic("a.py", 2, "X2", "worse"),
         ],
         expect![[r#"
             a.py:2 lint/X2: worse. (lint X2) |     bad( 1 )
@@ -61,11 +66,11 @@ fn what_was_there_before_is_nothing_new_wherever_it_stands() {
 }
 
 #[test]
-fn a_file_that_was_renamed_is_the_same_file() {
+fn renamed_file_keeps_its_old_diagnostics() {
     check_new(
         "//- a.py\nbad(1)\n//- head\n//- b.py from a.py\nbad(1)\nbad(2)\n",
-        &[said("a.py", 1, "X1", "bad")],
-        &[said("b.py", 1, "X1", "bad"), said("b.py", 2, "X1", "bad")],
+        &[diagnostic("a.py", 1, "X1", "bad")],
+        &[diagnostic("b.py", 1, "X1", "bad"), diagnostic("b.py", 2, "X1", "bad")],
         expect![[r#"
             b.py:2 lint/X1: bad. (lint X1) | bad(2)
         "#]],
@@ -73,56 +78,59 @@ fn a_file_that_was_renamed_is_the_same_file() {
 }
 
 #[test]
-fn a_line_that_only_moved_is_nothing_new() {
+fn diagnostic_on_moved_line_is_not_new() {
     let fixture = "//- a.py\nbad(1)\ngood()\n//- b.py\ny = 2\n//- head\n//- a.py\ngood()\n//- b.py\ny = 2\nbad(1)\n";
-    let after = [said("b.py", 2, "X1", "bad")];
-    check_new(fixture, &[said("a.py", 1, "X1", "bad")], &after, expect![""]);
-    // Where it was nothing bad, it has become that by moving.
+    let after = [diagnostic("b.py", 2, "X1", "bad")];
+    check_new(fixture, &[diagnostic("a.py", 1, "X1", "bad")], &after, expect![""]);
+    // It was harmless at the old place.
     let new = expect![[r#"
         b.py:2 lint/X1: bad. (lint X1) | bad(1)
     "#]];
-    check_new(fixture, &[said("a.py", 1, "X2", "bad")], &after, new);
-    // To know that, the file that it was taken from is asked about too.
+    check_new(fixture, &[diagnostic("a.py", 1, "X2", "bad")], &after, new);
+    // The file that the line was moved from must be checked too.
     let asked = Fixture::new(fixture).with(|change| {
-        let mut texts = Texts::new(change.project.unwrap());
+        let mut texts = SourceCache::new(change.project.unwrap());
         let asked: Vec<&ChangedFile> = change.files.iter().filter(|it| it.path == "b.py").collect();
-        new::origins(change, &asked, &after, &mut texts).unwrap()
+        comparison::origin_paths(change, &asked, &after, &mut texts).unwrap()
     });
     assert_eq!(asked, ["b.py", "a.py"]);
 }
 
 #[test]
-fn of_a_file_that_could_not_be_shown_before_only_added_lines_count() {
+fn unreadable_old_file_reports_only_added_lines() {
     let fixture = Fixture::new("//- a.py\nbad(1)\n//- head\n//- a.py\nbad(1)\nbad(2)\n");
-    let before = Sided { unread: vec![("a.py".into(), "too large".into())], ..Sided::default() };
-    let after = [said("a.py", 1, "X1", "bad"), said("a.py", 2, "X1", "bad")];
+    let before = SideDiagnostics {
+        unread_files: vec![("a.py".into(), "too large".into())],
+        ..SideDiagnostics::default()
+    };
+    let after = [diagnostic("a.py", 1, "X1", "bad"), diagnostic("a.py", 2, "X1", "bad")];
     let expected = expect![[r#"
         a.py:2 lint/X1: bad. (lint X1) | bad(2)
     "#]];
-    expected.assert_eq(&shown(&fixture, &before, &after));
+    expected.assert_eq(&format_new_findings(&fixture, &before, &after));
 }
 
 #[test]
-fn one_comment_silences_no_other_line() {
+fn ignore_comment_covers_only_its_line() {
     check_new(
         "//- head\n//- a.py\nf(x)  # noqa: X1\ng(x)\nh(x)\n",
         &[],
-        &[1, 2, 3].map(|line| said("a.py", line, "X1", "no `x`")),
+        &[1, 2, 3].map(|line| diagnostic("a.py", line, "X1", "no `x`")),
         expect![[r#"
             a.py:1 lint/X1: no `x`. (lint X1) | f(x)  # noqa: X1
-            a.py:2 lint/X1: no `x`. (lint X1) The same is true of 1 more line of this file. | g(x)
+            a.py:2 lint/X1: no `x`. (lint X1) The same applies to 1 more line of this file. | g(x)
         "#]],
     );
 }
 
 #[test]
-fn the_worst_are_told_first_and_what_is_silenced_takes_nobodys_place() {
+fn most_severe_first_and_ignored_have_own_limit() {
     let lines = "bad()  # noqa: X1\n".repeat(60) + &"bad()\n".repeat(60) + "worst()\n";
     let fixture = Fixture::new(&format!("//- head\n//- a.py\n{lines}"));
-    let mut after: Vec<Said> =
-        (1..=120).map(|line| said("a.py", line, "X1", &format!("bad {line}"))).collect();
-    after.push(Said { severity: Severity::P1, ..said("a.py", 121, "X2", "worst") });
-    let shown = shown(&fixture, &Sided::default(), &after);
+    let mut after: Vec<Diagnostic> =
+        (1..=120).map(|line| diagnostic("a.py", line, "X1", &format!("bad {line}"))).collect();
+    after.push(Diagnostic { severity: Severity::P1, ..diagnostic("a.py", 121, "X2", "worst") });
+    let shown = format_new_findings(&fixture, &SideDiagnostics::default(), &after);
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(lines.len(), 101);
     assert_eq!(
@@ -132,16 +140,23 @@ fn the_worst_are_told_first_and_what_is_silenced_takes_nobodys_place() {
 }
 
 #[test]
-fn no_credential_goes_on() {
+fn credentials_are_masked_in_diagnostics() {
     let key = format!("AKIA{}", "Z7Q2M4N6P3R5T4V7");
     let fixture = Fixture::new(&format!("//- head\n//- a.py\nkey = \"{key}\"\n"));
-    assert_eq!(fixture.with(|change| Mask::of(change).text(&format!("a {key}"))), "a ****");
-    let shown = shown(&fixture, &Sided::default(), &[said("a.py", 1, "X1", "bad")]);
+    assert_eq!(
+        fixture.with(|change| SecretMask::for_change(change).apply(&format!("a {key}"))),
+        "a ****"
+    );
+    let shown = format_new_findings(
+        &fixture,
+        &SideDiagnostics::default(),
+        &[diagnostic("a.py", 1, "X1", "bad")],
+    );
     assert_eq!(shown, "a.py:1 lint/X1: bad. (lint X1) | key = \"****\"\n");
 }
 
 #[test]
-fn what_cannot_be_laid_out_is_named_and_the_rest_is() {
+fn unwritable_files_are_listed_and_others_written() {
     let long = "n".repeat(256);
     let large = "x".repeat(FILE_BYTES_MAX + 1);
     let files = format!("//- a.py\nx = 1\n//- {long}.py\nx = 1\n//- large.py\n{large}\n");
@@ -149,26 +164,22 @@ fn what_cannot_be_laid_out_is_named_and_the_rest_is() {
     let scratch = Scratch::new().unwrap();
     let paths =
         ["a.py".to_owned(), format!("{long}.py"), "large.py".to_owned(), "no.py".to_owned()];
-    let unread = lay_out_files(&scratch, &fixture, Side::New, &paths, |text| text);
+    let unread = write_files(&scratch, &fixture, Side::New, &paths, |text| text);
     let reasons: Vec<&str> = unread.iter().map(|(_, why)| why.as_str()).collect();
     assert_eq!(
         reasons,
-        [
-            "File name too long (os error 36)",
-            "it has more than 1000000 bytes",
-            "it is no file with lines"
-        ]
+        ["File name too long (os error 36)", "larger than 1000000 bytes", "not a regular file"]
     );
     assert!(scratch.tree().join("a.py").exists());
-    let unread = scratch.lay_out(&fixture, Side::New).unwrap();
+    let unread = scratch.write_tree(&fixture, Side::New).unwrap();
     assert_eq!(unread, [(format!("{long}.py"), reasons[0].to_owned())]);
 }
 
 #[test]
-fn whatever_is_left_in_the_scratch_folder_is_removed() {
+fn scratch_folder_is_removed_with_any_contents() {
     let scratch = Scratch::new().unwrap();
     let root = scratch.root().to_owned();
-    // A chain that is deeper than the longest path, made the way it is taken apart.
+    // A folder chain deeper than the longest path.
     let mut chain = root.join("chain");
     std::fs::create_dir(&chain).unwrap();
     for number in 0..2_000 {
@@ -188,44 +199,44 @@ fn whatever_is_left_in_the_scratch_folder_is_removed() {
 }
 
 #[test]
-fn an_analyser_that_crashes_is_a_row() {
-    assert_eq!(crashed("ruff").outcome, Err("it crashed".to_owned()));
+fn crashed_analyser_is_a_failed_run() {
+    assert_eq!(crashed_run("ruff").outcome, Err("it crashed".to_owned()));
 }
 
 #[test]
-fn what_is_said_again_and_again_of_a_file_is_said_once() {
+fn same_message_in_a_file_is_merged() {
     check_new(
         "//- head\n//- a.py\nf(x)\ng(x)\nh(x)\ni(y)\n",
         &[],
         &[
-            said("a.py", 3, "X1", "no `x`"),
-            said("a.py", 1, "X1", "no `x`"),
-            said("a.py", 2, "X1", "no `x`"),
-            said("a.py", 4, "X1", "no `y`"),
+            diagnostic("a.py", 3, "X1", "no `x`"),
+            diagnostic("a.py", 1, "X1", "no `x`"),
+            diagnostic("a.py", 2, "X1", "no `x`"),
+            diagnostic("a.py", 4, "X1", "no `y`"),
         ],
         expect![[r#"
-            a.py:1 lint/X1: no `x`. (lint X1) The same is true of 2 more lines of this file. | f(x)
+            a.py:1 lint/X1: no `x`. (lint X1) The same applies to 2 more lines of this file. | f(x)
             a.py:4 lint/X1: no `y`. (lint X1) | i(y)
         "#]],
     );
 }
 
 #[test]
-fn lines_and_files_that_are_not_there_are_no_findings() {
+fn diagnostics_on_missing_lines_are_dropped() {
     check_new(
         "//- head\n//- a.py\nx = 1\n\n",
-        &[said("gone.py", 7, "X1", "bad")],
+        &[diagnostic("gone.py", 7, "X1", "bad")],
         &[
-            said("a.py", 0, "X1", "bad"),
-            said("a.py", 9, "X1", "bad"),
-            said("../b.py", 1, "X1", "bad"),
+            diagnostic("a.py", 0, "X1", "bad"),
+            diagnostic("a.py", 9, "X1", "bad"),
+            diagnostic("../b.py", 1, "X1", "bad"),
         ],
         expect![""],
     );
 }
 
-fn printed(stdout: &str) -> Finished {
-    Finished {
+fn process_output(stdout: &str) -> ProcessOutput {
+    ProcessOutput {
         status: ExitStatus::from_raw(0),
         stdout: stdout.as_bytes().to_vec(),
         stderr: b"oh\nno".to_vec(),
@@ -233,7 +244,7 @@ fn printed(stdout: &str) -> Finished {
 }
 
 fn check_read(analyser: &dyn Analyser, stdout: &str, expected: Expect) {
-    let shown = match analyser.read(&printed(stdout)) {
+    let shown = match analyser.parse_output(&process_output(stdout)) {
         Ok(said) => said
             .iter()
             .map(|it| {
@@ -246,9 +257,9 @@ fn check_read(analyser: &dyn Analyser, stdout: &str, expected: Expect) {
 }
 
 #[test]
-fn of_what_analysers_print_only_defects_are_kept() {
-    let program = &Installed { program: "/x".into(), readable: Vec::new() };
-    let ruff = ruff::Ruff { program };
+fn only_defect_rules_are_kept() {
+    let program = &InstalledProgram { program: "/x".into(), readable: Vec::new() };
+    let ruff = ruff::RuffAnalyser { program };
     let row = |code: &str| {
         format!(
             r#"{{"code": {code}, "message": "m", "filename": "a.py", "location": {{"row": 2}}}}"#
@@ -264,7 +275,7 @@ fn of_what_analysers_print_only_defects_are_kept() {
         a.py:2 PLW0711 P2 m
     "#]],
     );
-    let eslint = eslint::Eslint { program, trusted: None };
+    let eslint = eslint::EslintAnalyser { program, trusted: None };
     let messages = r#"[{"ruleId": "no-const-assign", "severity": 2, "message": "m", "line": 1},
         {"ruleId": "no-dupe-keys", "severity": 2, "message": "m", "line": 2},
         {"ruleId": "semi", "severity": 2, "message": "m", "line": 3},
@@ -283,8 +294,8 @@ fn of_what_analysers_print_only_defects_are_kept() {
         /s/a.js:5 no-dupe-keys P2 m
     "#]],
     );
-    let trusted = Trusted { checkout: None };
-    let eslint = eslint::Eslint { program, trusted: Some(&trusted) };
+    let trusted = TrustedRepo { checkout: None };
+    let eslint = eslint::EslintAnalyser { program, trusted: Some(&trusted) };
     check_read(
         &eslint,
         &eslint_printed,
@@ -295,7 +306,7 @@ fn of_what_analysers_print_only_defects_are_kept() {
         /s/a.js:5 no-dupe-keys P2 m
     "#]],
     );
-    let shellcheck = shellcheck::Shellcheck { program };
+    let shellcheck = shellcheck::ShellcheckAnalyser { program };
     let comments = r#"{"comments": [{"file": "a.sh", "line": 1, "code": 2115, "message": "m", "level": "warning"},
         {"file": "a.sh", "line": 2, "code": 2077, "message": "m", "level": "error"},
         {"file": "a.sh", "line": 3, "code": 2086, "message": "m", "level": "info"}]}"#;
@@ -310,9 +321,9 @@ fn of_what_analysers_print_only_defects_are_kept() {
 }
 
 #[test]
-fn of_what_rules_of_semgrep_find_information_is_left_out_and_what_is_ignored_is_not() {
-    let program = &Installed { program: "/x".into(), readable: Vec::new() };
-    let semgrep = semgrep::Semgrep { program, rules: Vec::new() };
+fn semgrep_drops_info_and_keeps_ignored_results() {
+    let program = &InstalledProgram { program: "/x".into(), readable: Vec::new() };
+    let semgrep = semgrep::SemgrepAnalyser { program, rules: Vec::new() };
     let result = |severity: &str, more: &str| {
         format!(
             r#"{{"check_id": "tmp.x.no-eval", "path": "a.py", "start": {{"line": 1}}, "extra": {{"message": "m", "severity": "{severity}"{more}}}}}"#
@@ -336,12 +347,12 @@ fn of_what_rules_of_semgrep_find_information_is_left_out_and_what_is_ignored_is_
 }
 
 #[test]
-fn what_is_not_understood_comes_with_what_was_complained_about() {
-    let program = &Installed { program: "/x".into(), readable: Vec::new() };
+fn unparsable_output_error_quotes_stderr() {
+    let program = &InstalledProgram { program: "/x".into(), readable: Vec::new() };
     for analyser in [
-        &ruff::Ruff { program } as &dyn Analyser,
-        &eslint::Eslint { program, trusted: None },
-        &shellcheck::Shellcheck { program },
+        &ruff::RuffAnalyser { program } as &dyn Analyser,
+        &eslint::EslintAnalyser { program, trusted: None },
+        &shellcheck::ShellcheckAnalyser { program },
     ] {
         check_read(
             analyser,
@@ -352,23 +363,23 @@ fn what_is_not_understood_comes_with_what_was_complained_about() {
 }
 
 #[test]
-fn analysers_leave_it_to_us_what_a_comment_silences() {
-    let program = &Installed { program: "/x".into(), readable: Vec::new() };
+fn analysers_run_with_ignore_comments_disabled() {
+    let program = &InstalledProgram { program: "/x".into(), readable: Vec::new() };
     let scratch = Scratch::new().unwrap();
-    let trusted = Trusted { checkout: None };
+    let trusted = TrustedRepo { checkout: None };
     for (analyser, word, expected) in [
-        (&ruff::Ruff { program } as &dyn Analyser, "--ignore-noqa", true),
-        (&eslint::Eslint { program, trusted: None }, "--no-inline-config", true),
-        // A project's own comments also say what globals there are.
-        (&eslint::Eslint { program, trusted: Some(&trusted) }, "--no-inline-config", false),
-        (&semgrep::Semgrep { program, rules: Vec::new() }, "--disable-nosem", true),
+        (&ruff::RuffAnalyser { program } as &dyn Analyser, "--ignore-noqa", true),
+        (&eslint::EslintAnalyser { program, trusted: None }, "--no-inline-config", true),
+        // A project's own comments also declare globals.
+        (&eslint::EslintAnalyser { program, trusted: Some(&trusted) }, "--no-inline-config", false),
+        (&semgrep::SemgrepAnalyser { program, rules: Vec::new() }, "--disable-nosem", true),
     ] {
         let args = analyser.args(&["a".to_owned()], &scratch).unwrap();
         assert_eq!(args.contains(&word.to_owned()), expected, "{args:?}");
     }
     // shellcheck has no such option.
     let text = "#!/bin/sh\n# shellcheck shell=sh disable=SC2086\necho disable=1\n  #shellcheck disable=all\n";
-    let shown = shellcheck::Shellcheck { program }.shown(text.as_bytes().to_vec());
+    let shown = shellcheck::ShellcheckAnalyser { program }.prepare_text(text.as_bytes().to_vec());
     assert_eq!(
         String::from_utf8(shown).unwrap(),
         "#!/bin/sh\n# shellcheck shell=sh ignored=SC2086\necho disable=1\n  #shellcheck ignored=all\n"
@@ -376,26 +387,26 @@ fn analysers_leave_it_to_us_what_a_comment_silences() {
 }
 
 #[test]
-fn no_path_leads_out_of_the_scratch_folder() {
+fn paths_out_of_the_scratch_folder_are_rejected() {
     let scratch = Scratch::new().unwrap();
     for path in ["../a", "/a", "a/../../b", "a//b", "./a", "", "a/"] {
         assert!(scratch.write(path, b"x").is_err(), "{path}");
     }
     scratch.write("-rf/a b.py", b"x").unwrap();
     let real = scratch.tree().join("-rf/a b.py");
-    assert_eq!(scratch.path_of(real.to_str().unwrap()), "-rf/a b.py");
-    assert_eq!(scratch.path_of("./-rf/a b.py"), "-rf/a b.py");
+    assert_eq!(scratch.repo_path(real.to_str().unwrap()), "-rf/a b.py");
+    assert_eq!(scratch.repo_path("./-rf/a b.py"), "-rf/a b.py");
 }
 
 #[test]
-fn nobody_else_reads_the_scratch_folder() {
+fn scratch_folder_is_private() {
     let scratch = Scratch::new().unwrap();
     let mode = std::fs::metadata(scratch.root()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
 
 #[test]
-fn modules_are_linked_from_a_checkout_and_never_over_those_of_the_tree() {
+fn checkout_modules_are_linked_but_never_replace_files() {
     let checkout = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     for folder in ["node_modules", "web/node_modules", "own/node_modules"] {

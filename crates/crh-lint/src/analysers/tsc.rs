@@ -1,85 +1,84 @@
-//! The TypeScript compiler, on a trusted change alone: it needs the whole tree and what is installed in the checkout.
+//! The TypeScript compiler. Runs only on trusted changes, because it needs the whole tree and the
+//! installed modules.
 
 use std::time::Duration;
 
-use super::said::Said;
-use super::{Analyser, Installed, Needs, Scratch, Trusted, words};
+use super::diagnostic::Diagnostic;
+use super::{Analyser, AnalyserInput, InstalledProgram, Scratch, TrustedRepo, stderr_summary};
 use crate::Project;
 use crate::paths::extension;
-use crate::process::Finished;
+use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "tsc";
 /// A large project takes a minute.
-const TIME: Duration = Duration::from_secs(180);
-const CONFIGURATION: &str = "tsconfig.json";
-/// Something that it needs is not installed: the rest of what it says follows from that.
-const NOT_INSTALLED: [&str; 4] = ["TS2307", "TS2688", "TS7016", "TS6053"];
+const TIMEOUT: Duration = Duration::from_secs(180);
+const CONFIG_FILE: &str = "tsconfig.json";
+/// Errors about missing dependencies. Further errors follow from them.
+const NOT_INSTALLED_CODES: [&str; 4] = ["TS2307", "TS2688", "TS7016", "TS6053"];
 
-pub(super) struct Tsc<'a> {
-    pub(super) program: &'a Installed,
-    pub(super) trusted: &'a Trusted,
+pub(super) struct TscAnalyser<'a> {
+    pub(super) program: &'a InstalledProgram,
+    pub(super) trusted: &'a TrustedRepo,
 }
 
-/// Whether the project is one for it.
 pub(super) fn is_configured(project: &dyn Project) -> bool {
-    matches!(project.file(Side::New, CONFIGURATION), Ok(Some(_)))
+    matches!(project.file(Side::New, CONFIG_FILE), Ok(Some(_)))
 }
 
-impl Analyser for Tsc<'_> {
+impl Analyser for TscAnalyser<'_> {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn installed(&self) -> &Installed {
+    fn installed(&self) -> &InstalledProgram {
         self.program
     }
 
-    fn time(&self) -> Duration {
-        TIME
+    fn timeout(&self) -> Duration {
+        TIMEOUT
     }
 
-    fn wants(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
+    fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
         matches!(extension(path).as_str(), "ts" | "mts" | "cts" | "tsx")
     }
 
-    fn needs(&self) -> Needs<'_> {
-        Needs::Tree(self.trusted)
+    fn input(&self) -> AnalyserInput<'_> {
+        AnalyserInput::Tree(self.trusted)
     }
 
-    fn asks_about_files(&self) -> bool {
+    fn is_per_file(&self) -> bool {
         false
     }
 
     fn args(&self, _: &[String], _: &Scratch) -> Result<Vec<String>, String> {
-        let args = ["--noEmit", "--pretty", "false", "--project", CONFIGURATION];
+        let args = ["--noEmit", "--pretty", "false", "--project", CONFIG_FILE];
         Ok(args.into_iter().map(str::to_owned).collect())
     }
 
-    fn read(&self, finished: &Finished) -> Result<Vec<Said>, String> {
-        let text = String::from_utf8_lossy(&finished.stdout);
-        let said: Vec<Said> = text.lines().filter_map(said).collect();
-        // It ends with 1 or 2 if it has something to say.
-        if said.is_empty() && !finished.status.success() {
-            let complaint =
-                if finished.stderr.is_empty() { &finished.stdout } else { &finished.stderr };
-            return Err(format!("it failed: {}", words(complaint)));
+    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let diagnostics: Vec<Diagnostic> = text.lines().filter_map(parse_line).collect();
+        // tsc exits with 1 or 2 if it reports anything.
+        if diagnostics.is_empty() && !output.status.success() {
+            let complaint = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
+            return Err(format!("failed: {}", stderr_summary(complaint)));
         }
-        Ok(said)
+        Ok(diagnostics)
     }
 }
 
-/// A line as it prints them: `src/a.ts(3,5): error TS2345: Argument of type …`.
-fn said(line: &str) -> Option<Said> {
-    let (place, rest) = line.split_once("): error ")?;
-    let (path, position) = place.rsplit_once('(')?;
+/// Parses a line such as `src/a.ts(3,5): error TS2345: Argument of type …`.
+fn parse_line(line: &str) -> Option<Diagnostic> {
+    let (location, rest) = line.split_once("): error ")?;
+    let (path, position) = location.rsplit_once('(')?;
     let (row, _) = position.split_once(',')?;
     let (rule, message) = rest.split_once(": ")?;
     let is_code = rule.strip_prefix("TS")?.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_code || NOT_INSTALLED.contains(&rule) {
+    if !is_code || NOT_INSTALLED_CODES.contains(&rule) {
         return None;
     }
-    Some(Said {
+    Some(Diagnostic {
         path: path.to_owned(),
         line: row.parse().ok()?,
         rule: rule.to_owned(),
@@ -96,8 +95,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diagnostic_is_a_line_and_the_rest_is_none() {
-        let read = |line| said(line).map(|it| (it.path, it.line, it.rule, it.message));
+    fn only_diagnostic_lines_are_parsed() {
+        let read = |line| parse_line(line).map(|it| (it.path, it.line, it.rule, it.message));
         assert_eq!(
             read("src/a (1).ts(3,5): error TS2345: Argument: of type."),
             Some(("src/a (1).ts".into(), 3, "TS2345".into(), "Argument: of type.".into()))

@@ -1,254 +1,256 @@
-//! Tests that are deleted while what they test stays.
+//! Deleted tests whose code under test stays.
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Repository, split};
-use crate::fold::folded;
-use crate::found::Found;
-use crate::look::Looked;
-use crate::{Change, ChangedFile, Rule, paths};
+use super::{RepoReader, split_path};
+use crate::file_context::FileFindings;
+use crate::findings::FindingDraft;
+use crate::whitespace::fold_whitespace;
+use crate::{ChangeView, ChangedFile, LintRule, paths};
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
-pub(super) const TEST_DELETED: Rule = Rule {
+pub(super) const TEST_DELETED: LintRule = LintRule {
     id: "consistency/test-deleted",
     severity: Severity::P2,
     category: Category::Testing,
     confidence: Confidence::thousandths(800),
-    finds: "a test file that is deleted while the file it tests stays",
-    also: &[],
+    summary: "a deleted test file whose subject stays",
+    aliases: &[],
 };
 
-/// Whoever deletes more test files than this at once has moved or replaced a suite, and knows it.
+/// A change that deletes more test files moves or replaces a suite on purpose.
 const DELETED_MAX: usize = 5;
-/// A shorter line is a bracket or an `end`: it tells nothing about where a text went.
-const TELLING_CHARS: usize = 10;
+/// Shorter lines are brackets or `end`: they do not identify moved text.
+const SIGNIFICANT_CHARS_MIN: usize = 10;
 
-/// Deleted tests whose subjects stay.
-pub(super) fn found(change: &Change<'_>, repository: &Repository<'_>) -> Looked {
-    let deleted: Vec<(&ChangedFile, Test)> = change
+/// Reports deleted tests whose subjects stay.
+pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> FileFindings {
+    let deleted: Vec<(&ChangedFile, TestName)> = change
         .files
         .iter()
         .filter(|file| file.is_deleted && file.has_lines)
-        .filter_map(|file| Some((file, Test::of(&file.path)?)))
+        .filter_map(|file| Some((file, TestName::from_path(&file.path)?)))
         .collect();
     if deleted.is_empty() {
-        return Looked::default();
+        return FileFindings::default();
     }
-    // By name alone: a test may be written anew in another language.
-    let written: HashSet<String> = change
-        .all
+    // By name only: a test may be rewritten in another language.
+    let new_test_stems: HashSet<String> = change
+        .all_files
         .iter()
-        .filter(|file| file.before.as_deref() != Some(file.path.as_str()))
-        .filter_map(|file| Some(Test::of(file.after()?)?.stem))
+        .filter(|file| file.old_path.as_deref() != Some(file.path.as_str()))
+        .filter_map(|file| Some(TestName::from_path(file.new_path()?)?.stem))
         .collect();
-    let mut rest = Rest::new(repository.paths(Side::New));
-    let arrived = arrived(change);
-    let changed: HashMap<&str, &ChangedFile> =
-        change.all.iter().map(|file| (file.path.as_str(), file)).collect();
-    let mut found = Vec::new();
+    let mut remaining_files = RemainingFiles::new(repository.paths(Side::New));
+    let added_lines = added_line_counts(change);
+    let changed_files: HashMap<&str, &ChangedFile> =
+        change.all_files.iter().map(|file| (file.path.as_str(), file)).collect();
+    let mut findings = Vec::new();
     for (file, test) in deleted {
-        if found.len() > DELETED_MAX {
+        if findings.len() > DELETED_MAX {
             break;
         }
-        if written.contains(&test.stem) || has_moved(file, &arrived) {
+        if new_test_stems.contains(&test.stem) || has_moved(file, &added_lines) {
             continue;
         }
-        let Some(subject) = rest.untested(&file.path, &test) else { continue };
-        found.extend(left(file, subject, changed.get(subject).copied(), repository));
+        let Some(subject) = remaining_files.untested_subject(&file.path, &test) else { continue };
+        findings.extend(finding(file, subject, changed_files.get(subject).copied(), repository));
     }
-    if found.len() > DELETED_MAX {
+    if findings.len() > DELETED_MAX {
         let note = format!(
-            "more than {DELETED_MAX} test files are deleted while what they test stays; so many are not an oversight"
+            "more than {DELETED_MAX} test files are deleted while their subjects stay; not listed, because that is probably intended"
         );
-        return Looked { found: Vec::new(), notes: vec![note] };
+        return FileFindings { findings: Vec::new(), notes: vec![note] };
     }
-    Looked { found, notes: Vec::new() }
+    FileFindings { findings, notes: Vec::new() }
 }
 
-/// What a test is for, as its name says: a stem, and the ending of the files it may be in.
+/// What a test file tests, by its name: the subject's stem and the extensions it may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Test {
+struct TestName {
     stem: String,
-    family: &'static [&'static str],
+    extensions: &'static [&'static str],
 }
 
 const JVM: &[&str] = &["java", "kt", "groovy", "scala"];
 const SCRIPTS: &[&str] = &["ts", "tsx", "js", "jsx", "mts", "mjs", "cts", "cjs", "vue", "svelte"];
 
-impl Test {
-    /// The test that a file is by the conventions of its language; none if it is no test.
-    fn of(path: &str) -> Option<Self> {
-        let (folder, name) = split(path);
+impl TestName {
+    /// Parses a test file's path by the conventions of its language. `None` if it is not a test.
+    fn from_path(path: &str) -> Option<Self> {
+        let (folder, name) = split_path(path);
         let (stem, extension) = name.rsplit_once('.')?;
-        let cut = |starts: &[&str], ends: &[&str]| {
+        let strip_affix = |starts: &[&str], ends: &[&str]| {
             let start = starts.iter().find_map(|it| stem.strip_prefix(it));
             start.or_else(|| ends.iter().find_map(|it| stem.strip_suffix(it)))
         };
-        let (stem, family): (Option<&str>, &'static [&'static str]) = match extension {
-            "py" => (cut(&["test_"], &["_test"]), &["py"]),
-            "go" => (cut(&[], &["_test"]), &["go"]),
-            "rb" => (cut(&["test_", "spec_"], &["_spec", "_test"]), &["rb"]),
-            "java" => (cut(&[], &["Test", "Tests"]), JVM),
-            "kt" => (cut(&[], &["Test", "Tests"]), JVM),
-            "cs" => (cut(&[], &["Test", "Tests"]), &["cs"]),
-            "php" => (cut(&[], &["Test"]), &["php"]),
+        let (stem, extensions): (Option<&str>, &'static [&'static str]) = match extension {
+            "py" => (strip_affix(&["test_"], &["_test"]), &["py"]),
+            "go" => (strip_affix(&[], &["_test"]), &["go"]),
+            "rb" => (strip_affix(&["test_", "spec_"], &["_spec", "_test"]), &["rb"]),
+            "java" => (strip_affix(&[], &["Test", "Tests"]), JVM),
+            "kt" => (strip_affix(&[], &["Test", "Tests"]), JVM),
+            "cs" => (strip_affix(&[], &["Test", "Tests"]), &["cs"]),
+            "php" => (strip_affix(&[], &["Test"]), &["php"]),
             _ if SCRIPTS.contains(&extension) => {
                 let in_tests = folder.ends_with("__tests__/").then_some(stem);
-                (cut(&[], &[".test", ".spec", "-test", "_test"]).or(in_tests), SCRIPTS)
+                (strip_affix(&[], &[".test", ".spec", "-test", "_test"]).or(in_tests), SCRIPTS)
             }
             _ => return None,
         };
         let stem = stem.filter(|stem| !stem.is_empty())?.to_owned();
-        Some(Self { stem, family })
+        Some(Self { stem, extensions })
     }
 }
 
-/// What stays: files and tests by the stems of their names. What a stem has is sorted once, however many tests of it are deleted.
-struct Rest<'p> {
+/// Remaining files and tests, by the stems of their names. Builds the index of a stem once.
+struct RemainingFiles<'p> {
     files: HashMap<&'p str, Vec<&'p str>>,
     tests: HashMap<String, Vec<&'p str>>,
-    sorted: HashMap<(String, &'static [&'static str]), Namesakes<'p>>,
+    indexes: HashMap<(String, &'static [&'static str]), SubjectIndex<'p>>,
 }
 
-impl<'p> Rest<'p> {
+impl<'p> RemainingFiles<'p> {
     fn new(paths: &'p [String]) -> Self {
         let mut files: HashMap<&str, Vec<&str>> = HashMap::new();
         let mut tests: HashMap<String, Vec<&str>> = HashMap::new();
         for path in paths {
-            let stem = split(path).1.rsplit_once('.').map(|(stem, _)| stem);
+            let stem = split_path(path).1.rsplit_once('.').map(|(stem, _)| stem);
             files.entry(stem.unwrap_or_default()).or_default().push(path);
-            if let Some(test) = Test::of(path) {
+            if let Some(test) = TestName::from_path(path) {
                 tests.entry(test.stem).or_default().push(path);
             }
         }
-        Self { files, tests, sorted: HashMap::new() }
+        Self { files, tests, indexes: HashMap::new() }
     }
 
-    /// The file that a deleted test was for, if no other test is for it.
-    fn untested(&mut self, test_path: &str, test: &Test) -> Option<&'p str> {
-        let key = (test.stem.clone(), test.family);
-        let namesakes = self.sorted.entry(key).or_insert_with(|| {
+    /// The subject of a deleted test, if no other test covers it.
+    fn untested_subject(&mut self, test_path: &str, test: &TestName) -> Option<&'p str> {
+        let key = (test.stem.clone(), test.extensions);
+        let index = self.indexes.entry(key).or_insert_with(|| {
             let files = self.files.get(test.stem.as_str()).map(Vec::as_slice).unwrap_or_default();
             let tests = self.tests.get(&test.stem).map(Vec::as_slice).unwrap_or_default();
-            Namesakes::new(test.family, files, tests)
+            SubjectIndex::new(test.extensions, files, tests)
         });
-        let subject = namesakes.subject(test_path)?;
-        // Not of another package beside it.
-        let is_near = subject.starts_with(paths::above_tests(split(test_path).0));
-        (is_near && !namesakes.tested.contains(subject)).then_some(subject)
+        let subject = index.subject(test_path)?;
+        // The subject must be in the same package.
+        let is_near = subject.starts_with(paths::above_tests(split_path(test_path).0));
+        (is_near && !index.tested.contains(subject)).then_some(subject)
     }
 }
 
-/// The files of one stem and one family of languages that may be what a test is for. Each map has the only file, or none where there
-/// are several.
-struct Namesakes<'p> {
+/// Possible subjects with one stem and one language family. A map value is `None` if several files
+/// have the same key.
+struct SubjectIndex<'p> {
     is_go: bool,
     by_folder: HashMap<&'p str, Option<&'p str>>,
-    /// By the last folders, of any number: `models` and `app/models` for `app/models/`.
+    /// By trailing folders of any number: `models` and `app/models` for `app/models/`.
     by_last_folders: HashMap<&'p str, Option<&'p str>>,
     files: Vec<&'p str>,
-    /// Those for which a test stays.
+    /// Files that still have a test.
     tested: HashSet<&'p str>,
 }
 
-impl<'p> Namesakes<'p> {
-    fn new(family: &'static [&'static str], paths: &[&'p str], tests: &[&'p str]) -> Self {
-        let is_of_family = |path: &&str| {
-            path.rsplit('.').next().is_some_and(|extension| family.contains(&extension))
+impl<'p> SubjectIndex<'p> {
+    fn new(extensions: &'static [&'static str], paths: &[&'p str], tests: &[&'p str]) -> Self {
+        let has_extension = |path: &&str| {
+            path.rsplit('.').next().is_some_and(|extension| extensions.contains(&extension))
         };
         let files: Vec<&str> = paths
             .iter()
             .copied()
-            .filter(is_of_family)
-            .filter(|path| Test::of(path).is_none() && !is_support(path))
+            .filter(has_extension)
+            .filter(|path| TestName::from_path(path).is_none() && !is_support(path))
             .collect();
         let (mut by_folder, mut by_last_folders) = (HashMap::new(), HashMap::new());
         for path in &files {
-            let folder = split(path).0;
-            let only = |known: &mut Option<&'p str>| *known = None;
-            by_folder.entry(folder).and_modify(only).or_insert(Some(*path));
-            for last in last_folders(folder) {
-                by_last_folders.entry(last).and_modify(only).or_insert(Some(*path));
+            let folder = split_path(path).0;
+            let mark_ambiguous = |known: &mut Option<&'p str>| *known = None;
+            by_folder.entry(folder).and_modify(mark_ambiguous).or_insert(Some(*path));
+            for suffix in last_folders(folder) {
+                by_last_folders.entry(suffix).and_modify(mark_ambiguous).or_insert(Some(*path));
             }
         }
-        let mut namesakes = Self {
-            is_go: family == ["go"],
+        let mut index = Self {
+            is_go: extensions == ["go"],
             by_folder,
             by_last_folders,
             files,
             tested: HashSet::new(),
         };
-        namesakes.tested = tests.iter().filter_map(|test| namesakes.subject(test)).collect();
-        namesakes
+        index.tested = tests.iter().filter_map(|test| index.subject(test)).collect();
+        index
     }
 
-    /// The file that a test is for, if there is exactly one that it can be.
+    /// The subject of a test, if it is unambiguous.
     fn subject(&self, test_path: &str) -> Option<&'p str> {
-        let (folder, _) = split(test_path);
-        let up = folder.strip_suffix("__tests__/").or_else(|| folder.strip_suffix("tests/"));
-        if let Some(beside) = self.by_folder.get(folder) {
-            return *beside;
+        let (folder, _) = split_path(test_path);
+        let parent = folder.strip_suffix("__tests__/").or_else(|| folder.strip_suffix("tests/"));
+        if let Some(same_folder_file) = self.by_folder.get(folder) {
+            return *same_folder_file;
         }
         if self.is_go {
             return None;
         }
-        if let Some(above) = up.and_then(|up| self.by_folder.get(up)) {
-            return *above;
+        if let Some(parent_folder_file) = parent.and_then(|up| self.by_folder.get(up)) {
+            return *parent_folder_file;
         }
         match self.files.as_slice() {
             [one] => Some(one),
-            // Those whose folder is most like the test's: `app/models/` to `spec/models/`.
+            // Prefer the file whose folder is most like the test's: `app/models/` for
+            // `spec/models/`.
             _ => *last_folders(folder).find_map(|last| self.by_last_folders.get(last))?,
         }
     }
 }
 
-/// The last folders of a path, from all of them to the last alone.
+/// The trailing parts of a folder path, from the whole path to the last folder.
 fn last_folders(folder: &str) -> impl Iterator<Item = &str> {
     let folder = folder.trim_end_matches('/');
-    let inner = folder.match_indices('/').map(move |(at, _)| &folder[at + 1..]);
-    std::iter::once(folder).chain(inner)
+    let suffixes = folder.match_indices('/').map(move |(at, _)| &folder[at + 1..]);
+    std::iter::once(folder).chain(suffixes)
 }
 
-/// Whether a file supports tests, or is somebody else's: it is not what they are for.
+/// Whether a file is a test helper or vendored: such files are not test subjects.
 fn is_support(path: &str) -> bool {
     paths::is_beside_tests(path) || paths::is_vendored(path)
 }
 
-/// The telling lines that the change adds anywhere, with how often.
-fn arrived(change: &Change<'_>) -> HashMap<String, usize> {
-    let mut arrived = HashMap::new();
-    for line in change.all.iter().flat_map(|file| &file.added) {
-        if let Some(line) = telling(&line.text) {
-            *arrived.entry(line).or_insert(0) += 1;
+/// Significant lines that the change adds anywhere, with their counts.
+fn added_line_counts(change: &ChangeView<'_>) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    for line in change.all_files.iter().flat_map(|file| &file.added) {
+        if let Some(line) = significant_line(&line.text) {
+            *counts.entry(line).or_insert(0) += 1;
         }
     }
-    arrived
+    counts
 }
 
-fn telling(line: &[u8]) -> Option<String> {
-    let line = folded(&String::from_utf8_lossy(line));
-    (line.chars().count() >= TELLING_CHARS).then_some(line)
+fn significant_line(line: &[u8]) -> Option<String> {
+    let line = fold_whitespace(&String::from_utf8_lossy(line));
+    (line.chars().count() >= SIGNIFICANT_CHARS_MIN).then_some(line)
 }
 
-/// Whether a third of a deleted file's lines, or more, turn up elsewhere.
-fn has_moved(file: &ChangedFile, arrived: &HashMap<String, usize>) -> bool {
-    let lines: Vec<String> = file.removed.iter().filter_map(|line| telling(line)).collect();
-    let moved = lines.iter().filter(|line| arrived.contains_key(*line)).count();
-    moved * 3 >= lines.len()
+/// Whether at least a third of a deleted file's lines are added elsewhere.
+fn has_moved(file: &ChangedFile, added_lines: &HashMap<String, usize>) -> bool {
+    let lines: Vec<String> =
+        file.removed.iter().filter_map(|line| significant_line(line)).collect();
+    let moved_count = lines.iter().filter(|line| added_lines.contains_key(*line)).count();
+    moved_count * 3 >= lines.len()
 }
 
-fn left(
+fn finding(
     file: &ChangedFile,
     subject: &str,
-    changed: Option<&ChangedFile>,
-    repository: &Repository<'_>,
-) -> Option<Found> {
+    subject_change: Option<&ChangedFile>,
+    repository: &RepoReader<'_>,
+) -> Option<FindingDraft> {
     if !repository.has(Side::Old, subject) {
         return None;
     }
-    // What is taken out of the subject needs no test any more.
-    if changed.is_some_and(|it| it.removed.len() > it.added.len()) {
+    // Code that was removed from the subject needs no test.
+    if subject_change.is_some_and(|it| it.removed.len() > it.added.len()) {
         return None;
     }
     let text = repository.text(Side::Old, &file.path)?;
@@ -268,20 +270,23 @@ fn left(
         .iter()
         .any(|it| line.starts_with(it))
     };
-    let lines = || (1..).zip(text.lines()).filter(|(_, line)| line.trim().len() >= TELLING_CHARS);
+    let lines =
+        || (1..).zip(text.lines()).filter(|(_, line)| line.trim().len() >= SIGNIFICANT_CHARS_MIN);
     let (number, line) = lines().find(|(_, line)| is_test_line(line)).or_else(|| lines().next())?;
-    let shown = repository.text(Side::New, subject)?;
-    let mut found = Found::new(&TEST_DELETED, &file.path, number, line).saying(
-        format!("The tests of `{}` are deleted and it stays", split(subject).1),
+    let subject_text = repository.text(Side::New, subject)?;
+    let mut draft = FindingDraft::new(&TEST_DELETED, &file.path, number, line).with_text(
+        format!("Tests of `{}` are deleted while it stays", split_path(subject).1),
         format!(
-            "`{subject}` is still there after this change, and no other test file by its name. Nothing notices any more when it breaks."
+            "`{subject}` still exists after this change, and no other test file is named after it. If it breaks, no test fails."
         ),
-        "Keep the tests, or say in the description what covers the file now.",
+        "Keep the tests, or name in the description what covers the file now.",
     );
-    found.side = Some(Side::Old);
-    let first = (1..).zip(shown.lines()).find(|(_, line)| line.trim().len() >= TELLING_CHARS);
-    found
+    draft.side = Some(Side::Old);
+    let first_line = (1..)
+        .zip(subject_text.lines())
+        .find(|(_, line)| line.trim().len() >= SIGNIFICANT_CHARS_MIN);
+    draft
         .witnesses
-        .extend(first.map(|(number, line)| (subject.to_owned(), number, line.to_owned())));
-    Some(found)
+        .extend(first_line.map(|(number, line)| (subject.to_owned(), number, line.to_owned())));
+    Some(draft)
 }

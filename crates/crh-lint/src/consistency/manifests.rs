@@ -1,16 +1,15 @@
-//! Manifests: which dependencies they name, and in which way.
+//! Parsers for the dependencies of manifests.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What a manifest asks for: by table and name, the requirement in one spelling.
+/// Normalized requirements, by table and name.
 pub(super) type Dependencies = BTreeMap<(String, String), String>;
 
-/// A kind of manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ManifestKind {
     Npm,
     Cargo,
     Python,
@@ -20,9 +19,8 @@ pub(super) enum Kind {
     Go,
 }
 
-impl Kind {
-    /// The kind of a file by its name.
-    pub(super) fn of(name: &str) -> Option<Self> {
+impl ManifestKind {
+    pub(super) fn from_file_name(name: &str) -> Option<Self> {
         Some(match name {
             "package.json" => Self::Npm,
             "Cargo.toml" => Self::Cargo,
@@ -35,8 +33,8 @@ impl Kind {
         })
     }
 
-    /// The lock files that go with it, with how each is brought up to date and what comes of it if it is not.
-    pub(super) fn locks(self) -> &'static [(&'static str, &'static str, &'static str)] {
+    /// Lock file names, each with the command that updates it and the effect of a stale one.
+    pub(super) fn lock_files(self) -> &'static [(&'static str, &'static str, &'static str)] {
         match self {
             Self::Npm => &[
                 ("package-lock.json", "npm install", "`npm ci` refuses to install"),
@@ -77,106 +75,118 @@ impl Kind {
         }
     }
 
-    /// The dependencies of a manifest; none if it cannot be read.
+    /// The dependencies of a manifest; `None` if it cannot be parsed.
     pub(super) fn dependencies(self, text: &str) -> Option<Dependencies> {
         match self {
-            Self::Npm => {
-                json(text, &["dependencies", "devDependencies", "optionalDependencies"], |_| true)
+            Self::Npm => json_dependencies(
+                text,
+                &["dependencies", "devDependencies", "optionalDependencies"],
+                |_| true,
+            ),
+            Self::Composer => {
+                json_dependencies(text, &["require", "require-dev"], |name| name.contains('/'))
             }
-            Self::Composer => json(text, &["require", "require-dev"], |name| name.contains('/')),
-            Self::Cargo => Some(cargo(&text.parse().ok()?)),
-            Self::Python => Some(python(&text.parse().ok()?)),
-            Self::Pipfile => Some(pipfile(&text.parse().ok()?)),
-            Self::Bundler => Some(gemfile(text)),
-            Self::Go => Some(go(text)),
+            Self::Cargo => Some(cargo_dependencies(&text.parse().ok()?)),
+            Self::Python => Some(python_dependencies(&text.parse().ok()?)),
+            Self::Pipfile => Some(pipfile_dependencies(&text.parse().ok()?)),
+            Self::Bundler => Some(gemfile_dependencies(text)),
+            Self::Go => Some(go_dependencies(text)),
         }
     }
 }
 
-fn json(text: &str, tables: &[&str], is_wanted: fn(&str) -> bool) -> Option<Dependencies> {
+fn json_dependencies(
+    text: &str,
+    tables: &[&str],
+    is_package: fn(&str) -> bool,
+) -> Option<Dependencies> {
     let manifest: serde_json::Value = serde_json::from_str(text).ok()?;
-    let mut found = Dependencies::new();
+    let mut dependencies = Dependencies::new();
     for table in tables {
         let Some(entries) = manifest.get(table).and_then(serde_json::Value::as_object) else {
             continue;
         };
-        for (name, requirement) in entries.iter().filter(|(name, _)| is_wanted(name)) {
+        for (name, requirement) in entries.iter().filter(|(name, _)| is_package(name)) {
             let requirement = requirement.as_str()?.trim().to_owned();
-            found.insert(((*table).to_owned(), name.clone()), requirement);
+            dependencies.insert(((*table).to_owned(), name.clone()), requirement);
         }
     }
-    Some(found)
+    Some(dependencies)
 }
 
-/// Where a manifest of Cargo has its dependencies, beside those that are only for some targets.
+/// Dependency tables of Cargo, apart from the per-target ones.
 const CARGO_TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
-/// The table whose entries count only for those who ask for them.
-pub(super) const WORKSPACE: &str = "workspace.dependencies";
+/// Entries of this table count only for crates that use them.
+pub(super) const WORKSPACE_TABLE: &str = "workspace.dependencies";
 
-/// Which table a crate stands in makes no difference to the lock file; only the workspace's own is told apart.
-fn cargo(manifest: &toml::Table) -> Dependencies {
-    let mut found = Dependencies::new();
+/// The table of a dependency does not matter for the lock file, except for the workspace table.
+fn cargo_dependencies(manifest: &toml::Table) -> Dependencies {
+    let mut dependencies = Dependencies::new();
     let mut add = |table: &str, entries: Option<&toml::Value>| {
         for (key, value) in entries.and_then(toml::Value::as_table).into_iter().flatten() {
             let field = |name: &str| value.get(name).and_then(toml::Value::as_str);
             let name = field("package").unwrap_or(key);
             let version = value.as_str().or_else(|| field("version")).unwrap_or_default();
-            found.insert((table.to_owned(), name.to_owned()), version.trim().to_owned());
+            dependencies.insert((table.to_owned(), name.to_owned()), version.trim().to_owned());
         }
     };
-    add(WORKSPACE, manifest.get("workspace").and_then(|it| it.get("dependencies")));
+    add(WORKSPACE_TABLE, manifest.get("workspace").and_then(|it| it.get("dependencies")));
     let targets = manifest.get("target").and_then(toml::Value::as_table);
     for table in CARGO_TABLES {
         targets.into_iter().flatten().for_each(|(_, target)| add("", target.get(table)));
         add("", manifest.get(table));
     }
-    found
+    dependencies
 }
 
-fn python(manifest: &toml::Table) -> Dependencies {
-    let mut found = Dependencies::new();
+fn python_dependencies(manifest: &toml::Table) -> Dependencies {
+    let mut dependencies = Dependencies::new();
     let project = manifest.get("project");
     let tool = |name: &str| manifest.get("tool").and_then(|tool| tool.get(name));
-    let at = |value: Option<&toml::Value>, name: &str| value.and_then(|it| it.get(name)).cloned();
+    let entry_of =
+        |value: Option<&toml::Value>, name: &str| value.and_then(|it| it.get(name)).cloned();
     let mut lists = vec![
-        ("dependencies".to_owned(), at(project, "dependencies")),
-        ("uv".to_owned(), at(tool("uv"), "dev-dependencies")),
+        ("dependencies".to_owned(), entry_of(project, "dependencies")),
+        ("uv".to_owned(), entry_of(tool("uv"), "dev-dependencies")),
     ];
     for (prefix, tables) in [
-        ("extra ", at(project, "optional-dependencies")),
+        ("extra ", entry_of(project, "optional-dependencies")),
         ("group ", manifest.get("dependency-groups").cloned()),
-        ("pdm ", at(tool("pdm"), "dev-dependencies")),
+        ("pdm ", entry_of(tool("pdm"), "dev-dependencies")),
     ] {
         let tables = tables.as_ref().and_then(toml::Value::as_table).into_iter().flatten();
         lists.extend(tables.map(|(name, list)| (format!("{prefix}{name}"), Some(list.clone()))));
     }
     for (table, list) in lists {
         let list = list.as_ref().and_then(toml::Value::as_array).into_iter().flatten();
-        for (name, requirement) in list.filter_map(toml::Value::as_str).map(pep508) {
-            found.insert((table.clone(), name), requirement);
+        for (name, requirement) in list.filter_map(toml::Value::as_str).map(parse_requirement) {
+            dependencies.insert((table.clone(), name), requirement);
         }
     }
     let poetry = tool("poetry");
     let mut tables = vec![
-        ("poetry".to_owned(), at(poetry, "dependencies")),
-        ("poetry dev".to_owned(), at(poetry, "dev-dependencies")),
+        ("poetry".to_owned(), entry_of(poetry, "dependencies")),
+        ("poetry dev".to_owned(), entry_of(poetry, "dev-dependencies")),
     ];
-    let groups = at(poetry, "group");
+    let groups = entry_of(poetry, "group");
     let groups = groups.as_ref().and_then(toml::Value::as_table).into_iter().flatten();
-    tables.extend(
-        groups.map(|(name, group)| (format!("poetry {name}"), at(Some(group), "dependencies"))),
-    );
+    tables
+        .extend(groups.map(|(name, group)| {
+            (format!("poetry {name}"), entry_of(Some(group), "dependencies"))
+        }));
     for (table, entries) in tables {
         for (name, value) in entries.as_ref().and_then(toml::Value::as_table).into_iter().flatten()
         {
-            found.insert((table.clone(), python_name(name)), format!("{value:?}"));
+            dependencies
+                .insert((table.clone(), normalized_python_name(name)), format!("{value:?}"));
         }
     }
-    found
+    dependencies
 }
 
-/// A requirement such as `Foo_bar [x] >= 1, < 2; python_version < "3"`: its name, and the rest in one spelling.
-fn pep508(requirement: &str) -> (String, String) {
+/// Parses a requirement such as `Foo_bar [x] >= 1, < 2; python_version < "3"` into a name and the
+/// normalized rest.
+fn parse_requirement(requirement: &str) -> (String, String) {
     let is_name = |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '_' | '-');
     let requirement = requirement.trim();
     let end = requirement.find(|it| !is_name(it)).unwrap_or(requirement.len());
@@ -186,21 +196,22 @@ fn pep508(requirement: &str) -> (String, String) {
     let (versions, marker) = rest.split_once(';').unwrap_or((&rest, ""));
     let mut versions: Vec<&str> = versions.split(',').collect();
     versions.sort_unstable();
-    (python_name(name), format!("{};{marker}", versions.join(",")))
+    (normalized_python_name(name), format!("{};{marker}", versions.join(",")))
 }
 
-/// A name in the spelling that package indexes use.
-pub(super) fn python_name(name: &str) -> String {
+/// A package name as package indexes spell it.
+pub(super) fn normalized_python_name(name: &str) -> String {
     let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("-").to_ascii_lowercase()
 }
 
-fn pipfile(manifest: &toml::Table) -> Dependencies {
+fn pipfile_dependencies(manifest: &toml::Table) -> Dependencies {
     let tables = ["packages", "dev-packages"].into_iter();
     let entries = tables.flat_map(|table| {
         let entries = manifest.get(table).and_then(toml::Value::as_table).into_iter().flatten();
-        entries
-            .map(move |(name, value)| ((table.to_owned(), python_name(name)), format!("{value:?}")))
+        entries.map(move |(name, value)| {
+            ((table.to_owned(), normalized_python_name(name)), format!("{value:?}"))
+        })
     });
     entries.collect()
 }
@@ -209,12 +220,12 @@ static GEM: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"^\s*gem[\s(]\s*["']([\w.-]+)["']((?:\s*,\s*["'][^"'#]*["'])*)(.*)$"#).ok()
 });
 
-/// The gems that are asked for under all circumstances, by line.
-fn gemfile(text: &str) -> Dependencies {
-    let mut found = Dependencies::new();
-    let Some(gem) = &*GEM else { return found };
-    for line in gem_lines(text) {
-        let Some(gem) = gem.captures(line) else { continue };
+/// Gems that are required unconditionally.
+fn gemfile_dependencies(text: &str) -> Dependencies {
+    let mut dependencies = Dependencies::new();
+    let Some(pattern) = &*GEM else { return dependencies };
+    for line in unconditional_lines(text) {
+        let Some(gem) = pattern.captures(line) else { continue };
         let rest = &gem[3];
         if [" if ", " unless ", "ENV"].iter().any(|it| rest.contains(it)) {
             continue;
@@ -223,13 +234,13 @@ fn gemfile(text: &str) -> Dependencies {
         let versions: Vec<&str> =
             gem[2].split(',').map(|it| it.trim().trim_matches(is_quote)).collect();
         let versions: Vec<&str> = versions.into_iter().filter(|it| !it.is_empty()).collect();
-        found.insert((String::new(), gem[1].to_owned()), versions.join(", "));
+        dependencies.insert((String::new(), gem[1].to_owned()), versions.join(", "));
     }
-    found
+    dependencies
 }
 
-/// The lines outside of conditions, as far as their indentation tells: `if` to `end` at the start of a line.
-fn gem_lines(text: &str) -> impl Iterator<Item = &str> {
+/// Lines outside of top-level `if` … `end` blocks, judged by indentation.
+fn unconditional_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut in_condition = false;
     text.lines().filter(move |line| {
         in_condition = match line.split_whitespace().next() {
@@ -241,9 +252,9 @@ fn gem_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The modules that are required and not replaced.
-fn go(text: &str) -> Dependencies {
-    let mut found = Dependencies::new();
+/// Modules that are required and not replaced.
+fn go_dependencies(text: &str) -> Dependencies {
+    let mut dependencies = Dependencies::new();
     let mut block = "";
     let mut replaced = Vec::new();
     for line in text.lines() {
@@ -259,14 +270,14 @@ fn go(text: &str) -> Dependencies {
         match (directive, words.next(), words.next()) {
             (_, Some("("), None) => block = directive,
             ("require", Some(module), Some(version)) => {
-                found.insert((String::new(), module.to_owned()), version.to_owned());
+                dependencies.insert((String::new(), module.to_owned()), version.to_owned());
             }
             ("replace", Some(module), _) => replaced.push(module.to_owned()),
             _ => {}
         }
     }
     for module in replaced {
-        found.remove(&(String::new(), module));
+        dependencies.remove(&(String::new(), module));
     }
-    found
+    dependencies
 }

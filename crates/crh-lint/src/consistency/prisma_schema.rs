@@ -1,77 +1,81 @@
-//! Prisma's schema: columns that change without a migration.
+//! Columns of a Prisma schema that change without a migration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rails::SCHEMA_DRIFT;
-use super::{Repository, split};
-use crate::found::Found;
-use crate::look::Looked;
-use crate::{Change, ChangedFile};
+use super::rails_schema::SCHEMA_DRIFT;
+use super::{RepoReader, split_path};
+use crate::file_context::FileFindings;
+use crate::findings::FindingDraft;
+use crate::{ChangeView, ChangedFile};
 use crh_review::finding::Side;
 
-/// Types that become columns under any circumstances; others are relations or enums.
+/// Types that always become columns; others are relations or enums.
 const SCALARS: [&str; 9] =
     ["String", "Boolean", "Int", "BigInt", "Float", "Decimal", "DateTime", "Json", "Bytes"];
 
-/// A repository has one schema for each of its services; more than this in one change are a program's work, and the first ones tell.
+/// A change with more schemas is generated.
 const SCHEMAS_MAX: usize = 20;
 
-/// Columns by table and name, with the line and type of each.
-type Columns = BTreeMap<(String, String), (u32, String)>;
+/// Line and type of each column, by table and name.
+type PrismaColumns = BTreeMap<(String, String), (u32, String)>;
 
-/// A column's name, line and type.
-type Field = (String, u32, String);
+/// Name, line and type of a column.
+type PrismaField = (String, u32, String);
 
-/// Schemas that changed without a migration.
-pub(super) fn found(change: &Change<'_>, repository: &Repository<'_>) -> Looked {
-    let files = change.files.iter().filter(|file| split(&file.path).1 == "schema.prisma");
+/// Reports schemas that change without a migration.
+pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> FileFindings {
+    let files = change.files.iter().filter(|file| split_path(&file.path).1 == "schema.prisma");
     let files: Vec<&ChangedFile> = files.collect();
-    let looked_at = files.iter().take(SCHEMAS_MAX);
-    let found = looked_at.filter_map(|file| without_migration(file, change, repository)).collect();
+    let checked_files = files.iter().take(SCHEMAS_MAX);
+    let findings =
+        checked_files.filter_map(|file| missing_migration(file, change, repository)).collect();
     let more = files.len().saturating_sub(SCHEMAS_MAX);
-    let note = format!("{more} more schemas of Prisma were not compared with their migrations");
-    Looked { found, notes: Some(note).filter(|_| more > 0).into_iter().collect() }
+    let note = format!("{more} more Prisma schemas were not compared with their migrations");
+    FileFindings { findings, notes: Some(note).filter(|_| more > 0).into_iter().collect() }
 }
 
-fn without_migration(
+fn missing_migration(
     file: &ChangedFile,
-    change: &Change<'_>,
-    repository: &Repository<'_>,
-) -> Option<Found> {
-    let path = file.after()?;
-    let migrations = format!("{}migrations/", split(path).0);
-    let is_kept = repository
+    change: &ChangeView<'_>,
+    repository: &RepoReader<'_>,
+) -> Option<FindingDraft> {
+    let path = file.new_path()?;
+    let migrations = format!("{}migrations/", split_path(path).0);
+    let has_migrations = repository
         .paths(Side::New)
         .iter()
         .any(|it| it.starts_with(&migrations) && it.ends_with("/migration.sql"));
-    if !is_kept || change.all.iter().any(|it| it.path.starts_with(&migrations)) {
+    if !has_migrations || change.all_files.iter().any(|it| it.path.starts_with(&migrations)) {
         return None;
     }
     let text = repository.text(Side::New, path)?;
     let (old, new) =
-        (columns(&repository.text(Side::Old, file.before.as_deref()?)?), columns(&text));
-    // A table that is there no more, or is new, may only have another name.
-    let tables =
-        |columns: &Columns| columns.keys().map(|(table, _)| table.clone()).collect::<BTreeSet<_>>();
+        (columns(&repository.text(Side::Old, file.old_path.as_deref()?)?), columns(&text));
+    // A table that appears or disappears may only be renamed.
+    let tables = |columns: &PrismaColumns| {
+        columns.keys().map(|(table, _)| table.clone()).collect::<BTreeSet<_>>()
+    };
     if tables(&old) != tables(&new) && tables(&old).difference(&tables(&new)).next().is_some() {
         return None;
     }
-    let ((table, column), (line, _)) =
-        new.iter().find(|(key, (_, of))| old.get(*key).is_none_or(|(_, before)| before != of))?;
-    let shown = text.lines().nth(usize::try_from(*line).ok()?.checked_sub(1)?).unwrap_or_default();
-    Some(Found::new(&SCHEMA_DRIFT, path, *line, shown).saying(
-        format!("No migration makes the column `{table}.{column}`"),
+    let ((table, column), (line, _)) = new.iter().find(|(key, (_, column_type))| {
+        old.get(*key).is_none_or(|(_, old_type)| old_type != column_type)
+    })?;
+    let line_text =
+        text.lines().nth(usize::try_from(*line).ok()?.checked_sub(1)?).unwrap_or_default();
+    Some(FindingDraft::new(&SCHEMA_DRIFT, path, *line, line_text).with_text(
+        format!("No migration creates the column `{table}.{column}`"),
         format!(
-            "The schema has it after this change and `{migrations}` gets no migration: `prisma migrate deploy` leaves the database without it, and queries fail."
+            "The schema has the column after this change, but `{migrations}` gets no migration. `prisma migrate deploy` does not create it, and queries fail."
         ),
         "Run `prisma migrate dev` and commit the migration.",
     ))
 }
 
-/// The columns of all models, under the names that the database knows.
-fn columns(schema: &str) -> Columns {
-    let mut found = Columns::new();
-    let mut model: Option<(String, Vec<Field>)> = None;
+/// The columns of all models, by their database names.
+fn columns(schema: &str) -> PrismaColumns {
+    let mut all_columns = PrismaColumns::new();
+    let mut model: Option<(String, Vec<PrismaField>)> = None;
     for (number, line) in (1..).zip(schema.lines()) {
         let line = line.split("//").next().unwrap_or_default().trim();
         let mut words = line.split_whitespace();
@@ -79,26 +83,28 @@ fn columns(schema: &str) -> Columns {
             (Some("model"), Some(name), None) => model = Some((name.to_owned(), Vec::new())),
             (Some("}"), ..) => {
                 let (table, fields) = model.take().unwrap_or_default();
-                found.extend(
-                    fields.into_iter().map(|(name, line, of)| ((table.clone(), name), (line, of))),
+                all_columns.extend(
+                    fields.into_iter().map(|(name, line, field_type)| {
+                        ((table.clone(), name), (line, field_type))
+                    }),
                 );
             }
             (Some(attribute), _, Some((table, _))) if attribute.starts_with("@@map") => {
-                *table = mapped(attribute).unwrap_or(table).to_owned();
+                *table = mapped_name(attribute).unwrap_or(table).to_owned();
             }
-            (Some(field), Some(of), Some((_, fields))) => {
-                let scalar = of.trim_end_matches(['?', '[', ']']);
+            (Some(field), Some(field_type), Some((_, fields))) => {
+                let scalar = field_type.trim_end_matches(['?', '[', ']']);
                 if SCALARS.contains(&scalar) && !line.contains("@ignore") {
-                    let map = line.split("@map").nth(1).and_then(mapped);
-                    fields.push((map.unwrap_or(field).to_owned(), number, of.to_owned()));
+                    let map = line.split("@map").nth(1).and_then(mapped_name);
+                    fields.push((map.unwrap_or(field).to_owned(), number, field_type.to_owned()));
                 }
             }
             _ => {}
         }
     }
-    found
+    all_columns
 }
 
-fn mapped(attribute: &str) -> Option<&str> {
+fn mapped_name(attribute: &str) -> Option<&str> {
     attribute.split('"').nth(1)
 }

@@ -1,26 +1,27 @@
-//! Migrations without the schema, and schemas with more than the migrations make: Rails, and Ecto where it keeps one.
+//! Migrations missing from the schema, and schema objects without a migration: Rails, and Ecto with
+//! a `structure.sql`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Repository, split};
-use crate::found::Found;
-use crate::{Change, ChangedFile, Rule, paths};
+use super::{RepoReader, split_path};
+use crate::findings::FindingDraft;
+use crate::{ChangeView, ChangedFile, LintRule, paths};
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
-pub(super) const SCHEMA_DRIFT: Rule = Rule {
+pub(super) const SCHEMA_DRIFT: LintRule = LintRule {
     id: "consistency/schema-drift",
     severity: Severity::P2,
     category: Category::Data,
     confidence: Confidence::thousandths(850),
-    finds: "a migration without the schema that it makes, or a schema with more than the migrations of the change make",
-    also: &[],
+    summary: "a migration that is missing from the schema, or a schema change without a migration",
+    aliases: &[],
 };
 
-/// Words in a migration after which nobody can tell from its text what it makes.
-const UNREADABLE: [&str; 11] = [
+/// Calls in a migration that make its effect impossible to read from the text.
+const OPAQUE_CALLS: [&str; 11] = [
     "execute",
     "exec_query",
     "send",
@@ -33,42 +34,41 @@ const UNREADABLE: [&str; 11] = [
     "define_method",
     "structure_sql",
 ];
-/// Of the new migrations, and of the schemas and the objects in each, so many are looked at: one is enough to tell.
-const LOOKED_AT_MAX: usize = 20;
-/// More lines than this are not read to learn whether an older migration made something.
+/// Limit for migrations, for schemas, and for the objects in each.
+const CHECKED_MAX: usize = 20;
+/// Search limit when looking for an older migration.
 const HITS_MAX: usize = 200;
 
-/// What drifted apart.
-pub(super) fn found(change: &Change<'_>, repository: &Repository<'_>) -> Vec<Found> {
-    let mut found = Vec::new();
-    let mut reported: HashSet<String> = HashSet::new();
-    // The last migration of a folder says it for all.
+pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Vec<FindingDraft> {
+    let mut findings = Vec::new();
+    let mut reported_schemas: HashSet<String> = HashSet::new();
+    // One finding per folder, at the last migration.
     let migrations =
-        change.files.iter().rev().filter(|file| split(&file.path).0.contains("migrat"));
-    for file in migrations.take(LOOKED_AT_MAX) {
-        if let Some((schema, it)) = without_schema(file, change, repository)
-            && reported.insert(schema)
+        change.files.iter().rev().filter(|file| split_path(&file.path).0.contains("migrat"));
+    for file in migrations.take(CHECKED_MAX) {
+        if let Some((schema, finding)) = missing_from_schema(file, change, repository)
+            && reported_schemas.insert(schema)
         {
-            found.push(it);
+            findings.push(finding);
         }
     }
-    let schemas = change.all.iter().filter(|file| split(&file.path).1 == "schema.rb");
-    for file in schemas.take(LOOKED_AT_MAX) {
-        found.extend(drifted(file, change, repository));
+    let schemas = change.all_files.iter().filter(|file| split_path(&file.path).1 == "schema.rb");
+    for file in schemas.take(CHECKED_MAX) {
+        findings.extend(unmigrated_finding(file, change, repository));
     }
-    found
+    findings
 }
 
-/// A new migration of which the schema does not know.
-fn without_schema(
+/// A new migration that the schema does not contain.
+fn missing_from_schema(
     file: &ChangedFile,
-    change: &Change<'_>,
-    repository: &Repository<'_>,
-) -> Option<(String, Found)> {
-    if file.before.is_some() || file.after().is_none() || paths::is_sample(&file.path) {
+    change: &ChangeView<'_>,
+    repository: &RepoReader<'_>,
+) -> Option<(String, FindingDraft)> {
+    if file.old_path.is_some() || file.new_path().is_none() || paths::is_sample(&file.path) {
         return None;
     }
-    let (folder, name) = split(&file.path);
+    let (folder, name) = split_path(&file.path);
     let version = name.split('_').next()?;
     if version.len() != 14 || !version.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -83,30 +83,30 @@ fn without_schema(
     let schema = schemas.into_iter().find(|schema| repository.has(Side::New, schema))?;
     let text = repository.text(Side::New, &schema)?;
     let migration = repository.text(Side::New, &file.path)?;
-    let is_touched = || change.all.iter().any(|file| file.path == schema);
-    let is_behind = match schema.ends_with(".rb") {
+    let is_touched = || change.all_files.iter().any(|file| file.path == schema);
+    let is_outdated = match schema.ends_with(".rb") {
         true => {
-            version_of(&text).is_some_and(|at| at.as_str() < version)
-                || !is_touched() && lacks(&text, &migration)
+            schema_version(&text).is_some_and(|at| at.as_str() < version)
+                || !is_touched() && lacks_created_objects(&text, &migration)
         }
         false => has_versions(&text) && !text.contains(version),
     };
-    if !is_behind {
+    if !is_outdated {
         return None;
     }
     let (number, line) = first_statement(file)?;
-    let (_, short) = split(&schema);
-    let found = Found::new(&SCHEMA_DRIFT, &file.path, number, &line).saying(
-        format!("The migration is not in `{short}`"),
+    let (_, schema_name) = split_path(&schema);
+    let draft = FindingDraft::new(&SCHEMA_DRIFT, &file.path, number, &line).with_text(
+        format!("The migration is missing from `{schema_name}`"),
         format!(
-            "`{schema}` does not have what this migration makes. A database that is set up from it, as for tests, differs from one that was migrated, and the next person who migrates commits the difference."
+            "`{schema}` does not contain what this migration creates. A database created from it, as for tests, differs from a migrated one, and the next person who migrates commits the difference."
         ),
         format!("Run the migration and commit `{schema}` with it."),
     );
-    Some((schema, found))
+    Some((schema, draft))
 }
 
-/// The first line of a migration that does something, else its first.
+/// The first line with a statement, otherwise the first non-empty line.
 fn first_statement(file: &ChangedFile) -> Option<(u32, String)> {
     let text = |line: &crate::AddedLine| String::from_utf8_lossy(&line.text).into_owned();
     let is_statement = |line: &String| {
@@ -125,28 +125,29 @@ static VERSION: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\.define\(\s*version:\s*([0-9_]+)").ok());
 static ANY_VERSION: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\(\s*'?[0-9]{14}'?\s*\)").ok());
-static MAKES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static CREATES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?m)^\s*(create_table|add_column)[\s(]\s*[:"']([A-Za-z_][A-Za-z0-9_]*)["']?(?:\s*,\s*[:"']([A-Za-z_][A-Za-z0-9_]*))?"#).ok()
 });
 
-fn version_of(schema: &str) -> Option<String> {
+fn schema_version(schema: &str) -> Option<String> {
     let version = VERSION.as_ref()?.captures(schema)?;
     Some(version[1].replace('_', "")).filter(|version| version.len() == 14)
 }
 
-/// Whether a dump of a database says which migrations it contains.
+/// Whether a database dump lists its migrations.
 fn has_versions(text: &str) -> bool {
     ANY_VERSION.as_ref().is_some_and(|regex| regex.is_match(text))
 }
 
-/// Whether a schema lacks a table or a column that a migration plainly makes and does not take away again.
-fn lacks(schema: &str, migration: &str) -> bool {
+/// Whether a schema lacks a table or column that a migration clearly creates and does not remove
+/// again.
+fn lacks_created_objects(schema: &str, migration: &str) -> bool {
     let undoes = ["drop_table", "remove_column", "rename_"].iter().any(|it| migration.contains(it));
-    let Some(makes) = MAKES.as_ref().filter(|_| !undoes) else { return false };
-    let tables = Schema::of(schema).tables;
-    makes.captures_iter(migration).any(|made| {
-        let columns = tables.get(&made[2]);
-        match (&made[1], made.get(3)) {
+    let Some(creates) = CREATES.as_ref().filter(|_| !undoes) else { return false };
+    let tables = RailsSchema::parse(schema).tables;
+    creates.captures_iter(migration).any(|creation| {
+        let columns = tables.get(&creation[2]);
+        match (&creation[1], creation.get(3)) {
             ("create_table", _) => columns.is_none(),
             (_, Some(column)) => {
                 columns.is_some_and(|columns| !columns.contains_key(column.as_str()))
@@ -156,12 +157,12 @@ fn lacks(schema: &str, migration: &str) -> bool {
     })
 }
 
-/// The tables of a `schema.rb`, by name: the line of each, and of each of their columns and indexes.
+/// The tables of a `schema.rb` with the lines of their columns and indexes.
 #[derive(Default)]
-struct Schema {
-    lines: BTreeMap<String, u32>,
+struct RailsSchema {
+    table_lines: BTreeMap<String, u32>,
     tables: BTreeMap<String, BTreeMap<String, u32>>,
-    /// Indexes, with the table and the line of each.
+    /// Table and line of each index.
     indexes: BTreeMap<String, (String, u32)>,
 }
 
@@ -176,88 +177,100 @@ static INDEX: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-impl Schema {
-    fn of(text: &str) -> Self {
+impl RailsSchema {
+    fn parse(text: &str) -> Self {
         let mut schema = Self::default();
         let mut table = String::new();
-        let (Some(is_table), Some(is_column), Some(is_index)) = (&*TABLE, &*COLUMN, &*INDEX) else {
+        let (Some(table_pattern), Some(column_pattern), Some(index_pattern)) =
+            (&*TABLE, &*COLUMN, &*INDEX)
+        else {
             return schema;
         };
         for (number, line) in (1..).zip(text.lines()) {
-            if let Some(found) = is_table.captures(line) {
-                table = found[1].to_owned();
-                schema.lines.insert(table.clone(), number);
+            if let Some(captures) = table_pattern.captures(line) {
+                table = captures[1].to_owned();
+                schema.table_lines.insert(table.clone(), number);
                 schema.tables.entry(table.clone()).or_default();
-            } else if let Some(found) = is_index.captures(line) {
-                let of = found.get(1).map_or(table.as_str(), |of| of.as_str());
-                schema.indexes.insert(found[2].to_owned(), (of.to_owned(), number));
-            } else if let Some(found) = is_column.captures(line)
+            } else if let Some(captures) = index_pattern.captures(line) {
+                let index_table = captures.get(1).map_or(table.as_str(), |of| of.as_str());
+                schema.indexes.insert(captures[2].to_owned(), (index_table.to_owned(), number));
+            } else if let Some(captures) = column_pattern.captures(line)
                 && !matches!(
-                    &found[1],
+                    &captures[1],
                     "index" | "check_constraint" | "foreign_key" | "unique_constraint"
                 )
             {
-                schema.tables.entry(table.clone()).or_default().insert(found[2].to_owned(), number);
+                schema
+                    .tables
+                    .entry(table.clone())
+                    .or_default()
+                    .insert(captures[2].to_owned(), number);
             }
         }
         schema
     }
 }
 
-/// Something new in a schema.
-struct Object {
+/// A new object in a schema.
+struct SchemaObject {
     table: String,
-    /// The column or index; none for a table.
+    /// The column or index; `None` for a table.
     part: Option<String>,
     is_index: bool,
     line: u32,
 }
 
-/// What a schema has more than before, and no migration made.
-fn drifted(file: &ChangedFile, change: &Change<'_>, repository: &Repository<'_>) -> Option<Found> {
-    let path = file.after().filter(|path| !paths::is_sample(path))?;
-    let old = Schema::of(&repository.text(Side::Old, file.before.as_deref()?)?);
+/// A new schema object that no migration creates.
+fn unmigrated_finding(
+    file: &ChangedFile,
+    change: &ChangeView<'_>,
+    repository: &RepoReader<'_>,
+) -> Option<FindingDraft> {
+    let path = file.new_path().filter(|path| !paths::is_sample(path))?;
+    let old = RailsSchema::parse(&repository.text(Side::Old, file.old_path.as_deref()?)?);
     let text = repository.text(Side::New, path)?;
-    let objects = new_objects(&old, &Schema::of(&text));
+    let objects = new_objects(&old, &RailsSchema::parse(&text));
     if objects.is_empty() {
         return None;
     }
     let migrations: Vec<String> = change
-        .all
+        .all_files
         .iter()
         .filter(|file| is_migration(&file.path))
-        .filter_map(|file| repository.text(Side::New, file.after()?))
+        .filter_map(|file| repository.text(Side::New, file.new_path()?))
         .collect();
-    let words: Vec<HashSet<&str>> = migrations.iter().map(|text| words_of(text)).collect();
-    if migrations.iter().zip(&words).any(|(text, words)| is_unreadable(text, words)) {
+    let words: Vec<HashSet<&str>> = migrations.iter().map(|text| word_set(text)).collect();
+    if migrations.iter().zip(&words).any(|(text, words)| is_opaque(text, words)) {
         return None;
     }
-    let unmade: Vec<&Object> =
-        objects.iter().filter(|object| !words.iter().any(|words| makes(words, object))).collect();
-    let drifted: Vec<&&Object> = unmade
+    let candidates: Vec<&SchemaObject> = objects
         .iter()
-        .take(LOOKED_AT_MAX)
-        .filter(|object| !was_made_earlier(object, repository))
+        .filter(|object| !words.iter().any(|words| may_create(words, object)))
         .collect();
-    let first = drifted.first()?;
-    let what = first.words();
+    let unmigrated_objects: Vec<&&SchemaObject> = candidates
+        .iter()
+        .take(CHECKED_MAX)
+        .filter(|object| !was_created_earlier(object, repository))
+        .collect();
+    let first = unmigrated_objects.first()?;
+    let description = first.describe();
     let line =
         text.lines().nth(usize::try_from(first.line).ok()?.checked_sub(1)?).unwrap_or_default();
-    let more = match drifted.len() {
+    let count_note = match unmigrated_objects.len() {
         1 => String::new(),
         count => format!(" It is one of {count} such objects."),
     };
-    Some(Found::new(&SCHEMA_DRIFT, path, first.line, line).saying(
-        format!("No migration makes the {what}"),
+    Some(FindingDraft::new(&SCHEMA_DRIFT, path, first.line, line).with_text(
+        format!("No migration creates the {description}"),
         format!(
-            "`{path}` has the {what} after this change, and no migration of it makes that.{more} It probably comes from another branch that the author's database was migrated with; production will not have it."
+            "`{path}` has the {description} after this change, but no migration of the change creates it.{count_note} It probably comes from another branch that the author's database was migrated with. Production will not have it."
         ),
-        "Take it out of the schema, or add the migration that makes it.",
+        "Remove it from the schema, or add the migration that creates it.",
     ))
 }
 
-impl Object {
-    fn words(&self) -> String {
+impl SchemaObject {
+    fn describe(&self) -> String {
         match (&self.part, self.is_index) {
             (None, _) => format!("table `{}`", self.table),
             (Some(part), false) => format!("column `{}.{part}`", self.table),
@@ -266,45 +279,49 @@ impl Object {
     }
 }
 
-/// What is new, by name: whole tables, and columns and indexes of tables that were there.
-fn new_objects(old: &Schema, new: &Schema) -> Vec<Object> {
+/// New tables, and new columns and indexes of existing tables.
+fn new_objects(old: &RailsSchema, new: &RailsSchema) -> Vec<SchemaObject> {
     let mut objects = Vec::new();
     for (table, columns) in &new.tables {
-        let Some(before) = old.tables.get(table) else {
-            let line = new.lines.get(table).copied().unwrap_or(1);
-            objects.push(Object { table: table.clone(), part: None, is_index: false, line });
+        let Some(old_columns) = old.tables.get(table) else {
+            let line = new.table_lines.get(table).copied().unwrap_or(1);
+            objects.push(SchemaObject { table: table.clone(), part: None, is_index: false, line });
             continue;
         };
-        for (column, line) in columns.iter().filter(|(column, _)| !before.contains_key(*column)) {
+        for (column, line) in
+            columns.iter().filter(|(column, _)| !old_columns.contains_key(*column))
+        {
             let part = Some(column.clone());
-            objects.push(Object { table: table.clone(), part, is_index: false, line: *line });
+            objects.push(SchemaObject { table: table.clone(), part, is_index: false, line: *line });
         }
     }
     let indexes = new.indexes.iter().filter(|(name, _)| !old.indexes.contains_key(*name));
     for (name, (table, line)) in indexes.filter(|(_, (table, _))| old.tables.contains_key(table)) {
         let part = Some(name.clone());
-        objects.push(Object { table: table.clone(), part, is_index: true, line: *line });
+        objects.push(SchemaObject { table: table.clone(), part, is_index: true, line: *line });
     }
     objects
 }
 
 fn is_migration(path: &str) -> bool {
-    let (folder, name) = split(path);
+    let (folder, name) = split_path(path);
     name.ends_with(".rb") && folder.trim_end_matches('/').ends_with("migrate")
 }
 
-fn words_of(text: &str) -> HashSet<&str> {
+fn word_set(text: &str) -> HashSet<&str> {
     text.split(|it: char| !it.is_alphanumeric() && it != '_')
         .filter(|word| !word.is_empty())
         .collect()
 }
 
-fn is_unreadable(text: &str, words: &HashSet<&str>) -> bool {
-    text.contains("#{") || text.contains(".each") || UNREADABLE.iter().any(|it| words.contains(it))
+fn is_opaque(text: &str, words: &HashSet<&str>) -> bool {
+    text.contains("#{")
+        || text.contains(".each")
+        || OPAQUE_CALLS.iter().any(|it| words.contains(it))
 }
 
-/// Whether a migration may make an object: it names it, or what it is made from.
-fn makes(words: &HashSet<&str>, object: &Object) -> bool {
+/// Whether a migration may create an object: it contains its name or what the name is derived from.
+fn may_create(words: &HashSet<&str>, object: &SchemaObject) -> bool {
     let has = |word: &str| words.contains(word);
     let renames = has("rename_table") || has("create_join_table");
     if !renames && !has(&object.table) {
@@ -312,7 +329,7 @@ fn makes(words: &HashSet<&str>, object: &Object) -> bool {
     }
     let Some(part) = &object.part else { return true };
     if object.is_index {
-        let by = [
+        let index_words = [
             "index",
             "add_index",
             "references",
@@ -322,20 +339,20 @@ fn makes(words: &HashSet<&str>, object: &Object) -> bool {
             "unique",
         ];
         return renames
-            || by.iter().any(|it| has(it))
+            || index_words.iter().any(|it| has(it))
             || has("rename_index")
             || has("rename_column");
     }
     let stems = ["_id", "_type"].iter().filter_map(|end| part.strip_suffix(end));
-    let is_time = matches!(part.as_str(), "created_at" | "updated_at");
+    let is_timestamp = matches!(part.as_str(), "created_at" | "updated_at");
     has(part)
         || stems.into_iter().any(has)
-        || is_time && (has("timestamps") || has("add_timestamps"))
+        || is_timestamp && (has("timestamps") || has("add_timestamps"))
         || object.table.is_empty()
 }
 
-/// Whether a migration that was there before names the object: then the schema only catches up.
-fn was_made_earlier(object: &Object, repository: &Repository<'_>) -> bool {
+/// Whether an older migration names the object; then the schema only catches up.
+fn was_created_earlier(object: &SchemaObject, repository: &RepoReader<'_>) -> bool {
     let part = object.part.as_deref().unwrap_or(&object.table);
     let Some(hits) = repository.search(Side::Old, part, HITS_MAX) else { return true };
     let files: BTreeSet<&str> =
@@ -343,6 +360,6 @@ fn was_made_earlier(object: &Object, repository: &Repository<'_>) -> bool {
     files.into_iter().any(|path| {
         repository
             .text(Side::Old, path)
-            .is_some_and(|text| words_of(&text).contains(object.table.as_str()))
+            .is_some_and(|text| word_set(&text).contains(object.table.as_str()))
     })
 }

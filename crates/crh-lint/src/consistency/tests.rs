@@ -1,7 +1,7 @@
 use crate::testing::Fixture;
 
-/// What is found in a change, as `path:line title`.
-fn found(fixture: &str) -> Vec<String> {
+/// Findings as `path:line title`.
+fn findings(fixture: &str) -> Vec<String> {
     let returned = Fixture::new(fixture).with(super::review);
     let findings = returned.findings.into_iter().map(|it| it.finding);
     findings
@@ -15,10 +15,10 @@ fn found(fixture: &str) -> Vec<String> {
 
 #[track_caller]
 fn check(fixture: &str, expected: &[&str]) {
-    assert_eq!(found(fixture), expected, "{fixture}");
+    assert_eq!(findings(fixture), expected, "{fixture}");
 }
 
-/// A manifest that changes beside files that stay.
+/// Changes one manifest and leaves the other files.
 #[track_caller]
 fn check_manifest(path: &str, around: &str, old: &str, new: &str, expected: &[&str]) {
     check(&format!("{around}//- {path}\n{old}\n//- head\n//- {path}\n{new}\n"), expected);
@@ -28,7 +28,7 @@ const NPM_LOCK: &str = "//- package-lock.json\n{\"lockfileVersion\": 3, \"packag
 const NPM: &str = "{\"name\": \"me\",\n\"dependencies\": {\n\"a\": \"^1.0.0\"\n}}";
 
 #[test]
-fn a_manifest_of_npm_without_its_lock_file_is_found() {
+fn stale_npm_lock_file_is_reported() {
     let added = NPM.replace("\n}}", ",\n\"b\": \"^2.0.0\"\n}}");
     let lock = |name: &str, text: &str| format!("//- {name}\n{text}\n");
     let yarn = "a@^1.0.0:\n  version \"1.5.0\"\n";
@@ -40,7 +40,7 @@ fn a_manifest_of_npm_without_its_lock_file_is_found() {
         ("bun.lock", "{\"workspaces\": {\"\": {\"dependencies\": {\n\"a\": \"^1.0.0\",\n}}}}"),
     ] {
         let around = lock(name, text);
-        let title = |what: &str| format!("{what} in `package.json` and not in `{name}`");
+        let title = |what: &str| format!("{what} in `package.json` but not in `{name}`");
         check_manifest(
             "package.json",
             &around,
@@ -72,7 +72,7 @@ fn a_manifest_of_npm_without_its_lock_file_is_found() {
             &dev,
             &[&format!("package.json:5 {}", title("`c` is added"))],
         );
-        // Nothing that is locked changes.
+        // No locked dependency changes.
         let script =
             NPM.replace("\"me\"", "\"me\", \"version\": \"2.0.0\", \"scripts\": {\"b\": \"c\"}");
         check_manifest("package.json", &around, NPM, &script, &[]);
@@ -80,7 +80,7 @@ fn a_manifest_of_npm_without_its_lock_file_is_found() {
         check_manifest("package.json", &around, NPM, &peer, &[]);
         let linked = NPM.replace("\n}}", ",\n\"b\": \"workspace:*\"\n}}");
         check_manifest("package.json", &around, NPM, &linked, &[]);
-        // The lock file changes too, or knows already.
+        // The lock file changes too, or already contains it.
         check(
             &format!(
                 "{around}//- package.json\n{NPM}\n//- head\n//- package.json\n{added}\n//- {name}\nnew\n"
@@ -93,9 +93,9 @@ fn a_manifest_of_npm_without_its_lock_file_is_found() {
 }
 
 #[test]
-fn a_lock_file_above_counts_for_its_members_only() {
+fn parent_lock_file_covers_only_its_members() {
     let added = NPM.replace("\n}}", ",\n\"b\": \"^2.0.0\"\n}}");
-    let title = "`b` is added in `package.json` and not in `package-lock.json`";
+    let title = "`b` is added in `package.json` but not in `package-lock.json`";
     check_manifest(
         "packages/x/package.json",
         NPM_LOCK,
@@ -108,7 +108,7 @@ fn a_lock_file_above_counts_for_its_members_only() {
     let own = "//- packages/b/package.json\n{\"name\": \"b\"}\n";
     check_manifest("packages/x/package.json", &format!("{NPM_LOCK}{own}"), NPM, &added, &[]);
     let yarn = "//- yarn.lock\na@^1.0.0:\n  version \"1.5.0\"\n//- package.json\n{\"workspaces\": [\"packages/*\"]}\n";
-    let title = "`b` is added in `package.json` and not in `yarn.lock`";
+    let title = "`b` is added in `package.json` but not in `yarn.lock`";
     check_manifest(
         "packages/x/package.json",
         yarn,
@@ -123,11 +123,11 @@ const CARGO_LOCK: &str = "//- Cargo.lock\nversion = 4\n[[package]]\nname = \"me\
 const CARGO: &str = "[package]\nname = \"me\"\n[dependencies]\na = \"1\"";
 
 #[test]
-fn a_manifest_of_cargo_without_its_lock_file_is_found() {
+fn stale_cargo_lock_file_is_reported() {
     let check = |path: &str, new: &str, expected: &[&str]| {
         check_manifest(path, CARGO_LOCK, CARGO, new, expected);
     };
-    let title = |what: &str| format!("{what} in `Cargo.toml` and not in `Cargo.lock`");
+    let title = |what: &str| format!("{what} in `Cargo.toml` but not in `Cargo.lock`");
     let with = |more: &str| format!("{CARGO}\n{more}");
     check("Cargo.toml", &with("c = \"1\""), &[&format!("Cargo.toml:5 {}", title("`c` is added"))]);
     check(
@@ -169,7 +169,7 @@ fn a_manifest_of_cargo_without_its_lock_file_is_found() {
     ] {
         check("Cargo.toml", &new, &[]);
     }
-    // It is not in the lock file at all: it stands outside of the workspace.
+    // It is outside of the workspace and not in the lock file at all.
     check_manifest(
         "fuzz/Cargo.toml",
         CARGO_LOCK,
@@ -180,13 +180,13 @@ fn a_manifest_of_cargo_without_its_lock_file_is_found() {
 }
 
 #[test]
-fn manifests_of_python_without_their_lock_files_are_found() {
+fn stale_uv_lock_file_is_reported() {
     let project = "[project]\nname = \"me\"\ndependencies = [\n  \"foo>=1\",\n]";
     let added = project.replace("\n]", "\n  \"Bar_baz>=2,<3\",\n]");
     let uv = "[[package]]\nname = \"me\"\n[package.metadata]\nrequires-dist = [\n    { name = \"foo\", specifier = \">=1\" },\n    { name = \"own\", editable = \"../own\" },\n]\n";
     for lock in ["uv.lock", "poetry.lock", "pdm.lock"] {
         let around = format!("//- lib/{lock}\n{uv}");
-        let title = |what: &str| format!("{what} in `pyproject.toml` and not in `{lock}`");
+        let title = |what: &str| format!("{what} in `pyproject.toml` but not in `{lock}`");
         check_manifest(
             "lib/pyproject.toml",
             &around,
@@ -244,9 +244,9 @@ fn manifests_of_python_without_their_lock_files_are_found() {
 }
 
 #[test]
-fn manifests_of_poetry_and_pipenv_without_their_lock_files_are_found() {
+fn stale_poetry_and_pipenv_lock_files_are_reported() {
     let poetry = "[tool.poetry.dependencies]\npython = \"^3.9\"";
-    let title = "`requests` is added in `pyproject.toml` and not in `poetry.lock`";
+    let title = "`requests` is added in `pyproject.toml` but not in `poetry.lock`";
     check_manifest(
         "pyproject.toml",
         "//- poetry.lock\nx\n",
@@ -254,7 +254,7 @@ fn manifests_of_poetry_and_pipenv_without_their_lock_files_are_found() {
         &format!("{poetry}\nrequests = \"^2\""),
         &[&format!("pyproject.toml:3 {title}")],
     );
-    let title = "`pytest` is added in `pyproject.toml` and not in `poetry.lock`";
+    let title = "`pytest` is added in `pyproject.toml` but not in `poetry.lock`";
     check_manifest(
         "pyproject.toml",
         "//- poetry.lock\nx\n",
@@ -262,7 +262,7 @@ fn manifests_of_poetry_and_pipenv_without_their_lock_files_are_found() {
         &format!("{poetry}\n[tool.poetry.group.dev.dependencies]\npytest = \"*\""),
         &[&format!("pyproject.toml:4 {title}")],
     );
-    let title = "`requests` is added in `Pipfile` and not in `Pipfile.lock`";
+    let title = "`requests` is added in `Pipfile` but not in `Pipfile.lock`";
     check_manifest(
         "Pipfile",
         "//- Pipfile.lock\n{}\n",
@@ -273,12 +273,12 @@ fn manifests_of_poetry_and_pipenv_without_their_lock_files_are_found() {
 }
 
 #[test]
-fn manifests_of_ruby_php_and_go_without_their_lock_files_are_found() {
+fn stale_ruby_php_and_go_lock_files_are_reported() {
     let lock = "//- Gemfile.lock\nGEM\n  specs:\n    rails (7.1.0)\n\nPLATFORMS\n  ruby\n\nDEPENDENCIES\n  rails (~> 7.0)\n  mine!\n\nBUNDLED WITH\n   2.4\n";
     let gemfile = "source \"x\"\ngem \"rails\", \"~> 7.0\"\ngem \"mine\", path: \"m\"";
     let check_gem =
         |new: &str, expected: &[&str]| check_manifest("Gemfile", lock, gemfile, new, expected);
-    let title = "in `Gemfile` and not in `Gemfile.lock`";
+    let title = "in `Gemfile` but not in `Gemfile.lock`";
     check_gem(
         &format!("{gemfile}\ngem 'puma', '>= 5'"),
         &[&format!("Gemfile:4 `puma` is added {title}")],
@@ -300,7 +300,7 @@ fn manifests_of_ruby_php_and_go_without_their_lock_files_are_found() {
     check_gem(&format!("{gemfile}\ngem 'x' if ENV['X']"), &[]);
 
     let composer = "{\"require\": {\n\"php\": \">=8\"\n}}";
-    let title = "in `composer.json` and not in `composer.lock`";
+    let title = "in `composer.json` but not in `composer.lock`";
     check_manifest(
         "composer.json",
         "//- composer.lock\n{}\n",
@@ -320,7 +320,7 @@ fn manifests_of_ruby_php_and_go_without_their_lock_files_are_found() {
     let module = "module x.org/me\n\nrequire (\n\tx.org/a v1.0.0\n)";
     let check_go =
         |new: &str, expected: &[&str]| check_manifest("go.mod", sum, module, new, expected);
-    let title = "in `go.mod` and not in `go.sum`";
+    let title = "in `go.mod` but not in `go.sum`";
     check_go(
         &module.replace("\n)", "\n\tx.org/b v0.1.0 // indirect\n)"),
         &[&format!("go.mod:5 `x.org/b` is added {title}")],
@@ -348,12 +348,12 @@ fn migration(body: &str) -> String {
 }
 
 #[test]
-fn a_migration_without_the_schema_is_found() {
+fn migration_missing_from_schema_is_reported() {
     let add = migration("add_column :users, :email, :string");
     let path = "db/migrate/20240202000000_x.rb";
-    let expected = format!("{path}:3 The migration is not in `schema.rb`");
+    let expected = format!("{path}:3 The migration is missing from `schema.rb`");
     check(&format!("//- db/schema.rb\n{SCHEMA}//- head\n//- {path}\n{add}"), &[&expected]);
-    // Older than the schema, and yet not in it.
+    // Older than the schema, but not in it.
     let old = "db/migrate/20230202000000_x.rb";
     check(
         &format!("//- db/schema.rb\n{SCHEMA}//- head\n//- {old}\n{add}"),
@@ -388,7 +388,7 @@ fn a_migration_without_the_schema_is_found() {
 }
 
 #[test]
-fn a_schema_with_more_than_the_migrations_make_is_found() {
+fn schema_object_without_migration_is_reported() {
     let path = "db/migrate/20240202000000_x.rb";
     let version = SCHEMA.replace("2024_01_01", "2024_02_02");
     let column = version.replace("\n    t.index", "\n    t.string \"email\"\n    t.index");
@@ -404,8 +404,8 @@ fn a_schema_with_more_than_the_migrations_make_is_found() {
             expected,
         );
     };
-    let no_column = "db/schema.rb:4 No migration makes the column `users.email`";
-    let no_table = "db/schema.rb:6 No migration makes the table `things`";
+    let no_column = "db/schema.rb:4 No migration creates the column `users.email`";
+    let no_table = "db/schema.rb:6 No migration creates the table `things`";
     check(Some("add_column :users, :age, :integer"), &column, &[no_column]);
     check(None, &column, &[no_column]);
     check(None, &table, &[no_table]);
@@ -413,7 +413,7 @@ fn a_schema_with_more_than_the_migrations_make_is_found() {
     check(
         Some("add_column :users, :age, :integer"),
         &index,
-        &["db/schema.rb:5 No migration makes the index `index_users_on_x`"],
+        &["db/schema.rb:5 No migration creates the index `index_users_on_x`"],
     );
 
     check(Some("add_column :users, :email, :string"), &column, &[]);
@@ -432,7 +432,7 @@ fn a_schema_with_more_than_the_migrations_make_is_found() {
         &version.replace("\n    t.index", "\n    t.datetime \"created_at\"\n    t.index"),
         &[],
     );
-    // The schema only catches up with a migration that was there.
+    // The schema only catches up with an older migration.
     let earlier = format!("//- {path}\n{}", migration("add_column :users, :email, :string"));
     self::check(
         &format!("{earlier}//- db/schema.rb\n{SCHEMA}//- head\n//- db/schema.rb\n{column}"),
@@ -441,7 +441,7 @@ fn a_schema_with_more_than_the_migrations_make_is_found() {
 }
 
 #[test]
-fn a_column_of_prisma_without_a_migration_is_found() {
+fn prisma_column_without_migration_is_reported() {
     let schema = "datasource db {\n  provider = \"postgresql\"\n}\nmodel User {\n  id Int @id\n  posts Post[]\n}\n";
     let around = format!(
         "//- prisma/migrations/1_init/migration.sql\nx\n//- prisma/schema.prisma\n{schema}"
@@ -453,7 +453,7 @@ fn a_column_of_prisma_without_a_migration_is_found() {
     check(
         &with("email String?"),
         "",
-        &["prisma/schema.prisma:6 No migration makes the column `User.email`"],
+        &["prisma/schema.prisma:6 No migration creates the column `User.email`"],
     );
     check(&with("email String?"), "//- prisma/migrations/2_x/migration.sql\nx\n", &[]);
     check(&with("team Team"), "", &[]);
@@ -462,7 +462,7 @@ fn a_column_of_prisma_without_a_migration_is_found() {
 }
 
 #[test]
-fn a_test_that_is_deleted_while_its_subject_stays_is_found() {
+fn deleted_test_of_remaining_file_is_reported() {
     for (test, subject) in [
         ("tests/test_orders.py", "shop/orders.py"),
         ("shop/orders_test.py", "shop/orders.py"),
@@ -480,18 +480,19 @@ fn a_test_that_is_deleted_while_its_subject_stays_is_found() {
         let body = "import something\n\ndef test_one_thing():\n    assert one() == 1\n";
         let around = format!("//- {subject}\nthe subject itself\n//- {test}\n{body}");
         let name = subject.rsplit('/').next().unwrap();
-        let expected = format!("{test}:3 before The tests of `{name}` are deleted and it stays");
+        let expected = format!("{test}:3 before Tests of `{name}` are deleted while it stays");
         check(&format!("{around}//- head\n//- {test} deleted\n"), &[&expected]);
-        // With its subject, moved, written in another language, or with another test by that name.
+        // Deleted with its subject, moved, rewritten in another language, or replaced by another
+        // test.
         check(&format!("{around}//- head\n//- {test} deleted\n//- {subject} deleted\n"), &[]);
         check(&format!("{around}//- head\n//- {test} deleted\n//- e2e/all.txt\n{body}"), &[]);
-        // Of another package.
+        // In another package.
         let far = format!("//- one/{subject}\nthe subject\n//- two/{test}\n{body}");
         if test.contains("test/") || test.contains("tests/") || test.contains("spec/") {
             check(&format!("{far}//- head\n//- two/{test} deleted\n"), &[]);
         }
         let (_, file) = test.rsplit_once('/').unwrap();
-        // In Go a test stands beside its subject, and one elsewhere is for something else.
+        // A Go test is beside its subject; one elsewhere tests something else.
         if !test.ends_with(".go") {
             check(
                 &format!("{around}//- other/__tests__/{file}\nx\n//- head\n//- {test} deleted\n"),
@@ -503,18 +504,18 @@ fn a_test_that_is_deleted_while_its_subject_stays_is_found() {
 }
 
 #[test]
-fn of_several_files_of_one_name_a_test_is_for_the_one_in_folders_like_its_own() {
+fn test_subject_is_the_file_with_similar_folders() {
     let files = "//- app/models/user.rb\nthe subject itself\n//- lib/user.rb\nanother one\n//- app/views/models/user.rb\na third one\n";
     let test = "spec/models/user_spec.rb";
     let body = "describe User do\n";
     let deleted = |files: &str, test: &str| {
-        found(&format!("{files}//- {test}\n{body}//- head\n//- {test} deleted\n"))
+        findings(&format!("{files}//- {test}\n{body}//- head\n//- {test} deleted\n"))
     };
     assert_eq!(deleted(files, test), [""; 0], "two are in a folder of that name");
     let expected =
-        ["spec/app/models/user_spec.rb:1 before The tests of `user.rb` are deleted and it stays"];
+        ["spec/app/models/user_spec.rb:1 before Tests of `user.rb` are deleted while it stays"];
     assert_eq!(deleted(files, "spec/app/models/user_spec.rb"), expected);
-    // Another test that stays is for the same file, or for another of that name.
+    // A remaining test covers the same file, or another file of that name.
     let same = format!("{files}//- test/app/models/user_test.rb\nx\n");
     assert_eq!(deleted(&same, "spec/app/models/user_spec.rb"), [""; 0]);
     let other = format!("{files}//- lib/user_test.rb\nx\n");
@@ -522,7 +523,7 @@ fn of_several_files_of_one_name_a_test_is_for_the_one_in_folders_like_its_own() 
 }
 
 #[test]
-fn so_many_schemas_of_prisma_are_looked_at() {
+fn number_of_prisma_schemas_is_limited() {
     let (mut base, mut head) = (String::new(), String::new());
     for at in 0..30 {
         base += &format!("//- s{at:02}/migrations/1/migration.sql\nx\n");
@@ -531,31 +532,28 @@ fn so_many_schemas_of_prisma_are_looked_at() {
     }
     let returned = Fixture::new(&format!("{base}//- head\n{head}")).with(super::review);
     assert_eq!(returned.findings.len(), 20);
-    assert_eq!(
-        returned.notes,
-        ["10 more schemas of Prisma were not compared with their migrations"]
-    );
+    assert_eq!(returned.notes, ["10 more Prisma schemas were not compared with their migrations"]);
 }
 
 #[test]
-fn what_could_not_be_read_is_said() {
+fn unreadable_files_are_noted() {
     let added = NPM.replace("\n}}", ",\n\"b\": \"^2.0.0\"\n}}");
     let fixture =
         format!("{NPM_LOCK}//- package.json\n{NPM}\n//- head\n//- package.json\n{added}\n");
     let fixture = Fixture::new(&fixture).with_unreadable("package.json");
     let returned = fixture.with(super::review);
-    assert_eq!(returned.notes, ["1 file could not be read and was not compared"]);
+    assert_eq!(returned.notes, ["1 file cannot be read and was not compared"]);
 }
 
 #[test]
-fn a_test_that_is_written_anew_in_another_language_is_not_found() {
+fn test_rewritten_in_another_language_is_not_reported() {
     let around = "//- src/main/a/Orders.kt\nthe subject itself\n//- src/test/a/OrdersTest.java\n@Test public void one() {}\n";
     let head = "//- head\n//- src/test/a/OrdersTest.java deleted\n//- src/test/a/OrdersTest.kt\n@Test fun one() {}\n";
     check(&format!("{around}{head}"), &[]);
 }
 
 #[test]
-fn a_test_without_a_subject_is_not_found() {
+fn deleted_test_without_subject_is_not_reported() {
     let check = |paths: &[&str], test: &str| {
         let around: String =
             paths.iter().map(|path| format!("//- {path}\nthe subject itself\n")).collect();

@@ -1,63 +1,57 @@
-//! Attempts to instruct the reviewer: in what people write about the change, in the names of its files, and in the lines
-//! that it adds.
+//! Prompt injection: text that tries to instruct the reviewer, in titles, descriptions and
+//! comments, in file names, and in added lines.
 //!
-//! It knows no model and cannot be talked round. What it finds is a finding by code, so that a model that obeyed cannot
-//! turn the change green. It looks for the plain attempts and the usual ways to hide them; what no reviewer would
-//! take for an instruction is not one, and what only speaks of such attempts is passed over as far as words tell.
+//! This check uses no model, so it cannot be persuaded. Its findings come from code, so a model
+//! that obeyed an injection cannot approve the change. It finds plain attempts and the usual ways
+//! to hide them. Text that only describes such attempts is skipped as far as its wording shows.
 
-#[path = "base64_text.rs"]
-mod encoded;
-#[path = "normalized_text.rs"]
-mod folded;
-#[path = "hidden_html.rs"]
-mod hidden;
-#[path = "phrase_prefilter.rs"]
-mod needed;
+mod base64_text;
+mod hidden_html;
+mod normalized_text;
+mod phrase_prefilter;
 mod phrases;
 mod unicode;
 
 use std::collections::BTreeMap;
 
-use folded::{Folded, Underscore};
-use phrases::Setting;
-use unicode::{Script, Trick};
+use normalized_text::{NormalizedText, Underscore};
+use phrases::TextOrigin;
+use unicode::{LineContext, UnicodeTrick};
 
-use crate::found::Found;
-use crate::{ChangedFile, Reported, Returned, Rule};
+use crate::findings::FindingDraft;
+use crate::{ChangedFile, LintRule, StaticFinding, StaticOutput};
 use crh_review::finding::{Category, Confidence, Owner, Severity};
 
-/// Whoever tries this often at one place is found out by the first ones.
+/// Findings per place; the first ones are enough.
 const PER_PLACE_MAX: usize = 5;
-/// The same for all places together.
+/// Findings in total.
 const FINDINGS_MAX: usize = 60;
 
-/// An id is a number or a word; what is longer is none that a forge gave.
+/// Forge ids are short numbers or words.
 const PLACE_CHARS: usize = 60;
 
-const FIX: &str = "Take it out. If the text is there for a reason, such as a test or a page about these attacks, a person has to say \
-     so: no reviewer that is a model should.";
+const FIX: &str = "Remove it. If the text is there for a reason, such as a test or a page about these attacks, a person has to confirm that, not a model.";
 
-/// What is looked for.
-pub(crate) const RULES: &[Rule] = &[Rule {
+pub(crate) const RULES: &[LintRule] = &[LintRule {
     id: "injection/instruction",
     severity: Severity::P1,
     category: Category::Security,
     confidence: Confidence::ONE,
-    finds: "text that addresses the reviewer, or hides something from people",
-    also: &[],
+    summary: "text that tries to instruct the reviewer, or that is hidden from people",
+    aliases: &[],
 }];
 
-/// Something that people wrote about the change.
+/// A text about the change, such as its title or a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
-    kind: Kind,
-    /// Stands for a path in findings: `(title)`.
+pub struct ChangeText {
+    kind: ChangeTextKind,
+    /// Stands for the path in findings: `(title)`.
     place: String,
     text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ChangeTextKind {
     Title,
     Description,
     Commit,
@@ -65,37 +59,45 @@ enum Kind {
     Other,
 }
 
-impl Text {
+impl ChangeText {
     /// The title of the change.
     pub fn title(text: impl Into<String>) -> Self {
-        Self { kind: Kind::Title, place: place("title", ""), text: text.into() }
+        Self { kind: ChangeTextKind::Title, place: pseudo_path("title", ""), text: text.into() }
     }
 
     /// The description of the change.
     pub fn description(text: impl Into<String>) -> Self {
-        Self { kind: Kind::Description, place: place("description", ""), text: text.into() }
+        Self {
+            kind: ChangeTextKind::Description,
+            place: pseudo_path("description", ""),
+            text: text.into(),
+        }
     }
 
-    /// The whole message of a commit.
+    /// The full message of a commit.
     pub fn commit(id: &str, text: impl Into<String>) -> Self {
-        let short = id.get(..7).unwrap_or(id);
-        Self { kind: Kind::Commit, place: place("commit", short), text: text.into() }
+        let short_id = id.get(..7).unwrap_or(id);
+        Self {
+            kind: ChangeTextKind::Commit,
+            place: pseudo_path("commit", short_id),
+            text: text.into(),
+        }
     }
 
-    /// A comment on the change, by the forge's id.
+    /// A comment on the change, with the forge's id.
     pub fn comment(id: &str, text: impl Into<String>) -> Self {
-        Self { kind: Kind::Comment, place: place("comment", id), text: text.into() }
+        Self { kind: ChangeTextKind::Comment, place: pseudo_path("comment", id), text: text.into() }
     }
 
-    /// Anything else that comes with the change, such as the name of its branch.
+    /// Any other text that comes with the change, such as its branch name.
     pub fn other(name: &str, text: impl Into<String>) -> Self {
-        Self { kind: Kind::Other, place: place(name, ""), text: text.into() }
+        Self { kind: ChangeTextKind::Other, place: pseudo_path(name, ""), text: text.into() }
     }
 }
 
-impl Kind {
-    /// What it is, at the start of a sentence.
-    fn words(self) -> &'static str {
+impl ChangeTextKind {
+    /// Description for the start of a sentence.
+    fn describe(self) -> &'static str {
         match self {
             Self::Title => "The title",
             Self::Description => "The description",
@@ -105,34 +107,34 @@ impl Kind {
         }
     }
 
-    fn markers(self) -> Markers {
+    fn marker_policy(self) -> MarkerPolicy {
         match self {
-            Self::Comment => Markers::Ordinary,
-            Self::Title | Self::Description | Self::Commit | Self::Other => Markers::Forged,
+            Self::Comment => MarkerPolicy::Ordinary,
+            Self::Title | Self::Description | Self::Commit | Self::Other => MarkerPolicy::Forged,
         }
     }
 }
 
-/// What markers of the reviewer's comments are where they stand.
+/// How markers of crh's own comments are treated in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Markers {
-    /// Nobody has a reason to write one there.
+enum MarkerPolicy {
+    /// There is no legitimate reason for a marker here.
     Forged,
-    /// Reviews are posted there, by other accounts too, and people quote them. Who wrote a comment makes its markers count, so
-    /// that one of anybody else means nothing.
+    /// Reviews are posted here, and people quote them. crh accepts a marker only from its own
+    /// account, so others are harmless.
     Ordinary,
 }
 
-/// A place that is no file. It must look like a path to whoever checks paths, and like none to people.
-fn place(kind: &str, id: &str) -> String {
+/// A pseudo path for a text that is not a file. It must pass path checks and not look like a real
+/// path to people.
+fn pseudo_path(kind: &str, id: &str) -> String {
     let plain = |char: &char| char.is_ascii_alphanumeric() || matches!(char, ' ' | '_' | '-' | '.');
     let name: String = format!("{kind} {id}").chars().filter(plain).take(PLACE_CHARS).collect();
     format!("({})", name.trim())
 }
 
-/// What was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Attempt {
+enum InjectionKind {
     Fence,
     Marker,
     HiddenText,
@@ -142,33 +144,45 @@ enum Attempt {
     Reordered,
 }
 
-/// Looks for attempts in texts about the change, in the names of its files and in the lines that they gain.
-pub fn review(texts: &[Text], files: &[ChangedFile]) -> Returned {
-    let mut report = Report::default();
+/// Finds injection attempts in texts about the change, in file names and in added lines.
+pub fn review(texts: &[ChangeText], files: &[ChangedFile]) -> StaticOutput {
+    let mut report = InjectionReport::default();
     for text in texts {
         let lines: Vec<(u32, String)> = (1..).zip(text.text.lines().map(str::to_owned)).collect();
-        let attempts = attempts(&lines, Setting::Message, text.kind.markers(), Script::Prose);
-        report.add(&text.place, text.kind.words(), &lines, attempts);
+        let attempts = find_injections(
+            &lines,
+            TextOrigin::Message,
+            text.kind.marker_policy(),
+            LineContext::Prose,
+        );
+        report.add(&text.place, text.kind.describe(), &lines, attempts);
     }
     for file in files {
         let name = [(1, file.path.clone())];
-        let mut in_name = attempts(&name, Setting::Name, Markers::Forged, Script::Name);
+        let mut in_name =
+            find_injections(&name, TextOrigin::Name, MarkerPolicy::Forged, LineContext::Name);
         let words = [(1, split_name(&file.path))];
-        in_name.extend(attempts(&words, Setting::Name, Markers::Forged, Script::Name));
+        in_name.extend(find_injections(
+            &words,
+            TextOrigin::Name,
+            MarkerPolicy::Forged,
+            LineContext::Name,
+        ));
         report.add(&file.path, "The name of a file", &name, in_name);
-        let (setting, script) = (setting(&file.path), Script::of_file(&file.path));
-        let lines = lines(file);
+        let (origin, context) = (file_origin(&file.path), LineContext::from_path(&file.path));
+        let lines = added_lines(file);
         let blocks = lines.chunk_by(|one, next| one.0.checked_add(1) == Some(next.0));
-        let attempts = blocks.flat_map(|block| attempts(block, setting, Markers::Forged, script));
+        let attempts =
+            blocks.flat_map(|block| find_injections(block, origin, MarkerPolicy::Forged, context));
         let attempts = attempts.collect();
         report.add(&file.path, "An added line", &lines, attempts);
     }
-    report.returned()
+    report.into_output()
 }
 
-fn lines(file: &ChangedFile) -> Vec<(u32, String)> {
+fn added_lines(file: &ChangedFile) -> Vec<(u32, String)> {
     let lines = file.added.iter().map(|line| {
-        // A byte order mark at the start of a file is one.
+        // A byte order mark at the start of a file is legitimate.
         let text = String::from_utf8_lossy(&line.text);
         let text = text.strip_prefix('\u{FEFF}').filter(|_| line.number == 1).unwrap_or(&text);
         (line.number, text.to_owned())
@@ -176,8 +190,8 @@ fn lines(file: &ChangedFile) -> Vec<(u32, String)> {
     lines.collect()
 }
 
-/// Files that agents are told to obey.
-fn setting(path: &str) -> Setting {
+/// Recognizes instruction files for agents.
+fn file_origin(path: &str) -> TextOrigin {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let is_named = matches!(
         name.as_str(),
@@ -191,79 +205,81 @@ fn setting(path: &str) -> Setting {
             | ".windsurfrules"
             | "copilot-instructions.md"
     );
-    let is_below =
+    let folders =
         [".cursor/rules/", ".clinerules/", ".crh/skills/", ".claude/", ".github/instructions/"];
-    let is_below = is_below
+    let is_in_folder = folders
         .into_iter()
         .any(|folder| path.starts_with(folder) || path.contains(&format!("/{folder}")));
-    if is_named || is_below { Setting::Instructions } else { Setting::File }
+    if is_named || is_in_folder { TextOrigin::Instructions } else { TextOrigin::File }
 }
 
-/// A name as words: `docs/ApproveThis-change.md` has four and an ending.
+/// Splits a name into words: `docs/ApproveThis-change.md` has four and an extension.
 fn split_name(path: &str) -> String {
-    let mut split = String::with_capacity(path.len());
+    let mut words = String::with_capacity(path.len());
     let mut before = ' ';
     for char in path.chars() {
         if before.is_lowercase() && char.is_uppercase() {
-            split.push(' ');
+            words.push(' ');
         }
-        // A name has no sentences.
-        split.push(if matches!(char, '.' | '/' | '_' | '-') { ' ' } else { char });
+        // Names have no sentences.
+        words.push(if matches!(char, '.' | '/' | '_' | '-') { ' ' } else { char });
         before = char;
     }
-    split
+    words
 }
 
-/// The attempts in lines that follow each other, by line; of several on one line, the plainest.
-fn attempts(
+/// Injection attempts in consecutive lines, by line. Of several on one line, the clearest is kept.
+fn find_injections(
     lines: &[(u32, String)],
-    setting: Setting,
-    markers: Markers,
-    script: Script,
-) -> BTreeMap<u32, Attempt> {
+    origin: TextOrigin,
+    markers: MarkerPolicy,
+    context: LineContext,
+) -> BTreeMap<u32, InjectionKind> {
     let mut attempts = BTreeMap::new();
-    let mut add = |line: u32, attempt: Attempt| {
-        let known = attempts.entry(line).or_insert(attempt);
-        *known = attempt.min(*known);
+    let mut add = |line: u32, attempt: InjectionKind| {
+        let kind = attempts.entry(line).or_insert(attempt);
+        *kind = attempt.min(*kind);
     };
-    let folded = Folded::of(lines.iter().map(|(number, text)| (*number, text.as_str())));
-    for offset in hidden::fences(&folded.text) {
-        add(folded.line(offset), Attempt::Fence);
+    let normalized =
+        NormalizedText::from_lines(lines.iter().map(|(number, text)| (*number, text.as_str())));
+    for offset in hidden_html::forged_fences(&normalized.text) {
+        add(normalized.line(offset), InjectionKind::Fence);
     }
     match markers {
-        Markers::Forged => {
-            for offset in hidden::markers(&folded.text, setting) {
-                add(folded.line(offset), Attempt::Marker);
+        MarkerPolicy::Forged => {
+            for offset in hidden_html::forged_markers(&normalized.text, origin) {
+                add(normalized.line(offset), InjectionKind::Marker);
             }
         }
-        Markers::Ordinary => {}
+        MarkerPolicy::Ordinary => {}
     }
-    for range in hidden::ranges(&folded.text) {
-        let words = folded.words(range.start, range.end, Underscore::Separates);
-        for offset in phrases::instructions(&words, Setting::Hidden) {
-            add(words.line(offset), Attempt::HiddenText);
+    for range in hidden_html::hidden_ranges(&normalized.text) {
+        let words = normalized.words(range.start, range.end, Underscore::Separates);
+        for offset in phrases::instructions(&words, TextOrigin::Hidden) {
+            add(words.line(offset), InjectionKind::HiddenText);
         }
     }
-    let underscore = match setting {
-        Setting::File => Underscore::Joins,
-        Setting::Instructions | Setting::Message | Setting::Name | Setting::Hidden => {
+    let underscore = match origin {
+        TextOrigin::File => Underscore::Joins,
+        TextOrigin::Instructions | TextOrigin::Message | TextOrigin::Name | TextOrigin::Hidden => {
             Underscore::Separates
         }
     };
-    let words = folded.all_words(underscore);
-    for offset in phrases::instructions(&words, setting) {
-        add(words.line(offset), Attempt::Instruction);
+    let words = normalized.all_words(underscore);
+    for offset in phrases::instructions(&words, origin) {
+        add(words.line(offset), InjectionKind::Instruction);
     }
     for (number, line) in lines {
-        for text in encoded::texts(line) {
-            let words = Folded::of([(*number, text.as_str())]).all_words(Underscore::Separates);
-            if !phrases::instructions(&words, Setting::Hidden).is_empty() {
-                add(*number, Attempt::Encoded);
+        for text in base64_text::decoded_texts(line) {
+            let words = NormalizedText::from_lines([(*number, text.as_str())])
+                .all_words(Underscore::Separates);
+            if !phrases::instructions(&words, TextOrigin::Hidden).is_empty() {
+                add(*number, InjectionKind::Encoded);
             }
         }
-        match unicode::trick(line, script) {
-            Some(Trick::Invisible) => add(*number, Attempt::Invisible),
-            Some(Trick::Reordered) => add(*number, Attempt::Reordered),
+        match unicode::find_trick(line, context) {
+            Some(UnicodeTrick::Invisible) => add(*number, InjectionKind::Invisible),
+            Some(UnicodeTrick::Reordered) => add(*number, InjectionKind::Reordered),
             None => {}
         }
     }
@@ -271,79 +287,79 @@ fn attempts(
 }
 
 #[derive(Debug, Default)]
-struct Report {
-    findings: Vec<Reported>,
-    left_out: BTreeMap<String, usize>,
+struct InjectionReport {
+    findings: Vec<StaticFinding>,
+    omitted_counts: BTreeMap<String, usize>,
 }
 
-impl Report {
+impl InjectionReport {
     fn add(
         &mut self,
         place: &str,
-        what: &str,
+        subject: &str,
         lines: &[(u32, String)],
-        attempts: BTreeMap<u32, Attempt>,
+        attempts: BTreeMap<u32, InjectionKind>,
     ) {
-        for (at, (line, attempt)) in attempts.into_iter().enumerate() {
-            if at >= PER_PLACE_MAX || self.findings.len() >= FINDINGS_MAX {
-                *self.left_out.entry(place.to_owned()).or_default() += 1;
+        for (index, (line, attempt)) in attempts.into_iter().enumerate() {
+            if index >= PER_PLACE_MAX || self.findings.len() >= FINDINGS_MAX {
+                *self.omitted_counts.entry(place.to_owned()).or_default() += 1;
                 continue;
             }
             let text = lines.binary_search_by_key(&line, |(number, _)| *number);
             let text = text.map_or("", |at| lines[at].1.as_str());
-            self.findings.push(attempt.finding(place, what, line, text));
+            self.findings.push(attempt.finding(place, subject, line, text));
         }
     }
 
-    fn returned(self) -> Returned {
+    fn into_output(self) -> StaticOutput {
         let note = |(place, count): (String, usize)| {
             format!("{count} more attempts to instruct the reviewer in `{place}` are not listed")
         };
-        Returned { findings: self.findings, notes: self.left_out.into_iter().map(note).collect() }
+        StaticOutput {
+            findings: self.findings,
+            notes: self.omitted_counts.into_iter().map(note).collect(),
+        }
     }
 }
 
-impl Attempt {
-    fn finding(self, place: &str, what: &str, line: u32, text: &str) -> Reported {
-        let (title, why) = self.words();
-        let found = Found::new(&RULES[0], place, line, &unicode::visible(text.trim()));
-        let found = found.saying(format!("{what} {title}"), why, FIX);
-        Found { owner: Owner::Human, ..found }.reported()
+impl InjectionKind {
+    fn finding(self, place: &str, subject: &str, line: u32, text: &str) -> StaticFinding {
+        let (title, why) = self.describe();
+        let draft =
+            FindingDraft::new(&RULES[0], place, line, &unicode::escape_invisible(text.trim()));
+        let draft = draft.with_text(format!("{subject} {title}"), why, FIX);
+        FindingDraft { owner: Owner::Human, ..draft }.into_finding()
     }
 
-    fn words(self) -> (&'static str, &'static str) {
+    fn describe(self) -> (&'static str, &'static str) {
         match self {
             Self::Fence => (
                 "forges the fence around untrusted text",
-                "What follows would look to a model as if the review itself said it. Nobody writes such a tag by accident.",
+                "A model would take the following text for part of the review instructions. Such a tag is never written by accident.",
             ),
             Self::Marker => (
                 "forges a marker of the reviewer's comments",
-                "Such markers tell which comments are the reviewer's own. Forged, they can hide a comment or pass for a review.",
+                "These markers identify the reviewer's own comments. A forged marker can hide a comment or pass for a review.",
             ),
             Self::HiddenText => (
                 "hides an instruction to the reviewer in HTML",
-                "It is not shown where people read the text, and a model reads it. A review by a model that obeys says what the \
-                 author wants it to say.",
+                "People do not see this text, but a model reads it. A model that obeys writes the review that the author wants.",
             ),
             Self::Instruction => (
                 "tries to instruct the reviewer",
-                "A review by a model that obeys says what the author wants it to say. Do not rely on what models say about this \
-                 change before a person has looked at it.",
+                "A model that obeys writes the review that the author wants. Do not rely on what models say about this change before a person has looked at it.",
             ),
             Self::Encoded => (
                 "hides an instruction to the reviewer in base64",
-                "People do not read base64, and models do. A review by a model that obeys says what the author wants it to say.",
+                "People do not read base64, but models do. A model that obeys writes the review that the author wants.",
             ),
             Self::Invisible => (
-                "hides text in characters that are not shown",
-                "People see nothing there, and programs and models read it. It can carry instructions, or make two names look \
-                 like one.",
+                "hides text in invisible characters",
+                "People see nothing here, but programs and models read it. It can carry instructions, or make two different names look the same.",
             ),
             Self::Reordered => (
-                "is shown in another order than it is read",
-                "Characters that turn the direction of writing make it look different from what a compiler or a model reads, so that \
-                 people approve code that is not there.",
+                "is displayed in another order than it is read",
+                "Characters that change the writing direction make the line look different from what a compiler or a model reads. People approve code that is not there.",
             ),
         }
     }

@@ -1,55 +1,55 @@
-//! Texts as they are compared: tricks of writing undone, and every place still known by its line.
+//! Text normalization: undoes tricks with characters and keeps the line of every position.
 //!
-//! Invariant: nothing is decided here; a text that means nothing to the rules means nothing folded either.
+//! Invariant: normalization decides nothing. It only makes texts comparable.
 
-/// A text in plain letters: lower case, full-width and mathematical letters made plain, look-alikes of other alphabets
-/// and invisible characters gone. Signs are kept.
+/// Text in plain lower-case letters: full-width and mathematical letters and look-alikes of other
+/// alphabets replaced, invisible characters removed. Punctuation is kept.
 #[derive(Debug, Default)]
-pub(super) struct Folded {
+pub(super) struct NormalizedText {
     pub(super) text: String,
-    lines: Lines,
+    lines: LineOffsets,
 }
 
-/// The words of a text, between them one sign: a blank, a comma, a colon, `\n` where a new thought may begin, or `.` where
-/// a sentence ends. Letters that are not Latin are `~`.
+/// The words of a text, separated by one sign: a blank, a comma, a colon, `\n` where a new thought
+/// may begin, or `.` where a sentence ends. Non-Latin letters are `~`.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct NormalizedWords {
     pub(super) text: String,
-    lines: Lines,
+    lines: LineOffsets,
 }
 
-/// What `_` does between letters.
+/// How `_` between letters is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Underscore {
-    /// It makes one word of several, as in names in programs.
+    /// It joins words into one, as in identifiers.
     Joins,
-    /// It separates words, as a blank does.
+    /// It separates words, like a blank.
     Separates,
 }
 
-/// Where lines begin: the offset in the text, and the line.
+/// Line starts: offset in the text, and line number.
 #[derive(Debug, Clone, Default)]
-struct Lines(Vec<(usize, u32)>);
+struct LineOffsets(Vec<(usize, u32)>);
 
-impl Lines {
-    fn at(&self, offset: usize) -> u32 {
+impl LineOffsets {
+    fn line_at(&self, offset: usize) -> u32 {
         let after = self.0.partition_point(|(start, _)| *start <= offset);
         self.0.get(after.saturating_sub(1)).map_or(1, |(_, line)| *line)
     }
 }
 
-impl Folded {
-    /// Folds lines that follow each other.
-    pub(super) fn of<'a>(lines: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
-        let mut folded = Self::default();
+impl NormalizedText {
+    /// Normalizes consecutive lines.
+    pub(super) fn from_lines<'a>(lines: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
+        let mut normalized = Self::default();
         for (number, line) in lines {
-            if !folded.text.is_empty() {
-                folded.text.push('\n');
+            if !normalized.text.is_empty() {
+                normalized.text.push('\n');
             }
-            folded.lines.0.push((folded.text.len(), number));
-            folded.push(line);
+            normalized.lines.0.push((normalized.text.len(), number));
+            normalized.push(line);
         }
-        folded
+        normalized
     }
 
     fn push(&mut self, line: &str) {
@@ -64,19 +64,19 @@ impl Folded {
             let (char, length) = entity(rest).unwrap_or((char, char.len_utf8()));
             rest = &rest[length..];
             if !is_invisible(char) {
-                self.text.extend(plain(char).to_lowercase());
+                self.text.extend(plain_letter(char).to_lowercase());
             }
         }
     }
 
-    /// The line of an offset in the text.
+    /// The line of a text offset.
     pub(super) fn line(&self, offset: usize) -> u32 {
-        self.lines.at(offset)
+        self.lines.line_at(offset)
     }
 
     /// The words of a part of the text.
-    pub(super) fn words(&self, from: usize, to: usize, underscore: Underscore) -> Words {
-        let mut words = Words::default();
+    pub(super) fn words(&self, from: usize, to: usize, underscore: Underscore) -> NormalizedWords {
+        let mut words = NormalizedWords::default();
         let mut leader_before = None;
         let mut offset = from;
         for line in self.text.get(from..to).unwrap_or_default().split('\n') {
@@ -88,30 +88,29 @@ impl Folded {
             }
             leader_before = Some(leader);
             words.begin_line(self.line(offset));
-            words.push(line, underscore);
+            words.push_words(line, underscore);
             offset += line.len() + 1;
         }
         words.text.truncate(words.text.trim_end_matches([' ', '\n', ',']).len());
         words
     }
 
-    /// All words.
-    pub(super) fn all_words(&self, underscore: Underscore) -> Words {
+    pub(super) fn all_words(&self, underscore: Underscore) -> NormalizedWords {
         self.words(0, self.text.len(), underscore)
     }
 }
 
-impl Words {
-    /// The line of an offset in the text.
+impl NormalizedWords {
+    /// The line of a text offset.
     pub(super) fn line(&self, offset: usize) -> u32 {
-        self.lines.at(offset)
+        self.lines.line_at(offset)
     }
 
     fn begin_line(&mut self, number: u32) {
         self.lines.0.push((self.text.len(), number));
     }
 
-    fn push(&mut self, line: &str, underscore: Underscore) {
+    fn push_words(&mut self, line: &str, underscore: Underscore) {
         let mut chars = line.chars().peekable();
         let mut before = ' ';
         while let Some(char) = chars.next() {
@@ -128,7 +127,7 @@ impl Words {
                 '.' | '!' | '?' | '\u{3002}' if !next.is_alphanumeric() && next != '/' => {
                     self.separate('.');
                 }
-                // Somebody is called: `@name` is the word `at~name`.
+                // A mention: `@name` becomes the word `at~name`.
                 '@' if !before.is_alphanumeric() && next.is_alphanumeric() => {
                     self.separate(' ');
                     self.text.push_str("at~");
@@ -145,7 +144,7 @@ impl Words {
         }
     }
 
-    /// Puts a sign between words; of several, the one that separates most.
+    /// Adds a separator, or replaces the last one by a stronger one.
     fn separate(&mut self, sign: char) {
         let rank = |sign: char| " ,\n:.".find(sign);
         match self.text.chars().next_back() {
@@ -160,16 +159,16 @@ impl Words {
     }
 }
 
-/// The signs before the first word of a line, such as `//` or `-`.
+/// Punctuation before the first word of a line, such as `//` or `-`.
 fn leader(line: &str) -> &str {
     let line = line.trim_start();
     let end = line.find(|char: char| char.is_alphanumeric()).unwrap_or(line.len());
     line[..end].trim_end()
 }
 
-/// A character that is written as a number, as HTML allows, and the length of that.
+/// Parses a numeric HTML character reference; returns the character and the length.
 fn entity(text: &str) -> Option<(char, usize)> {
-    // The longest is `&#x10FFFF;`; leading zeros make it no other.
+    // Room for `&#x10FFFF;` with leading zeros.
     const LONGEST: usize = 12;
     let digits = text.strip_prefix("&#")?;
     let end = digits.bytes().take(LONGEST).position(|byte| byte == b';')?;
@@ -181,28 +180,28 @@ fn entity(text: &str) -> Option<(char, usize)> {
     Some((char::from_u32(code)?, end + 3))
 }
 
-/// Whether a character takes no room: it is there to be read by programs.
+/// Whether a character has no visible width.
 pub(super) fn is_invisible(char: char) -> bool {
     matches!(char,
         '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
         | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}'
         | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}'
-        // Accents that are set on the letter before.
+        // Combining accents.
         | '\u{0300}'..='\u{034E}' | '\u{0350}'..='\u{036F}')
 }
 
 /// The plain letter that a character looks like.
-fn plain(char: char) -> char {
+fn plain_letter(char: char) -> char {
     let code = u32::from(char);
     let letter = |first: u8, at: u32| char::from(first + u8::try_from(at).unwrap_or_default());
     match code {
-        // Full-width letters and signs.
+        // Full-width letters and punctuation.
         0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(char),
         0x3000 | 0x00A0 | 0x2000..=0x200A | 0x202F | 0x205F => ' ',
-        // Letters in circles.
+        // Circled letters.
         0x24B6..=0x24CF => letter(b'a', code - 0x24B6),
         0x24D0..=0x24E9 => letter(b'a', code - 0x24D0),
-        // Mathematical letters and digits: alphabets of 52 letters, one after another.
+        // Mathematical letters and digits: consecutive alphabets of 52 letters.
         0x1D400..=0x1D6A3 => letter(b'a', (code - 0x1D400) % 26),
         0x1D7CE..=0x1D7FF => letter(b'0', (code - 0x1D7CE) % 10),
         // Letters in squares and flags.
@@ -214,7 +213,7 @@ fn plain(char: char) -> char {
     }
 }
 
-/// The Latin letter that a Greek or Cyrillic one cannot be told from.
+/// The Latin letter that a Greek or Cyrillic letter looks like.
 fn look_alike(char: char) -> char {
     match char {
         'а' | 'А' | 'α' | 'Α' => 'a',

@@ -1,147 +1,150 @@
-//! What a text must have in it for a phrase to stand there, read off the pattern of the phrase: most texts have too little of any, and need no expression.
+//! Prefilter for phrases: the words that a text must contain for a phrase to match, derived from
+//! the phrase's pattern. Most texts are rejected without running a regular expression.
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// A shorter part stands in most texts.
+/// Shorter parts occur in most texts.
 const LETTERS_MIN: usize = 3;
 
-/// Parts of which a text has one.
-type OneOf<'p> = Vec<&'p str>;
+/// Words of which a text must contain at least one.
+type WordChoice<'p> = Vec<&'p str>;
 
-/// What the texts of several phrases must have, looked for at once.
+/// Finds the required words of all phrases in one pass.
 #[derive(Debug)]
-pub(super) struct Needed {
+pub(super) struct PhrasePrefilter {
     words: Option<AhoCorasick>,
-    /// What each word is one of: the phrase, and which of the things it needs.
-    needs: Vec<(usize, u32)>,
-    /// All that each phrase needs, a bit each.
-    all: Vec<u32>,
+    /// For each word: the phrase and the bit of its requirement.
+    word_bits: Vec<(usize, u32)>,
+    /// For each phrase: the bits of all its requirements.
+    required_bits: Vec<u32>,
 }
 
-impl Needed {
-    /// What these patterns need. What a phrase needs beyond 32 things is not asked for.
-    pub(super) fn of(patterns: impl Iterator<Item = &'static str>) -> Self {
-        let (mut words, mut needs, mut all) = (Vec::new(), Vec::new(), Vec::new());
+impl PhrasePrefilter {
+    /// Requirements beyond 32 per phrase are ignored.
+    pub(super) fn from_patterns(patterns: impl Iterator<Item = &'static str>) -> Self {
+        let (mut words, mut word_bits, mut required_bits) = (Vec::new(), Vec::new(), Vec::new());
         for (phrase, pattern) in patterns.enumerate() {
             let mut bits = 0;
-            for (at, one_of) in (0..u32::BITS).zip(needed(pattern)) {
-                bits |= 1 << at;
-                needs.extend(one_of.iter().map(|_| (phrase, 1 << at)));
+            for (bit, one_of) in (0..u32::BITS).zip(required_words(pattern)) {
+                bits |= 1 << bit;
+                word_bits.extend(one_of.iter().map(|_| (phrase, 1 << bit)));
                 words.extend(one_of);
             }
-            all.push(bits);
+            required_bits.push(bits);
         }
-        // Few words in few bytes: a table of all steps would take longer to make than it saves.
+        // A DFA would take longer to build than it saves.
         let words = AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).build(words);
-        Self { words: words.ok(), needs, all }
+        Self { words: words.ok(), word_bits, required_bits }
     }
 
-    /// The phrases that may stand in a text, in their order. In doubt, that is all of them.
+    /// Phrases that may match a text, in order. Errs on the side of including a phrase.
     pub(super) fn candidates(&self, text: &str) -> Vec<usize> {
-        let Some(words) = &self.words else { return (0..self.all.len()).collect() };
-        let mut left = self.all.clone();
+        let Some(words) = &self.words else { return (0..self.required_bits.len()).collect() };
+        let mut missing_bits = self.required_bits.clone();
         for word in words.find_overlapping_iter(text) {
-            let (phrase, need) = self.needs[word.pattern().as_usize()];
-            left[phrase] &= !need;
+            let (phrase, bit) = self.word_bits[word.pattern().as_usize()];
+            missing_bits[phrase] &= !bit;
         }
-        (0..left.len()).filter(|phrase| left[*phrase] == 0).collect()
+        (0..missing_bits.len()).filter(|phrase| missing_bits[*phrase] == 0).collect()
     }
 }
 
-/// What a text must have: one of each.
-fn needed(pattern: &str) -> Vec<OneOf<'_>> {
-    Reader { pattern, at: 0 }.choice()
+/// Required words of a pattern: one of each list.
+fn required_words(pattern: &str) -> Vec<WordChoice<'_>> {
+    PatternReader { pattern, offset: 0 }.choice()
 }
 
-/// Reads a pattern from left to right. Whatever is neither a letter nor a group stands for something else than itself.
-struct Reader<'p> {
+/// Reads a pattern from left to right. Anything but letters and groups is treated as a wildcard.
+struct PatternReader<'p> {
     pattern: &'p str,
-    at: usize,
+    offset: usize,
 }
 
-impl<'p> Reader<'p> {
-    /// Up to the bracket that ends a group, or the end: of several ways one is taken, so that one part of each must be enough.
-    fn choice(&mut self) -> Vec<OneOf<'p>> {
-        let mut ways = vec![self.sequence()];
-        while self.takes('|') {
-            ways.push(self.sequence());
+impl<'p> PatternReader<'p> {
+    /// Reads up to the end of a group or pattern. Of several alternatives only one matches, so one
+    /// word of each must be enough.
+    fn choice(&mut self) -> Vec<WordChoice<'p>> {
+        let mut alternatives = vec![self.sequence()];
+        while self.consume('|') {
+            alternatives.push(self.sequence());
         }
-        if ways.len() == 1 {
-            return ways.remove(0);
+        if alternatives.len() == 1 {
+            return alternatives.remove(0);
         }
-        let shortest = |parts: &OneOf<'p>| parts.iter().map(|it| it.len()).min().unwrap_or(0);
-        let best = ways.into_iter().map(|way| way.into_iter().max_by_key(shortest));
-        let all: Option<Vec<OneOf<'p>>> = best.collect();
-        all.into_iter().map(|all| all.concat()).collect()
+        let shortest = |parts: &WordChoice<'p>| parts.iter().map(|it| it.len()).min().unwrap_or(0);
+        let longest_words =
+            alternatives.into_iter().map(|way| way.into_iter().max_by_key(shortest));
+        let requirements: Option<Vec<WordChoice<'p>>> = longest_words.collect();
+        requirements.into_iter().map(|all| all.concat()).collect()
     }
 
-    fn sequence(&mut self) -> Vec<OneOf<'p>> {
-        let mut needed = Vec::new();
-        let mut word = self.at..self.at;
+    fn sequence(&mut self) -> Vec<WordChoice<'p>> {
+        let mut requirements = Vec::new();
+        let mut word = self.offset..self.offset;
         while let Some(sign) = self.next().filter(|it| !matches!(it, '|' | ')')) {
-            self.at += sign.len_utf8();
+            self.offset += sign.len_utf8();
             let mut inner = Vec::new();
             let is_letter = matches!(sign, 'a'..='z' | '0'..='9' | '~');
             match sign {
                 '(' => {
                     inner = self.choice();
-                    self.takes(')');
+                    self.consume(')');
                 }
                 '[' => self.skip_behind(']'),
-                '\\' => self.at += self.next().map_or(0, char::len_utf8),
+                '\\' => self.offset += self.next().map_or(0, char::len_utf8),
                 _ => {}
             }
             let is_optional = self.is_optional();
             if is_letter && !is_optional {
-                word.end = self.at;
+                word.end = self.offset;
                 self.skip_count();
-                if self.at == word.end {
+                if self.offset == word.end {
                     continue;
                 }
             }
-            needed.extend(self.part(word));
+            requirements.extend(self.part(word));
             if !is_optional {
-                needed.extend(inner);
+                requirements.extend(inner);
             }
             self.skip_count();
-            word = self.at..self.at;
+            word = self.offset..self.offset;
         }
-        needed.extend(self.part(word));
-        needed
+        requirements.extend(self.part(word));
+        requirements
     }
 
-    fn part(&self, word: std::ops::Range<usize>) -> Option<OneOf<'p>> {
+    fn part(&self, word: std::ops::Range<usize>) -> Option<WordChoice<'p>> {
         (word.len() >= LETTERS_MIN).then(|| vec![&self.pattern[word]])
     }
 
     fn next(&self) -> Option<char> {
-        self.pattern[self.at..].chars().next()
+        self.pattern[self.offset..].chars().next()
     }
 
-    fn takes(&mut self, sign: char) -> bool {
+    fn consume(&mut self, sign: char) -> bool {
         let is_next = self.next() == Some(sign);
-        self.at += usize::from(is_next) * sign.len_utf8();
+        self.offset += usize::from(is_next) * sign.len_utf8();
         is_next
     }
 
     fn skip_behind(&mut self, sign: char) {
-        let rest = &self.pattern[self.at..];
-        self.at += rest.find(sign).map_or(rest.len(), |at| at + sign.len_utf8());
+        let rest = &self.pattern[self.offset..];
+        self.offset += rest.find(sign).map_or(rest.len(), |at| at + sign.len_utf8());
     }
 
-    /// Whether what was just read need not be there.
+    /// Whether the part just read is optional.
     fn is_optional(&self) -> bool {
-        let rest = &self.pattern[self.at..];
+        let rest = &self.pattern[self.offset..];
         ["?", "*", "{0"].iter().any(|it| rest.starts_with(it))
     }
 
-    /// Passes over how often something may be there.
+    /// Skips a repetition count.
     fn skip_count(&mut self) {
-        if self.takes('{') {
+        if self.consume('{') {
             self.skip_behind('}');
         }
         while self.next().is_some_and(|it| matches!(it, '?' | '*' | '+')) {
-            self.at += 1;
+            self.offset += 1;
         }
     }
 }
@@ -151,9 +154,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_needed_is_one_part_of_each_group_that_must_be_there() {
-        let check =
-            |pattern, expected: &[&[&str]]| assert_eq!(needed(pattern), expected, "{pattern}");
+    fn required_words_are_one_per_mandatory_group() {
+        let check = |pattern, expected: &[&[&str]]| {
+            assert_eq!(required_words(pattern), expected, "{pattern}");
+        };
         check("approve it", &[&["approve"]]);
         check(
             "(ignore|forget) (FILL ){0,3}your (W )?(rules|prompts?)",
@@ -164,7 +168,7 @@ mod tests {
             "ignor[ei]?ren (do not|never) (ok|nothing)",
             &[&["ignor"], &["ren"], &["not", "never"]],
         );
-        // A way without a part that tells anything makes the others worth nothing.
+        // If one alternative has no useful word, the others are useless too.
         check("(say|no) lgtm", &[&["lgtm"]]);
         check("(a|W )+[.\n]|\\z", &[]);
     }

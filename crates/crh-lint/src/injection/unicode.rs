@@ -1,18 +1,18 @@
-//! Characters that hide text from people, or show it in another order than programs read it.
+//! Characters that hide text from people or display it in another order than programs read it.
 
-use super::folded::is_invisible;
+use super::normalized_text::is_invisible;
 use crate::paths;
 use crh_syntax::Language;
 
-/// So many characters without width in a row carry a message. Writing uses one; sloppy writing two or three.
+/// A run of this many zero-width characters carries a message. Normal text has at most three.
 const RUN_MIN: usize = 4;
-/// So many of them inside English words of one line keep words from being found.
+/// This many zero-width characters inside English words of one line break word matching on purpose.
 const INSIDE_WORDS_MIN: usize = 3;
 
-/// Nobody reads a line that is longer: it is a table, or was made by a program.
+/// Longer lines are tables or generated.
 const READ_CHARS_MAX: usize = 1_000;
 
-/// Endings of programs, beside those whose language is parsed.
+/// Code extensions, beside the languages that crh parses.
 #[rustfmt::skip]
 const CODE_EXTENSIONS: [&str; 27] = [
     "sh", "bash", "zsh", "sql", "lua", "pl", "pm", "r", "scala", "dart", "ex", "exs", "erl", "hs", "ml",
@@ -23,34 +23,32 @@ const TRANSLATION_EXTENSIONS: [&str; 9] =
 const TRANSLATION_FOLDERS: [&str; 9] =
     ["locale", "locales", "i18n", "l10n", "lang", "langs", "translations", "translation", "intl"];
 
-/// A trick with characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trick {
-    /// Text that nobody sees.
+pub(super) enum UnicodeTrick {
+    /// Invisible text.
     Invisible,
-    /// Text that is shown in another order than it is read.
+    /// Text displayed in another order than it is read.
     Reordered,
 }
 
-/// What a line is part of.
+/// The kind of text a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Script {
-    /// A program: order matters to the character.
+pub(super) enum LineContext {
+    /// Code: the order of characters matters.
     Code,
-    /// A translation: full of characters that turn the direction.
+    /// A translation: direction marks are normal.
     Translation,
     /// Anything else.
     Prose,
-    /// The name of a file.
+    /// A file name.
     Name,
 }
 
-impl Script {
-    /// What the lines of a file are part of.
-    pub(super) fn of_file(path: &str) -> Self {
+impl LineContext {
+    pub(super) fn from_path(path: &str) -> Self {
         let extension = paths::extension(path);
         let is_code =
-            Language::of_path(path).is_some() || CODE_EXTENSIONS.contains(&extension.as_str());
+            Language::from_path(path).is_some() || CODE_EXTENSIONS.contains(&extension.as_str());
         let is_translation = TRANSLATION_EXTENSIONS.contains(&extension.as_str())
             || path
                 .to_ascii_lowercase()
@@ -64,32 +62,36 @@ impl Script {
     }
 }
 
-/// The trick that a line plays, if it plays one.
-pub(super) fn trick(line: &str, script: Script) -> Option<Trick> {
+pub(super) fn find_trick(line: &str, context: LineContext) -> Option<UnicodeTrick> {
     if line.is_ascii() {
         return None;
     }
-    if has_tags(line) || has_run(line) || splits_words(line) || has_blank_letter(line, script) {
-        return Some(Trick::Invisible);
+    if has_tags(line)
+        || has_zero_width_run(line)
+        || splits_words(line)
+        || has_blank_letter(line, context)
+    {
+        return Some(UnicodeTrick::Invisible);
     }
-    is_reordered(line, script).then_some(Trick::Reordered)
+    is_reordered(line, context).then_some(UnicodeTrick::Reordered)
 }
 
-/// A line with what cannot be seen written out.
-pub(super) fn visible(line: &str) -> String {
-    let mut shown = String::with_capacity(line.len());
+/// A line with invisible characters escaped.
+pub(super) fn escape_invisible(line: &str) -> String {
+    let mut output = String::with_capacity(line.len());
     for char in line.chars() {
         let is_accent = ('\u{0300}'..='\u{036F}').contains(&char) && char != '\u{034F}';
         if is_invisible(char) && !is_accent || char.is_control() && char != '\t' {
-            shown.extend(char.escape_unicode());
+            output.extend(char.escape_unicode());
         } else {
-            shown.push(char);
+            output.push(char);
         }
     }
-    shown
+    output
 }
 
-/// Characters that repeat ASCII and show nothing. Some flags are written with them, behind a black flag.
+/// Unicode tag characters, which repeat ASCII invisibly. Some flag emoji use them after a black
+/// flag.
 fn has_tags(line: &str) -> bool {
     let mut in_flag = false;
     for char in line.chars() {
@@ -110,7 +112,7 @@ fn has_no_width(char: char) -> bool {
         | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
 }
 
-fn has_run(line: &str) -> bool {
+fn has_zero_width_run(line: &str) -> bool {
     let mut run = 0;
     for char in line.chars() {
         run = if has_no_width(char) { run + 1 } else { 0 };
@@ -136,8 +138,8 @@ fn splits_words(line: &str) -> bool {
     count >= INSIDE_WORDS_MIN
 }
 
-/// A letter of Korean that shows nothing can be the name of a variable.
-fn has_blank_letter(line: &str, script: Script) -> bool {
+/// An invisible Korean letter can be a variable name.
+fn has_blank_letter(line: &str, context: LineContext) -> bool {
     let is_blank = |char: char| matches!(char, '\u{3164}' | '\u{FFA0}' | '\u{115F}' | '\u{1160}');
     let is_korean = |char: char| {
         !is_blank(char)
@@ -149,29 +151,31 @@ fn has_blank_letter(line: &str, script: Script) -> bool {
         before.is_some_and(|char| is_quote(&char))
             && line[at + blank.len_utf8()..].chars().next().is_some_and(|char| is_quote(&char))
     };
-    let is_loose = |(at, char): (usize, char)| is_blank(char) && !is_quoted(at, char);
-    script == Script::Code && line.char_indices().any(is_loose) && !line.chars().any(is_korean)
+    let is_unquoted_blank = |(at, char): (usize, char)| is_blank(char) && !is_quoted(at, char);
+    context == LineContext::Code
+        && line.char_indices().any(is_unquoted_blank)
+        && !line.chars().any(is_korean)
 }
 
-/// Whether the order is turned where nothing is written from right to left, or not turned back in code.
-fn is_reordered(line: &str, script: Script) -> bool {
+/// Whether direction marks reorder a line without right-to-left text, or are not closed in code.
+fn is_reordered(line: &str, context: LineContext) -> bool {
     let is_override = |char: char| matches!(char, '\u{202D}' | '\u{202E}');
     let is_opening = |char: char| {
         matches!(char, '\u{202A}' | '\u{202B}' | '\u{2066}'..='\u{2068}') || is_override(char)
     };
     let is_closing = |char: char| matches!(char, '\u{202C}' | '\u{2069}');
-    let from_right = line.chars().any(
+    let has_rtl_text = line.chars().any(
         |char| matches!(char, '\u{0590}'..='\u{08FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}'),
     );
     if line.chars().nth(READ_CHARS_MAX).is_some() {
         return false;
     }
     let count = |is: &dyn Fn(char) -> bool| line.chars().filter(|char| is(*char)).count();
-    match script {
-        Script::Name => count(&is_opening) > 0,
-        Script::Translation => false,
-        Script::Prose => !from_right && count(&is_override) > 0,
-        Script::Code if from_right => count(&is_opening) > count(&is_closing),
-        Script::Code => count(&is_opening) > 0,
+    match context {
+        LineContext::Name => count(&is_opening) > 0,
+        LineContext::Translation => false,
+        LineContext::Prose => !has_rtl_text && count(&is_override) > 0,
+        LineContext::Code if has_rtl_text => count(&is_opening) > count(&is_closing),
+        LineContext::Code => count(&is_opening) > 0,
     }
 }

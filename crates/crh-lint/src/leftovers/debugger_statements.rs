@@ -1,4 +1,4 @@
-//! Statements for a debugger.
+//! Debugger statements.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 use super::DEBUGGER;
-use super::calls::{Here, line, nodes_in_parents, text};
-use crate::found::Found;
+use super::syntax_nodes::{NodeWithParent, node_line, node_text, nodes_with_parents};
+use crate::findings::FindingDraft;
 use crate::paths;
-use crate::source::Source;
+use crate::source::SourceText;
 use crh_syntax::Language;
 
-/// Debuggers of Python that stop with `set_trace`.
+/// Python debuggers that stop with `set_trace`.
 const PYTHON: [&str; 11] = [
     "pdb",
     "ipdb",
@@ -26,15 +26,15 @@ const PYTHON: [&str; 11] = [
     "rdb",
     "Pdb()",
 ];
-/// Those that nobody imports for anything else.
+/// Debugger modules that have no other use.
 const PYTHON_IMPORTED: [&str; 4] = ["pdb", "ipdb", "pudb", "rpdb"];
-/// What Ruby's debuggers add to `binding`.
+/// Methods that Ruby debuggers add to `binding`.
 const RUBY_OF_BINDING: [&str; 7] =
     ["pry", "irb", "remote_pry", "pry_remote", "b", "break", "console"];
-/// What they add everywhere.
+/// Methods that Ruby debuggers add everywhere.
 const RUBY: [&str; 5] =
     ["byebug", "debugger", "remote_byebug", "save_and_open_page", "save_and_open_screenshot"];
-/// Where a bare word is a statement in Ruby.
+/// Node kinds in which a bare Ruby word is a statement.
 const RUBY_BLOCKS: [&str; 12] = [
     "program",
     "body_statement",
@@ -50,14 +50,14 @@ const RUBY_BLOCKS: [&str; 12] = [
     "do_block",
 ];
 
-/// The statements for a debugger in a text.
-pub(super) fn statements(source: &Source<'_>) -> Vec<Found> {
+/// Finds the debugger statements of a text.
+pub(super) fn find_statements(source: &SourceText<'_>) -> Vec<FindingDraft> {
     if source.path.to_ascii_lowercase().contains("debug") {
         return Vec::new();
     }
-    let Some(language) = Language::of_path(source.path) else { return Vec::new() };
-    // Each with words of which one stands in the text if it finds anything.
-    let (stops, words): (Stops, &[&str]) = match language {
+    let Some(language) = Language::from_path(source.path) else { return Vec::new() };
+    // Each matcher with words of which one must be in the text.
+    let (matcher, words): (DebuggerMatcher, &[&str]) = match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => (in_script, &["debugger"]),
         Language::Python => (
             in_python,
@@ -76,69 +76,72 @@ pub(super) fn statements(source: &Source<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
-    let text = Text { source, known: RefCell::default() };
-    let mut found: Vec<Found> = nodes_in_parents(parsed.tree())
-        .filter_map(|here| stops(here, &text).map(|what| found(here.node, what, source)))
+    let text = SearchedText { source, cache: RefCell::default() };
+    let mut findings: Vec<FindingDraft> = nodes_with_parents(parsed.tree())
+        .filter_map(|candidate| {
+            matcher(candidate, &text)
+                .map(|description| finding(candidate.node, description, source))
+        })
         .collect();
-    found.sort_by_key(|found| found.line);
-    found.dedup_by_key(|found| found.line);
-    found
+    findings.sort_by_key(|finding| finding.line);
+    findings.dedup_by_key(|finding| finding.line);
+    findings
 }
 
-/// What a node stops the program with.
-type Stops = fn(Here<'_>, &Text<'_, '_>) -> Option<&'static str>;
+/// Describes the debugger statement at a node, if it is one.
+type DebuggerMatcher = fn(NodeWithParent<'_>, &SearchedText<'_, '_>) -> Option<&'static str>;
 
-/// A text that is asked again and again whether something stands in it; each is looked for once.
-struct Text<'s, 't> {
-    source: &'s Source<'t>,
-    known: RefCell<BTreeMap<String, bool>>,
+/// A text with cached substring searches.
+struct SearchedText<'s, 't> {
+    source: &'s SourceText<'t>,
+    cache: RefCell<BTreeMap<String, bool>>,
 }
 
-impl Text<'_, '_> {
+impl SearchedText<'_, '_> {
     fn has(&self, part: &str) -> bool {
-        if let Some(known) = self.known.borrow().get(part) {
-            return *known;
+        if let Some(cached) = self.cache.borrow().get(part) {
+            return *cached;
         }
-        let has = self.source.text.contains(part);
-        self.known.borrow_mut().insert(part.to_owned(), has);
-        has
+        let is_present = self.source.text.contains(part);
+        self.cache.borrow_mut().insert(part.to_owned(), is_present);
+        is_present
     }
 }
 
-fn in_script(here: Here<'_>, _: &Text<'_, '_>) -> Option<&'static str> {
-    (here.node.kind() == "debugger_statement").then_some("`debugger`")
+fn in_script(candidate: NodeWithParent<'_>, _: &SearchedText<'_, '_>) -> Option<&'static str> {
+    (candidate.node.kind() == "debugger_statement").then_some("`debugger`")
 }
 
-fn in_python(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
-    let (node, source) = (here.node, whole.source);
+fn in_python(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option<&'static str> {
+    let (node, source) = (candidate.node, text.source);
     match node.kind() {
         "call" => {}
         "import_statement" => return unused_import(node, source),
-        "attribute" if text(node, source) == "pu.db" && whole.has("pudb") => {
+        "attribute" if node_text(node, source) == "pu.db" && text.has("pudb") => {
             return Some("`pu.db`");
         }
         _ => return None,
     }
     let function = node.child_by_field_name("function")?;
     match function.kind() {
-        "identifier" => match text(function, source) {
-            "breakpoint" if !whole.has("def breakpoint") => Some("`breakpoint()`"),
-            "set_trace" if whole.has("import set_trace") => Some("`set_trace()`"),
-            "embed" if whole.has("from IPython import embed") => Some("`IPython.embed()`"),
+        "identifier" => match node_text(function, source) {
+            "breakpoint" if !text.has("def breakpoint") => Some("`breakpoint()`"),
+            "set_trace" if text.has("import set_trace") => Some("`set_trace()`"),
+            "embed" if text.has("from IPython import embed") => Some("`IPython.embed()`"),
             _ => None,
         },
         "attribute" => {
-            let object = text(function.child_by_field_name("object")?, source);
+            let object = node_text(function.child_by_field_name("object")?, source);
             let last = object.rsplit('.').next().unwrap_or(object);
             let is_debugger = PYTHON.contains(&last)
                 || object.starts_with("__import__(") && object.contains("pdb");
-            match text(function.child_by_field_name("attribute")?, source) {
+            match node_text(function.child_by_field_name("attribute")?, source) {
                 "set_trace" if is_debugger => Some("`set_trace()`"),
                 "embed" if object == "IPython" => Some("`IPython.embed()`"),
                 "breakpoint" if object == "debugpy" => Some("`debugpy.breakpoint()`"),
                 "settrace" if object.starts_with("pydevd") => Some("`settrace()`"),
                 "interact" if object == "code" => {
-                    let arguments = text(node.child_by_field_name("arguments")?, source);
+                    let arguments = node_text(node.child_by_field_name("arguments")?, source);
                     arguments.contains("locals()").then_some("`code.interact()`")
                 }
                 _ => None,
@@ -148,50 +151,50 @@ fn in_python(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
     }
 }
 
-/// The import of a debugger that nothing else in the text names.
-fn unused_import(node: Node<'_>, source: &Source<'_>) -> Option<&'static str> {
-    let names = text(node, source).strip_prefix("import")?.split(',').map(str::trim);
+/// The import of a debugger that the text does not use.
+fn unused_import(node: Node<'_>, source: &SourceText<'_>) -> Option<&'static str> {
+    let names = node_text(node, source).strip_prefix("import")?.split(',').map(str::trim);
     let debugger = names.into_iter().find(|name| PYTHON_IMPORTED.contains(name))?;
     let is_used = source.text.matches(debugger).nth(1).is_some();
     (!is_used).then_some("An import of a debugger")
 }
 
-fn in_go(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
-    let function = called(here, "call_expression")?;
-    (text(function, whole.source) == "runtime.Breakpoint").then_some("`runtime.Breakpoint()`")
+fn in_go(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option<&'static str> {
+    let function = callee(candidate, "call_expression")?;
+    (node_text(function, text.source) == "runtime.Breakpoint").then_some("`runtime.Breakpoint()`")
 }
 
-fn in_csharp(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
-    let function = called(here, "invocation_expression")?;
-    let name = text(function, whole.source);
-    let what = match name.strip_prefix("System.Diagnostics.").unwrap_or(name) {
+fn in_csharp(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option<&'static str> {
+    let function = callee(candidate, "invocation_expression")?;
+    let name = node_text(function, text.source);
+    let description = match name.strip_prefix("System.Diagnostics.").unwrap_or(name) {
         "Debugger.Break" => "`Debugger.Break()`",
         "Debugger.Launch" => "`Debugger.Launch()`",
         _ => return None,
     };
-    // Whoever asks for the debugger first means it.
-    (!whole.has("Debugger.IsAttached")).then_some(what)
+    // Code that asks for the debugger first uses it on purpose.
+    (!text.has("Debugger.IsAttached")).then_some(description)
 }
 
-fn called<'t>(here: Here<'t>, kind: &str) -> Option<Node<'t>> {
-    here.node.child_by_field_name("function").filter(|_| here.node.kind() == kind)
+fn callee<'t>(candidate: NodeWithParent<'t>, kind: &str) -> Option<Node<'t>> {
+    candidate.node.child_by_field_name("function").filter(|_| candidate.node.kind() == kind)
 }
 
-fn in_ruby(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
-    let (node, source) = (here.node, whole.source);
+fn in_ruby(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option<&'static str> {
+    let (node, source) = (candidate.node, text.source);
     match node.kind() {
         "call" => {
-            let receiver = text(node.child_by_field_name("receiver")?, source);
-            let method = text(node.child_by_field_name("method")?, source);
+            let receiver = node_text(node.child_by_field_name("receiver")?, source);
+            let method = node_text(node.child_by_field_name("method")?, source);
             let is_binding = matches!(receiver, "binding" | "Kernel.binding");
             let is_debugger = is_binding && RUBY_OF_BINDING.contains(&method);
             is_debugger.then_some("a call of the debugger")
         }
         "identifier" => {
-            let name = text(node, source);
+            let name = node_text(node, source);
             let is_statement =
-                || here.parent.is_some_and(|parent| RUBY_BLOCKS.contains(&parent.kind()));
-            // Somebody may have given the word a meaning of their own.
+                || candidate.parent.is_some_and(|parent| RUBY_BLOCKS.contains(&parent.kind()));
+            // The file may define the word itself.
             let is_defined = || {
                 [
                     format!("def {name}"),
@@ -200,7 +203,7 @@ fn in_ruby(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
                     format!("{name}:"),
                 ]
                 .iter()
-                .any(|definition| whole.has(definition))
+                .any(|definition| text.has(definition))
             };
             (RUBY.contains(&name) && is_statement() && !is_defined())
                 .then_some("a call of the debugger")
@@ -209,57 +212,58 @@ fn in_ruby(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
     }
 }
 
-fn in_rust(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
-    let (node, source) = (here.node, whole.source);
-    // In the arguments of another macro there are only tokens.
+fn in_rust(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option<&'static str> {
+    let (node, source) = (candidate.node, text.source);
+    // Macro arguments are only tokens.
     let is_called = match node.kind() {
         "macro_invocation" => {
             let name = node.child_by_field_name("macro")?;
-            matches!(text(name, source), "dbg" | "std::dbg")
+            matches!(node_text(name, source), "dbg" | "std::dbg")
         }
         "identifier" => {
-            text(node, source) == "dbg"
-                && here.parent.is_some_and(|parent| parent.kind() == "token_tree")
+            node_text(node, source) == "dbg"
+                && candidate.parent.is_some_and(|parent| parent.kind() == "token_tree")
                 && source.text.get(node.end_byte()..).is_some_and(|rest| rest.starts_with('!'))
         }
         _ => false,
     };
-    (is_called && !whole.has("macro_rules! dbg")).then_some("`dbg!`")
+    (is_called && !text.has("macro_rules! dbg")).then_some("`dbg!`")
 }
 
-fn in_php(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
-    let (node, source) = (here.node, whole.source);
+fn in_php(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option<&'static str> {
+    let (node, source) = (candidate.node, text.source);
     if node.kind() != "function_call_expression" || paths::is_sample(source.path) {
         return None;
     }
-    let what = match text(node.child_by_field_name("function")?, source).trim_start_matches('\\') {
-        "var_dump" => "`var_dump()`",
-        "dd" if !whole.has("function dd(") => "`dd()`",
-        "ddd" if !whole.has("function ddd(") => "`ddd()`",
-        "xdebug_break" => "`xdebug_break()`",
-        _ => return None,
-    };
-    Some(what)
+    let description =
+        match node_text(node.child_by_field_name("function")?, source).trim_start_matches('\\') {
+            "var_dump" => "`var_dump()`",
+            "dd" if !text.has("function dd(") => "`dd()`",
+            "ddd" if !text.has("function ddd(") => "`ddd()`",
+            "xdebug_break" => "`xdebug_break()`",
+            _ => return None,
+        };
+    Some(description)
 }
 
-fn found(node: Node<'_>, what: &str, source: &Source<'_>) -> Found {
-    let line = line(node);
-    let whole = source.line(line);
-    let why = match what {
+fn finding(node: Node<'_>, description: &str, source: &SourceText<'_>) -> FindingDraft {
+    let line = node_line(node);
+    let line_text = source.line(line);
+    let why = match description {
         "`dbg!`" | "`var_dump()`" => {
-            "It was put there to look into a running program, and prints what users of the program should not see."
+            "It is a debugging aid and prints values that users of the program should not see."
         }
         _ => {
-            "It was put there to look into a running program. Wherever the program runs without somebody to watch, it stops or \
-              fails here."
+            "It is a debugging aid. Without a person at the debugger, the program stops or fails here."
         }
     };
-    let found = Found::new(&DEBUGGER, source.path, line, whole).saying(
-        format!("{what} was left in the code"),
+    let draft = FindingDraft::new(&DEBUGGER, source.path, line, line_text).with_text(
+        format!("{description} was left in the code"),
         why,
-        "Take it out.",
+        "Remove it.",
     );
-    // In Python a block needs a statement.
-    let is_alone = node.kind() == "debugger_statement" && whole.trim() == text(node, source).trim();
-    Found { replacement: is_alone.then(String::new), ..found }
+    // In Python an empty block is an error, so only JavaScript gets a replacement.
+    let is_alone =
+        node.kind() == "debugger_statement" && line_text.trim() == node_text(node, source).trim();
+    FindingDraft { replacement: is_alone.then(String::new), ..draft }
 }

@@ -1,26 +1,28 @@
-//! Tests that keep all others from running.
+//! Focused tests, which keep all other tests from running.
 
 use tree_sitter::Node;
 
 use super::FOCUSED_TEST;
-use super::calls::{are_of_test, chain, line, line_with, nodes, parts, text};
-use crate::found::Found;
-use crate::source::Source;
+use super::syntax_nodes::{
+    callee_names, is_test_call, line_with, named_children, node_line, node_text, nodes,
+};
+use crate::findings::FindingDraft;
+use crate::source::SourceText;
 use crh_syntax::Language;
 
-/// What makes a test or a group of tests in JavaScript.
+/// JavaScript functions that define tests.
 const SCRIPT: [&str; 10] = [
     "it", "test", "describe", "context", "suite", "specify", "scenario", "feature", "bench",
     "serial",
 ];
-/// The same with the focus in the name.
+/// JavaScript functions that define focused tests.
 const SCRIPT_FOCUSED: [&str; 4] = ["fit", "fdescribe", "fcontext", "fspecify"];
-/// The same in Ruby.
+/// Ruby methods that define tests.
 const RUBY: [&str; 8] =
     ["it", "describe", "context", "specify", "example", "feature", "scenario", "example_group"];
 const RUBY_FOCUSED: [&str; 7] =
     ["fit", "fdescribe", "fcontext", "fspecify", "fexample", "ffeature", "fscenario"];
-/// The same in Go, by Ginkgo.
+/// Ginkgo functions that define focused tests.
 const GO_FOCUSED: [&str; 8] = [
     "FIt",
     "FDescribe",
@@ -32,11 +34,11 @@ const GO_FOCUSED: [&str; 8] = [
     "FDescribeTableSubtree",
 ];
 
-/// The focused tests of a text.
-pub(super) fn tests(source: &Source<'_>) -> Vec<Found> {
-    let Some(language) = Language::of_path(source.path) else { return Vec::new() };
-    // Each with words of which one stands in the text if it finds anything.
-    let (focus, words): (Focus, [&[&str]; 2]) = match language {
+/// Finds the focused tests of a text.
+pub(super) fn find_tests(source: &SourceText<'_>) -> Vec<FindingDraft> {
+    let Some(language) = Language::from_path(source.path) else { return Vec::new() };
+    // Each matcher with words of which one must be in the text.
+    let (matcher, words): (FocusMatcher, [&[&str]; 2]) = match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             (in_script, [&["only"], &SCRIPT_FOCUSED])
         }
@@ -56,100 +58,104 @@ pub(super) fn tests(source: &Source<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
-    let focused = nodes(parsed.tree()).filter_map(|node| focus(node, source));
-    let mut found: Vec<Found> = focused.collect();
-    found.sort_by_key(|found| found.line);
-    found.dedup_by_key(|found| found.line);
-    found
+    let findings = nodes(parsed.tree()).filter_map(|node| matcher(node, source));
+    let mut findings: Vec<FindingDraft> = findings.collect();
+    findings.sort_by_key(|finding| finding.line);
+    findings.dedup_by_key(|finding| finding.line);
+    findings
 }
 
-/// What has the focus at a node.
-type Focus = fn(Node<'_>, &Source<'_>) -> Option<Found>;
+/// Reports the focused test at a node, if it is one.
+type FocusMatcher = fn(Node<'_>, &SourceText<'_>) -> Option<FindingDraft>;
 
-fn in_script(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
+fn in_script(node: Node<'_>, source: &SourceText<'_>) -> Option<FindingDraft> {
     if node.kind() != "call_expression" {
         return None;
     }
     let arguments = node.child_by_field_name("arguments")?;
-    let names = chain(node.child_by_field_name("function")?);
+    let names = callee_names(node.child_by_field_name("function")?);
     let (first, others) = match names.split_first()? {
-        // Deno has its runner in a name of its own.
-        (first, others) if text(*first, source) == "Deno" => others.split_first()?,
+        // Deno's test runner is `Deno.test`.
+        (first, others) if node_text(*first, source) == "Deno" => others.split_first()?,
         all => all,
     };
-    let name = text(*first, source);
+    let name = node_text(*first, source);
     let has_test = || match arguments.kind() {
         "template_string" => true,
-        _ => are_of_test(arguments) || others.iter().any(|it| text(*it, source) == "each"),
+        _ => is_test_call(arguments) || others.iter().any(|it| node_text(*it, source) == "each"),
     };
-    if SCRIPT_FOCUSED.contains(&name) && others.iter().all(|it| text(*it, source) == "each") {
-        return has_test().then(|| found(*first, line_with(*first, &name[1..], source), source));
+    if SCRIPT_FOCUSED.contains(&name) && others.iter().all(|it| node_text(*it, source) == "each") {
+        return has_test().then(|| finding(*first, line_with(*first, &name[1..], source), source));
     }
     if !SCRIPT.contains(&name) {
         return None;
     }
-    if let Some(only) = others.iter().find(|it| text(**it, source) == "only") {
-        let whole = source.line(line(*only));
+    if let Some(only) = others.iter().find(|it| node_text(**it, source) == "only") {
+        let line_text = source.line(node_line(*only));
         let column = only.start_position().column;
-        let without = whole.get(..column).and_then(|before| before.strip_suffix('.'));
-        let rest = whole.get(column + "only".len()..);
-        let without = without.zip(rest).map(|(before, rest)| format!("{before}{rest}"));
-        return has_test().then(|| found(*only, without, source));
+        let prefix = line_text.get(..column).and_then(|before| before.strip_suffix('.'));
+        let rest = line_text.get(column + "only".len()..);
+        let replacement = prefix.zip(rest).map(|(before, rest)| format!("{before}{rest}"));
+        return has_test().then(|| finding(*only, replacement, source));
     }
-    // Node's own runner takes it as an option, Deno's with all the rest.
-    let options = parts(arguments).into_iter().find(|it| it.kind() == "object")?;
-    let only = option(options, "only", source)?;
+    // Node's test runner takes `only` as an option, Deno's in its single argument.
+    let options = named_children(arguments).into_iter().find(|it| it.kind() == "object")?;
+    let only = true_option(options, "only", source)?;
     let has_body = || {
-        let mut names = parts(options).into_iter().flat_map(|it| {
+        let mut names = named_children(options).into_iter().flat_map(|it| {
             ["key", "name"].map(|field| it.child_by_field_name(field)).into_iter().flatten()
         });
-        names.any(|name| text(name, source) == "fn")
+        names.any(|name| node_text(name, source) == "fn")
     };
-    (are_of_test(arguments) || has_body()).then(|| found(only, None, source))
+    (is_test_call(arguments) || has_body()).then(|| finding(only, None, source))
 }
 
-/// The part of an object that sets something to true.
-pub(super) fn option<'t>(object: Node<'t>, name: &str, source: &Source<'_>) -> Option<Node<'t>> {
-    parts(object).into_iter().find(|it| {
+/// The property of an object literal that is `true`.
+pub(super) fn true_option<'t>(
+    object: Node<'t>,
+    name: &str,
+    source: &SourceText<'_>,
+) -> Option<Node<'t>> {
+    named_children(object).into_iter().find(|it| {
         let (key, value) = (it.child_by_field_name("key"), it.child_by_field_name("value"));
-        key.is_some_and(|key| text(key, source) == name)
+        key.is_some_and(|key| node_text(key, source) == name)
             && value.is_some_and(|value| value.kind() == "true")
     })
 }
 
-fn in_ruby(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
+fn in_ruby(node: Node<'_>, source: &SourceText<'_>) -> Option<FindingDraft> {
     if node.kind() != "call" {
         return None;
     }
     let method = node.child_by_field_name("method")?;
-    let name = text(method, source);
+    let name = node_text(method, source);
     node.child_by_field_name("block")?;
-    let arguments = node.child_by_field_name("arguments").map(parts).unwrap_or_default();
-    let receiver = node.child_by_field_name("receiver").map(|it| text(it, source));
-    let is_own = matches!(receiver, None | Some("RSpec"));
+    let arguments = node.child_by_field_name("arguments").map(named_children).unwrap_or_default();
+    let receiver = node.child_by_field_name("receiver").map(|it| node_text(it, source));
+    let is_rspec_call = matches!(receiver, None | Some("RSpec"));
     if name == "focus" && receiver.is_none() && source.path.ends_with("_spec.rb") {
         let is_test = arguments.first().is_some_and(|first| first.kind() == "string");
-        return is_test.then(|| found(method, line_with(method, "it", source), source));
+        return is_test.then(|| finding(method, line_with(method, "it", source), source));
     }
-    if RUBY_FOCUSED.contains(&name) && is_own {
-        return Some(found(method, line_with(method, &name[1..], source), source));
+    if RUBY_FOCUSED.contains(&name) && is_rspec_call {
+        return Some(finding(method, line_with(method, &name[1..], source), source));
     }
     if !RUBY.contains(&name) {
         return None;
     }
     let focus = arguments.into_iter().skip(1).find(|it| {
-        let folded: String = text(*it, source).split_whitespace().collect();
-        matches!(folded.as_str(), "focus:true" | ":focus=>true" | ":focus")
+        let compact_text: String = node_text(*it, source).split_whitespace().collect();
+        matches!(compact_text.as_str(), "focus:true" | ":focus=>true" | ":focus")
     })?;
-    let whole = source.line(line(focus));
-    let before = whole.get(..focus.start_position().column);
+    let line_text = source.line(node_line(focus));
+    let before = line_text.get(..focus.start_position().column);
     let before = before.and_then(|before| before.trim_end().strip_suffix(','));
-    let after = whole.get(focus.end_position().column..);
-    let without = before.zip(after).map(|(before, after)| format!("{before}{after}"));
-    Some(found(focus, without, source))
+    let after = line_text.get(focus.end_position().column..);
+    let replacement = before.zip(after).map(|(before, after)| format!("{before}{after}"));
+    Some(finding(focus, replacement, source))
 }
 
-fn in_go(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
+fn in_go(node: Node<'_>, source: &SourceText<'_>) -> Option<FindingDraft> {
     if node.kind() != "call_expression" {
         return None;
     }
@@ -159,20 +165,19 @@ fn in_go(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
         "selector_expression" => function.child_by_field_name("field")?,
         _ => return None,
     };
-    let word = text(name, source);
-    let arguments = parts(node.child_by_field_name("arguments")?);
+    let word = node_text(name, source);
+    let arguments = named_children(node.child_by_field_name("arguments")?);
     let is_text = arguments.first().is_some_and(|first| first.kind().ends_with("string_literal"));
     (GO_FOCUSED.contains(&word) && is_text && arguments.len() > 1)
-        .then(|| found(name, line_with(name, &word[1..], source), source))
+        .then(|| finding(name, line_with(name, &word[1..], source), source))
 }
 
-fn found(at: Node<'_>, replacement: Option<String>, source: &Source<'_>) -> Found {
-    let line = line(at);
-    let found = Found::new(&FOCUSED_TEST, source.path, line, source.line(line)).saying(
-        "A focused test keeps the others from running",
-        "With a focus on this test the runner leaves out all others, here or in the whole suite, and the build stays green \
-         whatever they would have said.",
-        "Take the focus off.",
+fn finding(node: Node<'_>, replacement: Option<String>, source: &SourceText<'_>) -> FindingDraft {
+    let line = node_line(node);
+    let draft = FindingDraft::new(&FOCUSED_TEST, source.path, line, source.line(line)).with_text(
+        "A focused test keeps other tests from running",
+        "The test runner skips all other tests, in this file or in the whole suite, and the build passes even if they would fail.",
+        "Remove the focus.",
     );
-    Found { replacement, ..found }
+    FindingDraft { replacement, ..draft }
 }

@@ -1,17 +1,17 @@
-//! Files that a merge or a patch leaves beside those it works on.
+//! Files that a merge or a patch leaves behind.
 
 use super::MERGE_FILE;
-use crate::found::Found;
-use crate::look::Look;
+use crate::file_context::FileContext;
+use crate::findings::FindingDraft;
 use crate::{ChangedFile, paths};
 use crh_review::finding::Side;
 
-/// What Git's merge tool puts into the names of the versions that it shows.
+/// Parts of the file names that `git mergetool` uses.
 const VERSIONS: [&str; 4] = ["BACKUP", "BASE", "LOCAL", "REMOTE"];
 
-/// The file that a new file is a leftover of, as far as its name tells.
+/// The file that a new file is a leftover of, by its name.
 pub(super) fn original(file: &ChangedFile) -> Option<String> {
-    if file.before.is_some() || paths::is_sample(&file.path) {
+    if file.old_path.is_some() || paths::is_sample(&file.path) {
         return None;
     }
     let (folder, name) = match file.path.rsplit_once('/') {
@@ -21,12 +21,12 @@ pub(super) fn original(file: &ChangedFile) -> Option<String> {
     let name = name
         .strip_suffix(".orig")
         .or_else(|| name.strip_suffix(".rej"))
-        .map_or_else(|| version(name), |name| Some(name.to_owned()))?;
+        .map_or_else(|| merge_tool_original(name), |name| Some(name.to_owned()))?;
     (!name.is_empty()).then(|| format!("{folder}{name}"))
 }
 
-/// `a.py` of `a_BASE_1234.py` or `a.BASE.1234.py`.
-fn version(name: &str) -> Option<String> {
+/// `a.py` for `a_BASE_1234.py` or `a.BASE.1234.py`.
+fn merge_tool_original(name: &str) -> Option<String> {
     for version in VERSIONS {
         for sign in ['_', '.'] {
             let Some((stem, rest)) = name.split_once(&format!("{sign}{version}{sign}")) else {
@@ -41,25 +41,25 @@ fn version(name: &str) -> Option<String> {
     None
 }
 
-/// The file itself, if it is a leftover: what it was made from is there as well.
-pub(super) fn left(look: &Look<'_>) -> Option<Found> {
-    let original = original(look.file)?;
-    let is_there = |side| {
-        let paths = look.change.project.map(|project| project.paths(side));
+/// Reports the file if the original file exists as well.
+pub(super) fn find(ctx: &FileContext<'_>) -> Option<FindingDraft> {
+    let original = original(ctx.file)?;
+    let exists = |side| {
+        let paths = ctx.change.project.map(|project| project.paths(side));
         paths.is_some_and(|paths| {
             paths.is_ok_and(|paths| {
                 paths.binary_search_by(|path| path.as_str().cmp(&original)).is_ok()
             })
         })
     };
-    // Nothing but a failed patch makes a `.rej`.
-    let is_left = look.file.path.ends_with(".rej") || is_there(Side::New) || is_there(Side::Old);
-    let new = look.new.as_ref()?;
-    (is_left && !new.text.is_empty()).then(|| {
-        Found::new(&MERGE_FILE, new.path, 1, new.line(1)).saying(
+    // Only a failed patch writes a `.rej` file.
+    let is_leftover = ctx.file.path.ends_with(".rej") || exists(Side::New) || exists(Side::Old);
+    let new = ctx.new.as_ref()?;
+    (is_leftover && !new.text.is_empty()).then(|| {
+        FindingDraft::new(&MERGE_FILE, new.path, 1, new.line(1)).with_text(
             "A merge or a patch left this file behind",
-            format!("It is a copy or a rest that a tool wrote beside `{original}` while it merged or patched; nothing reads it."),
-            "Delete the file, and see that what it holds has found its way into the other one.",
+            format!("A tool wrote it beside `{original}` during a merge or while applying a patch. Nothing uses it."),
+            "Delete the file. Check first that its content is in the other file.",
         )
     })
 }

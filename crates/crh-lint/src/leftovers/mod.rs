@@ -1,33 +1,28 @@
-//! What was meant to be taken out again: focused and skipped tests, debugger statements, files that a merge left.
+//! Leftovers of development: focused and skipped tests, debugger statements, merge files.
 //!
-//! All of it is found in the tree, never in strings and comments. Passwords in addresses are found by `secrets`.
+//! All but merge files are found in the syntax tree, never in strings and comments. `secrets` finds
+//! passwords in URLs.
 
-#[path = "syntax_nodes.rs"]
-mod calls;
-#[path = "debugger_statements.rs"]
-mod debugger;
-#[path = "focused_tests.rs"]
-mod focused;
-#[path = "merge_files.rs"]
-mod merge_file;
-#[path = "skipped_tests.rs"]
-mod skipped;
+mod debugger_statements;
+mod focused_tests;
+mod merge_files;
+mod skipped_tests;
+mod syntax_nodes;
 
-use crate::look::{Look, Looked, Reviewer};
-use crate::{ChangedFile, Rule, paths};
+use crate::file_context::{FileContext, FileFindings, FileReviewer};
+use crate::{ChangedFile, LintRule, paths};
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::Language;
 
-/// What is looked for.
-pub(crate) const RULES: &[Rule] = &[FOCUSED_TEST, SKIPPED_TEST, DEBUGGER, MERGE_FILE];
+pub(crate) const RULES: &[LintRule] = &[FOCUSED_TEST, SKIPPED_TEST, DEBUGGER, MERGE_FILE];
 
-const FOCUSED_TEST: Rule = Rule {
+const FOCUSED_TEST: LintRule = LintRule {
     id: "leftovers/focused-test",
     severity: Severity::P1,
     category: Category::Testing,
     confidence: Confidence::thousandths(950),
-    finds: "a test that keeps all others from running",
-    also: &[
+    summary: "a focused test, which keeps other tests from running",
+    aliases: &[
         "jest/no-focused-tests",
         "vitest/no-focused-tests",
         "mocha/no-exclusive-tests",
@@ -40,13 +35,13 @@ const FOCUSED_TEST: Rule = Rule {
     ],
 };
 
-const SKIPPED_TEST: Rule = Rule {
+const SKIPPED_TEST: LintRule = LintRule {
     id: "leftovers/skipped-test",
     severity: Severity::P3,
     category: Category::Testing,
     confidence: Confidence::thousandths(800),
-    finds: "a test that ran before the change and is skipped after it, without a word why",
-    also: &[
+    summary: "a test that ran before the change and is now skipped without a reason",
+    aliases: &[
         "jest/no-disabled-tests",
         "vitest/no-disabled-tests",
         "mocha/no-skipped-tests",
@@ -57,13 +52,13 @@ const SKIPPED_TEST: Rule = Rule {
     ],
 };
 
-const DEBUGGER: Rule = Rule {
+const DEBUGGER: LintRule = LintRule {
     id: "leftovers/debugger",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(950),
-    finds: "a statement that stops the program in a debugger, or prints for one",
-    also: &[
+    summary: "a debugger statement",
+    aliases: &[
         "no-debugger",
         "T100",
         "debug-statements",
@@ -74,39 +69,39 @@ const DEBUGGER: Rule = Rule {
     ],
 };
 
-const MERGE_FILE: Rule = Rule {
+const MERGE_FILE: LintRule = LintRule {
     id: "leftovers/merge-file",
     severity: Severity::P2,
     category: Category::Maintainability,
     confidence: Confidence::thousandths(900),
-    finds: "a file that a merge or a patch left behind",
-    also: &[],
+    summary: "a file that a merge or a patch left behind",
+    aliases: &[],
 };
 
-/// The reviewer.
-pub(crate) struct Leftovers;
+/// The `leftovers` reviewer.
+pub(crate) struct LeftoverCheck;
 
-impl Reviewer for Leftovers {
+impl FileReviewer for LeftoverCheck {
     fn name(&self) -> &'static str {
         "leftovers"
     }
 
-    fn wants(&self, file: &ChangedFile) -> bool {
-        Language::of_path(&file.path).is_some() || merge_file::original(file).is_some()
+    fn handles(&self, file: &ChangedFile) -> bool {
+        Language::from_path(&file.path).is_some() || merge_files::original(file).is_some()
     }
 
-    fn look(&self, look: &Look<'_>) -> Looked {
-        let mut looked = Looked::default();
-        looked.found.extend(merge_file::left(look));
-        if paths::is_fixture(&look.file.path) || look.file.added.is_empty() {
-            return looked;
+    fn review(&self, ctx: &FileContext<'_>) -> FileFindings {
+        let mut findings = FileFindings::default();
+        findings.findings.extend(merge_files::find(ctx));
+        if paths::is_fixture(&ctx.file.path) || ctx.file.added.is_empty() {
+            return findings;
         }
-        looked.found.extend(look.introduced(focused::tests));
-        looked.found.extend(look.introduced(debugger::statements));
-        looked.found.extend(skipped::tests(look));
-        looked.found.retain(|found| look.file.adds(found.line));
-        looked.found.sort_by_key(|found| found.line);
-        looked
+        findings.findings.extend(ctx.new_findings(focused_tests::find_tests));
+        findings.findings.extend(ctx.new_findings(debugger_statements::find_statements));
+        findings.findings.extend(skipped_tests::find_tests(ctx));
+        findings.findings.retain(|found| ctx.file.adds(found.line));
+        findings.findings.sort_by_key(|found| found.line);
+        findings
     }
 }
 

@@ -1,60 +1,59 @@
-//! Tests that ran before the change and are skipped after it, without a word why.
+//! Tests that ran before the change and are skipped after it without a reason.
 //!
-//! A test is known by its name. One that is new and skipped is work in progress; one with a comment, a condition or a
-//! reason has been thought about.
+//! Tests are identified by name. A new skipped test is work in progress; a comment, a condition or
+//! a reason makes a skip acceptable.
 
 use std::collections::HashMap;
 
 use tree_sitter::Node;
 
 use super::SKIPPED_TEST;
-use super::calls::{are_of_test, chain, line, nodes, parts, text};
-use super::focused::option;
-use crate::found::Found;
-use crate::look::Look;
-use crate::source::Source;
+use super::focused_tests::true_option;
+use super::syntax_nodes::{
+    callee_names, is_test_call, named_children, node_line, node_text, nodes,
+};
+use crate::file_context::FileContext;
+use crate::findings::FindingDraft;
+use crate::source::SourceText;
 use crh_syntax::Language;
 
-/// A test.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Test<'t> {
+struct TestState<'t> {
     name: &'t str,
-    runs: Runs,
+    status: TestStatus,
 }
 
-/// Whether a test runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Runs {
-    Yes,
-    /// Not, says this line.
+enum TestStatus {
+    Runs,
+    /// Skipped by this line.
     Skipped(u32),
-    /// Not, or not always, and it is said why.
-    WithReason,
+    /// Skipped, always or under a condition, with a reason.
+    SkippedWithReason,
 }
 
-/// The tests that the change switches off.
-pub(super) fn tests(look: &Look<'_>) -> Vec<Found> {
-    let (Some(old), Some(new)) = (&look.old, &look.new) else { return Vec::new() };
+/// Reports tests that the change disables.
+pub(super) fn find_tests(ctx: &FileContext<'_>) -> Vec<FindingDraft> {
+    let (Some(old), Some(new)) = (&ctx.old, &ctx.new) else { return Vec::new() };
     if !may_skip(new) {
         return Vec::new();
     }
-    let after = tests_of(new);
-    if !after.iter().any(|test| matches!(test.runs, Runs::Skipped(_))) {
+    let after = parse_tests(new);
+    if !after.iter().any(|test| matches!(test.status, TestStatus::Skipped(_))) {
         return Vec::new();
     }
-    let before = tests_of(old);
-    let (ran, run) = (running(&before), running(&after));
+    let before = parse_tests(old);
+    let (ran, run) = (count_running(&before), count_running(&after));
     let fewer =
         |name: &str| run.get(name).copied().unwrap_or(0) < ran.get(name).copied().unwrap_or(0);
     let mut found = Vec::new();
     for test in &after {
-        let Runs::Skipped(line) = test.runs else { continue };
-        if fewer(test.name) && look.file.adds(line) && !has_comment(look, new, line) {
-            let it = Found::new(&SKIPPED_TEST, new.path, line, new.line(line)).saying(
+        let TestStatus::Skipped(line) = test.status else { continue };
+        if fewer(test.name) && ctx.file.adds(line) && !has_comment(ctx, new, line) {
+            let it = FindingDraft::new(&SKIPPED_TEST, new.path, line, new.line(line)).with_text(
                 "A test that ran before is now skipped",
-                "Before this change the test ran. Now it does not, and nothing says why or until when: what it watched over can \
-                 break unseen.",
-                "Let the test run again, or say why it cannot, with a pointer to where that is being worked on.",
+                "The test ran before this change. Now it is skipped, and nothing says why or until when. Regressions that it covered go unnoticed.",
+                "Enable the test, or state why it is skipped, with a link to the work on it.",
             );
             found.push(it);
         }
@@ -63,17 +62,17 @@ pub(super) fn tests(look: &Look<'_>) -> Vec<Found> {
     found
 }
 
-fn running<'t>(tests: &[Test<'t>]) -> HashMap<&'t str, usize> {
+fn count_running<'t>(tests: &[TestState<'t>]) -> HashMap<&'t str, usize> {
     let mut running = HashMap::new();
-    for test in tests.iter().filter(|test| test.runs == Runs::Yes) {
+    for test in tests.iter().filter(|test| test.status == TestStatus::Runs) {
         *running.entry(test.name).or_default() += 1;
     }
     running
 }
 
-/// Whether a comment stands on a line, or came with the change to the one above it, other attributes aside, or below.
-fn has_comment(look: &Look<'_>, source: &Source<'_>, line: u32) -> bool {
-    /// A test rarely has more attributes.
+/// Whether a comment is on a line, or the change adds one above it (attributes aside) or below it.
+fn has_comment(ctx: &FileContext<'_>, source: &SourceText<'_>, line: u32) -> bool {
+    /// Tests rarely have more attributes.
     const ATTRIBUTES_MAX: u32 = 4;
     let is_attribute = |line: &u32| {
         let text = source.line(*line).trim_start();
@@ -83,7 +82,7 @@ fn has_comment(look: &Look<'_>, source: &Source<'_>, line: u32) -> bool {
     let above = lines.find(|line| !is_attribute(line));
     let is_new_comment = |line: u32| {
         let text = source.line(line).trim_start();
-        look.file.adds(line) && ["//", "*", "/*", "# "].iter().any(|sign| text.starts_with(sign))
+        ctx.file.adds(line) && ["//", "*", "/*", "# "].iter().any(|sign| text.starts_with(sign))
     };
     let here = source.line(line).trim_start();
     above.is_some_and(is_new_comment)
@@ -91,29 +90,29 @@ fn has_comment(look: &Look<'_>, source: &Source<'_>, line: u32) -> bool {
         || [" //", " # ", "/*"].into_iter().any(|sign| here.contains(sign))
 }
 
-/// Whether a text has one of the words without which none of its tests is skipped.
-fn may_skip(source: &Source<'_>) -> bool {
-    let words: &[&str] = match Language::of_path(source.path) {
+/// Whether a text contains a word that every skipped test needs.
+fn may_skip(source: &SourceText<'_>) -> bool {
+    let words: &[&str] = match Language::from_path(source.path) {
         Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
             &["skip", "xit", "xtest", "xdescribe", "xcontext", "xspecify"]
         }
         Some(Language::Ruby) => {
             &["skip", "pending", "xit", "xdescribe", "xcontext", "xspecify", "xexample"]
         }
-        // A test has that in its name.
+        // Python tests have it in their names.
         Some(Language::Python) if !source.has_one_of(&["test", "Test"]) => return false,
         Some(Language::Python) => &["skip", "SkipTest"],
         Some(Language::Rust) => &["ignore"],
         Some(Language::Java | Language::Kotlin) => &["Disabled", "Ignore", "enabled"],
         Some(Language::CSharp) => &["Ignore"],
-        // Ginkgo has the skip in so many names that a look at the tree is as good.
+        // Ginkgo has too many names for skipped tests, so parse the tree.
         Some(Language::Go) => return true,
         Some(Language::C | Language::Cpp | Language::Php | Language::Swift) | None => return false,
     };
     source.has_one_of(words)
 }
 
-fn tests_of<'t>(source: &Source<'t>) -> Vec<Test<'t>> {
+fn parse_tests<'t>(source: &SourceText<'t>) -> Vec<TestState<'t>> {
     let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
     let test = match parsed.language() {
         Language::JavaScript | Language::TypeScript | Language::Tsx => in_script,
@@ -128,104 +127,108 @@ fn tests_of<'t>(source: &Source<'t>) -> Vec<Test<'t>> {
     nodes(parsed.tree()).filter_map(|node| test(node, source)).collect()
 }
 
-fn in_script<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+fn in_script<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     if node.kind() != "call_expression" {
         return None;
     }
     let arguments = node.child_by_field_name("arguments")?;
-    let names = chain(node.child_by_field_name("function")?);
+    let names = callee_names(node.child_by_field_name("function")?);
     let (first, others) = names.split_first()?;
-    let title = parts(arguments).into_iter().next()?;
-    if !matches!(title.kind(), "string" | "template_string") || !are_of_test(arguments) {
+    let title = named_children(arguments).into_iter().next()?;
+    if !matches!(title.kind(), "string" | "template_string") || !is_test_call(arguments) {
         return None;
     }
-    let others: Vec<&str> = others.iter().map(|name| text(*name, source)).collect();
-    let runs = match text(*first, source) {
-        "xit" | "xtest" | "xdescribe" | "xcontext" | "xspecify" => Runs::Skipped(line(*first)),
+    let others: Vec<&str> = others.iter().map(|name| node_text(*name, source)).collect();
+    let runs = match node_text(*first, source) {
+        "xit" | "xtest" | "xdescribe" | "xcontext" | "xspecify" => {
+            TestStatus::Skipped(node_line(*first))
+        }
         "it" | "test" | "describe" | "context" | "suite" | "specify" => match () {
-            () if others.contains(&"skip") => Runs::Skipped(line(node)),
-            () if has_skip(arguments, source) => Runs::Skipped(line(node)),
+            () if others.contains(&"skip") => TestStatus::Skipped(node_line(node)),
+            () if has_skip(arguments, source) => TestStatus::Skipped(node_line(node)),
             () if others
                 .iter()
                 .any(|it| matches!(*it, "skipIf" | "runIf" | "todo" | "fixme" | "fails")) =>
             {
-                Runs::WithReason
+                TestStatus::SkippedWithReason
             }
-            () => Runs::Yes,
+            () => TestStatus::Runs,
         },
         _ => return None,
     };
-    Some(Test { name: text(title, source), runs })
+    Some(TestState { name: node_text(title, source), status: runs })
 }
 
-/// Whether an object among the arguments of a test says so, as Node's own runner has it.
-fn has_skip(arguments: Node<'_>, source: &Source<'_>) -> bool {
-    let mut objects = parts(arguments).into_iter().filter(|it| it.kind() == "object");
-    objects.any(|it| option(it, "skip", source).is_some())
+/// Whether the options object of a Node test has `skip: true`.
+fn has_skip(arguments: Node<'_>, source: &SourceText<'_>) -> bool {
+    let mut objects = named_children(arguments).into_iter().filter(|it| it.kind() == "object");
+    objects.any(|it| true_option(it, "skip", source).is_some())
 }
 
-fn in_ruby<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+fn in_ruby<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     if node.kind() == "method" {
-        let name = text(node.child_by_field_name("name")?, source);
-        let body = parts(node).into_iter().find(|part| part.kind() == "body_statement")?;
-        let runs = ruby_body(body, source);
-        return name.starts_with("test_").then_some(Test { name, runs });
+        let name = node_text(node.child_by_field_name("name")?, source);
+        let body = named_children(node).into_iter().find(|part| part.kind() == "body_statement")?;
+        let runs = ruby_body_status(body, source);
+        return name.starts_with("test_").then_some(TestState { name, status: runs });
     }
-    let receiver = node.child_by_field_name("receiver").map(|it| text(it, source));
+    let receiver = node.child_by_field_name("receiver").map(|it| node_text(it, source));
     if node.kind() != "call" || !matches!(receiver, None | Some("RSpec")) {
         return None;
     }
     let block = node.child_by_field_name("block")?;
     let method = node.child_by_field_name("method")?;
-    let arguments = parts(node.child_by_field_name("arguments")?);
+    let arguments = named_children(node.child_by_field_name("arguments")?);
     let (title, facts) = arguments.split_first()?;
-    let runs = match text(method, source) {
+    let runs = match node_text(method, source) {
         "xit" | "xdescribe" | "xcontext" | "xspecify" | "xexample" | "pending" | "skip" => {
-            Runs::Skipped(line(node))
+            TestStatus::Skipped(node_line(node))
         }
         "it" | "describe" | "context" | "specify" | "example" => {
-            let facts = facts.iter().map(|it| (it, text(*it, source)));
+            let facts = facts.iter().map(|it| (it, node_text(*it, source)));
             let facts: Vec<_> =
                 facts.filter(|(_, it)| it.contains("skip") || it.contains("pending")).collect();
             match facts.first() {
                 Some((fact, ":skip" | ":pending" | "skip: true" | "pending: true")) => {
-                    Runs::Skipped(line(**fact))
+                    TestStatus::Skipped(node_line(**fact))
                 }
-                Some(_) => Runs::WithReason,
-                None => parts(block)
+                Some(_) => TestStatus::SkippedWithReason,
+                None => named_children(block)
                     .into_iter()
                     .next_back()
-                    .map_or(Runs::Yes, |body| ruby_body(body, source)),
+                    .map_or(TestStatus::Runs, |body| ruby_body_status(body, source)),
             }
         }
         _ => return None,
     };
-    Some(Test { name: text(*title, source), runs })
+    Some(TestState { name: node_text(*title, source), status: runs })
 }
 
-/// Whether what a test does begins with a word that ends it.
-fn ruby_body(body: Node<'_>, source: &Source<'_>) -> Runs {
-    let Some(first) = parts(body).into_iter().next() else { return Runs::Yes };
-    match text(first, source) {
-        "skip" | "pending" => Runs::Skipped(line(first)),
-        words if words.starts_with("skip ") || words.starts_with("pending ") => Runs::WithReason,
-        _ => Runs::Yes,
+/// Whether a test body starts with `skip` or `pending`.
+fn ruby_body_status(body: Node<'_>, source: &SourceText<'_>) -> TestStatus {
+    let Some(first) = named_children(body).into_iter().next() else { return TestStatus::Runs };
+    match node_text(first, source) {
+        "skip" | "pending" => TestStatus::Skipped(node_line(first)),
+        words if words.starts_with("skip ") || words.starts_with("pending ") => {
+            TestStatus::SkippedWithReason
+        }
+        _ => TestStatus::Runs,
     }
 }
 
-fn in_python<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+fn in_python<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     if !matches!(node.kind(), "function_definition" | "class_definition") {
         return None;
     }
-    let name = text(node.child_by_field_name("name")?, source);
+    let name = node_text(node.child_by_field_name("name")?, source);
     if !name.starts_with("test") && !name.starts_with("Test") && !name.ends_with("Test") {
         return None;
     }
     let decorated = node.parent().filter(|parent| parent.kind() == "decorated_definition");
-    let decorators = decorated.map(parts).unwrap_or_default();
-    let mut runs = Runs::Yes;
+    let decorators = decorated.map(named_children).unwrap_or_default();
+    let mut runs = TestStatus::Runs;
     for decorator in decorators.into_iter().filter(|part| part.kind() == "decorator") {
-        let words: String = text(decorator, source).split_whitespace().collect();
+        let words: String = node_text(decorator, source).split_whitespace().collect();
         match words.as_str() {
             "@pytest.mark.skip"
             | "@pytest.mark.skip()"
@@ -237,115 +240,115 @@ fn in_python<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
             | "@unittest.skip()"
             | "@unittest.skip(\"\")"
             | "@skip"
-            | "@skip()" => runs = Runs::Skipped(line(decorator)),
+            | "@skip()" => runs = TestStatus::Skipped(node_line(decorator)),
             words if words.contains("skip") || words.contains("xfail") => {
-                return Some(Test { name, runs: Runs::WithReason });
+                return Some(TestState { name, status: TestStatus::SkippedWithReason });
             }
             _ => {}
         }
     }
-    if runs == Runs::Yes && node.kind() == "function_definition" {
-        runs = python_body(node, source);
+    if runs == TestStatus::Runs && node.kind() == "function_definition" {
+        runs = python_body_status(node, source);
     }
-    Some(Test { name, runs })
+    Some(TestState { name, status: runs })
 }
 
-/// Whether a function ends its test, whatever happens.
-fn python_body(function: Node<'_>, source: &Source<'_>) -> Runs {
-    let statements = function.child_by_field_name("body").map(parts).unwrap_or_default();
+/// Whether a function skips its test unconditionally.
+fn python_body_status(function: Node<'_>, source: &SourceText<'_>) -> TestStatus {
+    let statements = function.child_by_field_name("body").map(named_children).unwrap_or_default();
     for statement in statements {
-        match text(statement, source) {
+        match node_text(statement, source) {
             "pytest.skip()" | "raise SkipTest" | "raise unittest.SkipTest" => {
-                return Runs::Skipped(line(statement));
+                return TestStatus::Skipped(node_line(statement));
             }
             words if words.starts_with("pytest.skip(") || words.starts_with("self.skipTest(") => {
-                return Runs::WithReason;
+                return TestStatus::SkippedWithReason;
             }
             _ => {}
         }
     }
-    Runs::Yes
+    TestStatus::Runs
 }
 
-/// Ginkgo has the skip in the name.
-fn in_ginkgo<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+/// Ginkgo marks skipped tests by their function name.
+fn in_ginkgo<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     const TESTS: [&str; 6] = ["It", "Describe", "Context", "When", "Specify", "DescribeTable"];
-    let name = text(node.child_by_field_name("function")?, source);
+    let name = node_text(node.child_by_field_name("function")?, source);
     let name = name.strip_prefix("ginkgo.").unwrap_or(name);
-    let title = parts(node.child_by_field_name("arguments")?).into_iter().next()?;
+    let title = named_children(node.child_by_field_name("arguments")?).into_iter().next()?;
     if !title.kind().ends_with("string_literal") {
         return None;
     }
     let runs = match name.strip_prefix(['P', 'X']) {
-        Some(rest) if TESTS.contains(&rest) => Runs::Skipped(line(node)),
-        _ if TESTS.contains(&name) => Runs::Yes,
+        Some(rest) if TESTS.contains(&rest) => TestStatus::Skipped(node_line(node)),
+        _ if TESTS.contains(&name) => TestStatus::Runs,
         _ => return None,
     };
-    Some(Test { name: text(title, source), runs })
+    Some(TestState { name: node_text(title, source), status: runs })
 }
 
-fn in_go<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+fn in_go<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     if node.kind() == "call_expression" {
         return in_ginkgo(node, source);
     }
     if node.kind() != "function_declaration" {
         return None;
     }
-    let name = text(node.child_by_field_name("name")?, source);
+    let name = node_text(node.child_by_field_name("name")?, source);
     if !name.starts_with("Test") && !name.starts_with("Benchmark") && !name.starts_with("Fuzz") {
         return None;
     }
-    // Only what the function does whatever happens.
-    let mut statements = parts(node.child_by_field_name("body")?);
+    // Only unconditional statements count.
+    let mut statements = named_children(node.child_by_field_name("body")?);
     if let [list] = statements.as_slice()
         && list.kind() == "statement_list"
     {
-        statements = parts(*list);
+        statements = named_children(*list);
     }
-    let mut runs = Runs::Yes;
+    let mut runs = TestStatus::Runs;
     for statement in statements {
-        let words = text(statement, source).trim();
+        let words = node_text(statement, source).trim();
         match words {
             "t.Skip()" | "t.SkipNow()" | "b.Skip()" | "b.SkipNow()" => {
-                runs = Runs::Skipped(line(statement));
+                runs = TestStatus::Skipped(node_line(statement));
             }
-            _ if words.starts_with("t.Skip") => runs = Runs::WithReason,
+            _ if words.starts_with("t.Skip") => runs = TestStatus::SkippedWithReason,
             _ => {}
         }
     }
-    Some(Test { name, runs })
+    Some(TestState { name, status: runs })
 }
 
-fn in_rust<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+fn in_rust<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     if node.kind() != "function_item" {
         return None;
     }
-    let name = text(node.child_by_field_name("name")?, source);
-    let (mut runs, mut is_test) = (Runs::Yes, false);
+    let name = node_text(node.child_by_field_name("name")?, source);
+    let (mut runs, mut is_test) = (TestStatus::Runs, false);
     let mut before = node.prev_sibling();
     while let Some(attribute) = before.filter(|it| it.kind() == "attribute_item") {
-        let words: String = text(attribute, source).split_whitespace().collect();
+        let words: String = node_text(attribute, source).split_whitespace().collect();
         match words.as_str() {
-            "#[ignore]" => runs = Runs::Skipped(line(attribute)),
-            words if words.starts_with("#[ignore") => runs = Runs::WithReason,
+            "#[ignore]" => runs = TestStatus::Skipped(node_line(attribute)),
+            words if words.starts_with("#[ignore") => runs = TestStatus::SkippedWithReason,
             words => is_test |= words.contains("test"),
         }
         before = attribute.prev_sibling();
     }
-    is_test.then_some(Test { name, runs })
+    is_test.then_some(TestState { name, status: runs })
 }
 
-fn in_java<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+fn in_java<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     if !matches!(node.kind(), "method_declaration" | "class_declaration" | "function_declaration") {
         return None;
     }
-    let name = text(node.child_by_field_name("name")?, source);
-    let modifiers = parts(node).into_iter().find(|part| part.kind() == "modifiers");
-    let annotations = modifiers.map(parts).unwrap_or_default();
+    let name = node_text(node.child_by_field_name("name")?, source);
+    let modifiers = named_children(node).into_iter().find(|part| part.kind() == "modifiers");
+    let annotations = modifiers.map(named_children).unwrap_or_default();
     let (mut runs, mut is_test) =
-        (Runs::Yes, node.kind() == "class_declaration" && name.contains("Test"));
+        (TestStatus::Runs, node.kind() == "class_declaration" && name.contains("Test"));
     for annotation in annotations {
-        let words = text(annotation, source);
+        let words = node_text(annotation, source);
         let words = match words.split_once('(').map_or(words, |(name, _)| name).rfind('.') {
             Some(dot) => &words[dot + 1..],
             None => words.trim_start_matches('@'),
@@ -353,34 +356,34 @@ fn in_java<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
         let folded: String = words.split_whitespace().collect();
         match folded.as_str() {
             "Disabled" | "Ignore" | "Disabled()" | "Ignore()" | "Test(enabled=false)" => {
-                runs = Runs::Skipped(line(annotation));
+                runs = TestStatus::Skipped(node_line(annotation));
                 is_test |= folded.starts_with("Test");
             }
             words if words.starts_with("Disabled") || words.starts_with("Ignore") => {
-                runs = Runs::WithReason;
+                runs = TestStatus::SkippedWithReason;
             }
             words => is_test |= words.contains("Test"),
         }
     }
-    is_test.then_some(Test { name, runs })
+    is_test.then_some(TestState { name, status: runs })
 }
 
-fn in_csharp<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+fn in_csharp<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     const TESTS: [&str; 6] = ["Test", "TestMethod", "TestCase", "Fact", "Theory", "TestFixture"];
     if !matches!(node.kind(), "method_declaration" | "class_declaration") {
         return None;
     }
-    let name = text(node.child_by_field_name("name")?, source);
-    let lists = parts(node).into_iter().filter(|part| part.kind() == "attribute_list");
-    let (mut runs, mut is_test) = (Runs::Yes, false);
-    for attribute in lists.flat_map(parts) {
-        match text(attribute, source) {
-            "Ignore" | "Ignore()" => runs = Runs::Skipped(line(attribute)),
+    let name = node_text(node.child_by_field_name("name")?, source);
+    let lists = named_children(node).into_iter().filter(|part| part.kind() == "attribute_list");
+    let (mut runs, mut is_test) = (TestStatus::Runs, false);
+    for attribute in lists.flat_map(named_children) {
+        match node_text(attribute, source) {
+            "Ignore" | "Ignore()" => runs = TestStatus::Skipped(node_line(attribute)),
             words if words.starts_with("Ignore(") || words.contains("Skip") => {
-                return Some(Test { name, runs: Runs::WithReason });
+                return Some(TestState { name, status: TestStatus::SkippedWithReason });
             }
             words => is_test |= TESTS.contains(&words.split('(').next().unwrap_or(words)),
         }
     }
-    is_test.then_some(Test { name, runs })
+    is_test.then_some(TestState { name, status: runs })
 }

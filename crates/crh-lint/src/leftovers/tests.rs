@@ -1,14 +1,14 @@
-//! What was left, and what only looks like it.
+//! Leftovers and lookalikes.
 
 use super::*;
 use crate::testing::Fixture;
 
-/// What is found when a file goes from one text to another, as `line rule`.
-fn found(path: &str, old: &str, new: &str) -> Vec<String> {
+/// Findings for a changed file, as `line rule`.
+fn findings(path: &str, old: &str, new: &str) -> Vec<String> {
     let base = if old.is_empty() { String::new() } else { format!("//- {path}\n{old}") };
     let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
-    let looked = fixture.looked_at_by(&Leftovers);
-    let found = looked.iter().flat_map(|looked| &looked.found);
+    let looked = fixture.file_findings_of(&LeftoverCheck);
+    let found = looked.iter().flat_map(|looked| &looked.findings);
     found.map(|it| format!("{} {}", it.line, it.rule.trim_start_matches("leftovers/"))).collect()
 }
 
@@ -80,11 +80,11 @@ const LEFT: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_was_left_is_found_in_new_and_old_files() {
+fn leftovers_are_found_in_new_and_old_files() {
     let mut wrong = Vec::new();
     for (path, text, expected) in LEFT {
         for old in ["", "\n"] {
-            let found = found(path, old, text);
+            let found = findings(path, old, text);
             if found != [*expected] {
                 wrong.push(format!("{path}: {text} -> {found:?}"));
             }
@@ -122,9 +122,9 @@ const NOT_LEFT: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_only_looks_like_it_is_passed_over() {
+fn lookalikes_are_not_reported() {
     for (path, text) in NOT_LEFT {
-        assert_eq!(found(path, "", text), [""; 0], "{path}: {text}");
+        assert_eq!(findings(path, "", text), [""; 0], "{path}: {text}");
     }
 }
 
@@ -179,10 +179,10 @@ const SKIPPED: &[(&str, &str, &str, &[&str])] = &[
 ];
 
 #[test]
-fn a_test_that_ran_and_is_skipped_without_a_word_is_found() {
+fn newly_skipped_test_without_reason_is_reported() {
     let mut wrong = Vec::new();
     for (path, old, new, expected) in SKIPPED {
-        let found = found(path, old, new);
+        let found = findings(path, old, new);
         if found != *expected {
             wrong.push(format!("{path}: {new} -> {found:?}"));
         }
@@ -190,14 +190,14 @@ fn a_test_that_ran_and_is_skipped_without_a_word_is_found() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The lines that are found in a change, as `path:line`.
+/// Findings in a change, as `path:line`.
 fn places(change: &str) -> Vec<String> {
-    let found = Fixture::new(change).found_by(&Leftovers);
+    let found = Fixture::new(change).findings_of(&LeftoverCheck);
     found.iter().map(|it| it.split(' ').next().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn a_line_that_is_taken_away_excuses_one_of_its_language() {
+fn removed_line_accounts_for_one_moved_line() {
     let sample =
         "//- a.md\nbreakpoint()\n//- a.py\nx\n//- head\n//- a.md\ny\n//- a.py\nbreakpoint()\n";
     assert_eq!(places(sample), ["a.py:1"]);
@@ -211,18 +211,18 @@ fn a_line_that_is_taken_away_excuses_one_of_its_language() {
 }
 
 #[test]
-fn what_was_there_or_only_moved_is_not_new() {
+fn old_and_moved_lines_are_not_new() {
     let old = "f();\ndebugger;\n";
-    assert_eq!(found("a.js", old, "f();\n  debugger;\ng();\n"), [""; 0]);
+    assert_eq!(findings("a.js", old, "f();\n  debugger;\ng();\n"), [""; 0]);
     let moved = "//- a.js\ndebugger;\nf();\n//- b.js\ng();\n//- head\n//- a.js\nf();\n//- b.js\ndebugger;\ng();\n";
-    assert_eq!(Fixture::new(moved).found_by(&Leftovers), [""; 0]);
+    assert_eq!(Fixture::new(moved).findings_of(&LeftoverCheck), [""; 0]);
     let converted = moved.replace("- b.js", "- b.ts");
-    assert_eq!(Fixture::new(&converted).found_by(&Leftovers), [""; 0]);
+    assert_eq!(Fixture::new(&converted).findings_of(&LeftoverCheck), [""; 0]);
 }
 
 #[test]
-fn a_file_that_a_merge_left_is_found() {
-    let check = |text: &str| Fixture::new(text).found_by(&Leftovers).len();
+fn merge_file_is_reported() {
+    let check = |text: &str| Fixture::new(text).findings_of(&LeftoverCheck).len();
     for path in ["src/a.py.orig", "src/a.py.rej", "src/a_BASE_4711.py", "src/a.BACKUP.4711.py"] {
         assert_eq!(check(&format!("//- src/a.py\nx\n//- head\n//- {path}\ny\n")), 1, "{path}");
     }
@@ -232,7 +232,7 @@ fn a_file_that_a_merge_left_is_found() {
 }
 
 #[test]
-fn where_the_fix_is_certain_it_is_the_new_line() {
+fn certain_fix_becomes_a_replacement() {
     let cases = [
         ("a.spec.ts", "  it.only('a', () => {\n  })\n", Some("  it('a', () => {")),
         ("a.spec.ts", "fdescribe('a', () => {})\n", Some("describe('a', () => {})")),
@@ -244,13 +244,13 @@ fn where_the_fix_is_certain_it_is_the_new_line() {
     ];
     for (path, text, expected) in cases {
         let fixture = Fixture::new(&format!("//- head\n//- {path}\n{text}"));
-        let looked = fixture.looked_at_by(&Leftovers);
-        assert_eq!(looked[0].found[0].replacement.as_deref(), expected, "{path}");
+        let looked = fixture.file_findings_of(&LeftoverCheck);
+        assert_eq!(looked[0].findings[0].replacement.as_deref(), expected, "{path}");
     }
 }
 
 #[test]
-fn a_file_full_of_statements_for_a_debugger_is_read_in_one_go() {
+fn many_debugger_statements_take_linear_time() {
     let cases = [
         ("a.rb", "byebug\n", ""),
         ("a.py", "breakpoint()\n", ""),
@@ -260,6 +260,6 @@ fn a_file_full_of_statements_for_a_debugger_is_read_in_one_go() {
     for (path, line, before) in cases {
         let after = if before.ends_with("(\n") { ") }\n" } else { "" };
         let text = format!("{before}{}{after}", line.repeat(30_000));
-        assert_eq!(found(path, "", &text).len(), 30_000, "{path}");
+        assert_eq!(findings(path, "", &text).len(), 30_000, "{path}");
     }
 }

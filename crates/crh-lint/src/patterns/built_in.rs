@@ -1,15 +1,15 @@
-//! The rules that come with crh: data in `rules/`, each compiled when it is first held against a text.
+//! The built-in pattern rules: data in `rules/`, each compiled on first use.
 
 use std::sync::LazyLock;
 
 use super::grammar::Grammar;
 use super::rule_file;
 use super::rule_file::PatternRule;
-use crate::Rule;
-use crate::lazy::{Lazy, lazy};
+use crate::LintRule;
+use crate::lazy_option::{LazyOption, lazy};
 use crh_syntax::Language;
 
-/// A file of rules and the languages it is for: those that share the names of their nodes share the rules.
+/// Rule files and their languages. Languages with the same node names share rules.
 const FILES: [(&str, &[Language]); 6] = [
     (include_str!("../../rules/python.yml"), &[Language::Python]),
     (
@@ -22,23 +22,23 @@ const FILES: [(&str, &[Language]); 6] = [
     (include_str!("../../rules/ruby.yml"), &[Language::Ruby]),
 ];
 
-/// What stands between the rules of a file.
-const BETWEEN: &str = "\n---\n";
+const RULE_SEPARATOR: &str = "\n---\n";
 
-/// A built-in rule, which is read and compiled when it is first asked for: most are about words that most texts have not.
-pub(crate) struct BuiltIn {
-    /// Its name in reports.
+/// A built-in rule, parsed and compiled on first use. Most rules are about words that most texts do
+/// not contain.
+pub(crate) struct BuiltInRule {
+    /// Rule id in reports.
     pub(crate) id: String,
-    rule: Lazy<PatternRule>,
+    rule: LazyOption<PatternRule>,
 }
 
-impl BuiltIn {
+impl BuiltInRule {
     fn new(text: &'static str, language: Language) -> Self {
         let name = text.trim_start().strip_prefix("id: ").and_then(|it| it.lines().next());
         let id = format!("patterns/{}", name.unwrap_or_default());
-        // A test shows that every rule can be read and used, so that nothing is lost here.
+        // A test checks that every rule compiles, so no rule is lost here.
         let rule = lazy(move || {
-            let mut written = rule_file::written(text).ok()?.into_iter().next()?;
+            let mut written = rule_file::parse_rules(text).ok()?.into_iter().next()?;
             written.language = Grammar(language);
             PatternRule::new(written).ok()
         });
@@ -50,18 +50,18 @@ impl BuiltIn {
     }
 }
 
-type Rules = LazyLock<Vec<BuiltIn>>;
+type LazyRules = LazyLock<Vec<BuiltInRule>>;
 
 /// The built-in rules of a language.
-pub(crate) fn for_language(language: Language) -> &'static [BuiltIn] {
-    static PYTHON: Rules = Rules::new(|| all(Language::Python));
-    static JAVASCRIPT: Rules = Rules::new(|| all(Language::JavaScript));
-    static TYPESCRIPT: Rules = Rules::new(|| all(Language::TypeScript));
-    static TSX: Rules = Rules::new(|| all(Language::Tsx));
-    static GO: Rules = Rules::new(|| all(Language::Go));
-    static RUST: Rules = Rules::new(|| all(Language::Rust));
-    static JAVA: Rules = Rules::new(|| all(Language::Java));
-    static RUBY: Rules = Rules::new(|| all(Language::Ruby));
+pub(crate) fn for_language(language: Language) -> &'static [BuiltInRule] {
+    static PYTHON: LazyRules = LazyRules::new(|| load_rules(Language::Python));
+    static JAVASCRIPT: LazyRules = LazyRules::new(|| load_rules(Language::JavaScript));
+    static TYPESCRIPT: LazyRules = LazyRules::new(|| load_rules(Language::TypeScript));
+    static TSX: LazyRules = LazyRules::new(|| load_rules(Language::Tsx));
+    static GO: LazyRules = LazyRules::new(|| load_rules(Language::Go));
+    static RUST: LazyRules = LazyRules::new(|| load_rules(Language::Rust));
+    static JAVA: LazyRules = LazyRules::new(|| load_rules(Language::Java));
+    static RUBY: LazyRules = LazyRules::new(|| load_rules(Language::Ruby));
     match language {
         Language::Python => &PYTHON,
         Language::JavaScript => &JAVASCRIPT,
@@ -80,37 +80,42 @@ pub(crate) fn for_language(language: Language) -> &'static [BuiltIn] {
     }
 }
 
-/// What `docs/static.md` lists and ignore comments go by. A rule that several languages have is listed once, with the names that others have for it in each.
-pub(crate) fn rules() -> &'static [Rule] {
-    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(listed);
+/// Rules as listed in `docs/static.md` and used by ignore comments. A rule of several languages is
+/// listed once, with the aliases of all languages.
+pub(crate) fn rules() -> &'static [LintRule] {
+    static RULES: LazyLock<Vec<LintRule>> = LazyLock::new(list_rules);
     &RULES
 }
 
-fn all(language: Language) -> Vec<BuiltIn> {
+fn load_rules(language: Language) -> Vec<BuiltInRule> {
     let files = FILES.iter().filter(|(_, languages)| languages.contains(&language));
     files
-        .flat_map(|(text, _)| text.split(BETWEEN).map(|rule| BuiltIn::new(rule, language)))
+        .flat_map(|(text, _)| {
+            text.split(RULE_SEPARATOR).map(|rule| BuiltInRule::new(rule, language))
+        })
         .collect()
 }
 
-fn listed() -> Vec<Rule> {
-    let mut rules: Vec<Rule> = Vec::new();
+fn list_rules() -> Vec<LintRule> {
+    let mut rules: Vec<LintRule> = Vec::new();
     let mut names: Vec<Vec<String>> = Vec::new();
-    for written in FILES.iter().flat_map(|(text, _)| rule_file::written(text).unwrap_or_default()) {
-        let besides = rule_file::besides(&written).unwrap_or_default();
+    for written in
+        FILES.iter().flat_map(|(text, _)| rule_file::parse_rules(text).unwrap_or_default())
+    {
+        let besides = rule_file::metadata(&written).unwrap_or_default();
         let id = rule_file::id(&written);
         if let Some(at) = rules.iter().position(|rule| rule.id == id) {
             names[at].extend(besides.also);
             continue;
         }
-        // Read once for the whole life of the process, like everything else about a rule.
-        rules.push(Rule {
+        // Leaked on purpose: parsed once per process.
+        rules.push(LintRule {
             id: id.leak(),
             severity: rule_file::severity(&written, &besides),
             category: rule_file::category(&besides),
             confidence: rule_file::confidence(&besides),
-            finds: written.message.clone().leak(),
-            also: &[],
+            summary: written.message.clone().leak(),
+            aliases: &[],
         });
         names.push(besides.also);
     }
@@ -118,7 +123,7 @@ fn listed() -> Vec<Rule> {
         also.sort();
         also.dedup();
         let also: Vec<&'static str> = also.into_iter().map(|name| &*name.leak()).collect();
-        rule.also = also.leak();
+        rule.aliases = also.leak();
     }
     rules
 }

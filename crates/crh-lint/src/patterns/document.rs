@@ -1,7 +1,8 @@
-//! A tree as the engine walks it, with an end to the walking.
+//! A syntax tree with a step budget for ast-grep's engine.
 //!
-//! The engine looks up, down and sideways from every node as a rule asks for it, which on a text made for it takes quadratic time and more.
-//! Each step is counted here, and once all are taken no node has relatives any more: matching ends at once, and what it said is not used.
+//! A rule lets the engine look up, down and sideways from every node, which takes quadratic time or
+//! more on crafted text. Each step is counted here. Once the budget is spent, no node has relatives
+//! any more: matching ends at once, and its result is discarded.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -15,67 +16,69 @@ use ast_grep_core::{Doc, Position};
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::grammar::Grammar;
-use crh_syntax::Parsed;
+use crh_syntax::SyntaxTree;
 
-/// Steps for each byte of a text. The built-in rules take fewer than 20 on files that people wrote; the rest is for the repository's.
+/// Steps per byte of text. The built-in rules take fewer than 20 on hand-written files; the rest is
+/// for repository rules.
 const STEPS_PER_BYTE: u64 = 64;
-/// A text of a few lines may be as tangled as it likes.
+/// Minimum, for short and complex texts.
 const STEPS_MIN: u64 = 300_000;
-/// Reading this many bytes of a node takes as long as a step, without a regular expression or with a small one.
+/// Reading this many bytes of a node costs one step, without a regular expression or with a small
+/// one.
 const BYTES_PER_STEP: usize = 64;
-/// For each such part of a regular expression reading takes that time again, where no shortcut helps: a state of it has about 24 bytes.
+/// Each such part of a regular expression adds the cost once more. A state of an expression has
+/// about 24 bytes.
 const EXPRESSION_PART: usize = 32;
 
-/// A text with its tree.
+/// A text with its tree and a step budget.
 #[derive(Clone)]
 pub(crate) struct Document {
     grammar: Grammar,
     text: String,
     tree: Tree,
-    /// How often as long as otherwise it takes to read a byte.
-    slower: usize,
-    left: Rc<Cell<u64>>,
+    /// Cost factor for reading a byte.
+    byte_cost: usize,
+    steps_left: Rc<Cell<u64>>,
 }
 
-/// A node of it.
+/// A node that counts every step.
 #[derive(Clone)]
-pub(crate) struct Counted<'r> {
+pub(crate) struct BudgetedNode<'r> {
     node: Node<'r>,
     text: &'r str,
-    left: &'r Cell<u64>,
+    steps_left: &'r Cell<u64>,
 }
 
 impl Document {
-    /// A text that was parsed.
-    pub(crate) fn new(parsed: &Parsed<'_>) -> Self {
+    pub(crate) fn new(parsed: &SyntaxTree<'_>) -> Self {
         let length = u64::try_from(parsed.text().len()).unwrap_or(u64::MAX);
         let steps = length.saturating_mul(STEPS_PER_BYTE).max(STEPS_MIN);
         Self {
             grammar: Grammar(parsed.language()),
             text: parsed.text().to_owned(),
             tree: parsed.tree().clone(),
-            slower: 1,
-            left: Rc::new(Cell::new(steps)),
+            byte_cost: 1,
+            steps_left: Rc::new(Cell::new(steps)),
         }
     }
 
-    /// For rules with regular expressions of a size: the larger, the more is counted for every byte that they may read.
-    pub(crate) fn read_by(mut self, expression: usize) -> Self {
-        self.slower = 1 + expression / EXPRESSION_PART;
+    /// Sets the cost per byte for rules with regular expressions of this size.
+    pub(crate) fn with_regex_size(mut self, expression: usize) -> Self {
+        self.byte_cost = 1 + expression / EXPRESSION_PART;
         self
     }
 
-    /// Counts what is done without a step. Whether there is time for it.
-    pub(crate) fn takes(&self, steps: usize) -> bool {
-        takes(&self.left, steps)
+    /// Spends steps. Returns whether the budget allowed it.
+    pub(crate) fn spend(&self, steps: usize) -> bool {
+        spend(&self.steps_left, steps)
     }
 
-    /// Counts bytes that are read. Whether there is time for it.
-    pub(crate) fn reads(&self, bytes: usize) -> bool {
-        self.takes(bytes.saturating_mul(self.slower) / BYTES_PER_STEP)
+    /// Spends steps for reading bytes. Returns whether the budget allowed it.
+    pub(crate) fn spend_bytes(&self, bytes: usize) -> bool {
+        self.spend(bytes.saturating_mul(self.byte_cost) / BYTES_PER_STEP)
     }
 
-    /// How many nodes there are above the deepest one.
+    /// Depth of the deepest node.
     pub(crate) fn depth(&self) -> usize {
         let mut cursor = self.tree.walk();
         let (mut depth, mut deepest) = (0_usize, 0);
@@ -94,16 +97,16 @@ impl Document {
         }
     }
 
-    /// Whether there are no more steps, so that what was matched and what was not says nothing.
-    pub(crate) fn is_spent(&self) -> bool {
-        self.left.get() == 0
+    /// Whether the budget is spent, so that the result must be discarded.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.steps_left.get() == 0
     }
 }
 
 impl Doc for Document {
     type Source = String;
     type Lang = Grammar;
-    type Node<'r> = Counted<'r>;
+    type Node<'r> = BudgetedNode<'r>;
 
     fn get_lang(&self) -> &Grammar {
         &self.grammar
@@ -114,37 +117,37 @@ impl Doc for Document {
     }
 
     fn do_edit(&mut self, _: &Edit<String>) -> Result<(), String> {
-        Err("a text under review is not edited".to_owned())
+        Err("a text under review cannot be edited".to_owned())
     }
 
-    fn root_node(&self) -> Counted<'_> {
-        Counted { node: self.tree.root_node(), text: &self.text, left: &self.left }
+    fn root_node(&self) -> BudgetedNode<'_> {
+        BudgetedNode { node: self.tree.root_node(), text: &self.text, steps_left: &self.steps_left }
     }
 
-    fn get_node_text<'a>(&'a self, node: &Counted<'a>) -> Cow<'a, str> {
+    fn get_node_text<'a>(&'a self, node: &BudgetedNode<'a>) -> Cow<'a, str> {
         let range = node.range();
-        self.reads(range.len());
+        self.spend_bytes(range.len());
         Cow::Borrowed(self.text.get(range).unwrap_or_default())
     }
 }
 
-impl<'r> Counted<'r> {
-    /// Whether there is an error in it or around it.
-    pub(crate) fn is_doubtful(&self) -> bool {
+impl<'r> BudgetedNode<'r> {
+    /// Whether the node has or is inside a parse error.
+    pub(crate) fn has_parse_error(&self) -> bool {
         let mut above = std::iter::successors(self.node.parent(), Node::parent);
         self.node.has_error() || above.any(|node| node.is_error())
     }
 
-    fn takes(&self, steps: usize) -> bool {
-        takes(self.left, steps)
+    fn spend(&self, steps: usize) -> bool {
+        spend(self.steps_left, steps)
     }
 
-    /// Whether there is text in it that none of its children has, as between the escapes of a string.
-    fn has_text_of_its_own(&self) -> bool {
+    /// Whether the node has text outside of its children, as between the escapes of a string.
+    fn has_own_text(&self) -> bool {
         let mut cursor = self.node.walk();
         let mut end = self.node.start_byte();
         let mut is_there = cursor.goto_first_child();
-        while is_there && self.takes(1) {
+        while is_there && self.spend(1) {
             let child = cursor.node();
             if self.has_text(end..child.start_byte()) {
                 return true;
@@ -155,24 +158,24 @@ impl<'r> Counted<'r> {
         self.has_text(end..self.node.end_byte())
     }
 
-    /// Whether there is more than white space in a range.
+    /// Whether a range contains more than white space.
     fn has_text(&self, range: Range<usize>) -> bool {
         let bytes = self.text.as_bytes().get(range).unwrap_or_default();
         !bytes.trim_ascii().is_empty()
     }
 
     fn with(&self, node: Node<'r>) -> Self {
-        Self { node, text: self.text, left: self.left }
+        Self { node, text: self.text, steps_left: self.steps_left }
     }
 
     fn relative(&self, node: impl FnOnce(&Node<'r>) -> Option<Node<'r>>) -> Option<Self> {
-        self.takes(1).then(|| node(&self.node).map(|node| self.with(node))).flatten()
+        self.spend(1).then(|| node(&self.node).map(|node| self.with(node))).flatten()
     }
 
-    /// What a walk comes to, for as long as there are steps.
-    fn counted(&self, walk: impl Iterator<Item = Node<'r>>) -> impl Iterator<Item = Self> {
+    /// The nodes of a walk, while the budget lasts.
+    fn spend_each(&self, walk: impl Iterator<Item = Node<'r>>) -> impl Iterator<Item = Self> {
         let here = self.clone();
-        walk.map_while(move |node| here.takes(1).then(|| here.with(node)))
+        walk.map_while(move |node| here.spend(1).then(|| here.with(node)))
     }
 
     /// The siblings in one direction.
@@ -180,34 +183,33 @@ impl<'r> Counted<'r> {
         let above = self.node.parent().unwrap_or(self.node);
         let mut cursor = above.walk();
         cursor.goto_first_child_for_byte(self.node.start_byte());
-        // A node without a byte of its own begins where the next one does.
+        // An empty node starts where the next one does.
         while cursor.node().id() != self.node.id() && cursor.goto_next_sibling() {
-            self.takes(1);
+            self.spend(1);
         }
-        self.counted(std::iter::from_fn(move || step(&mut cursor).then(|| cursor.node())))
+        self.spend_each(std::iter::from_fn(move || step(&mut cursor).then(|| cursor.node())))
     }
 }
 
-/// Counts steps. Whether there were as many.
-fn takes(left: &Cell<u64>, steps: usize) -> bool {
+/// Spends steps. Returns whether the budget allowed it.
+fn spend(left: &Cell<u64>, steps: usize) -> bool {
     let steps = u64::try_from(steps).unwrap_or(u64::MAX);
     let more = left.get().checked_sub(steps);
     left.set(more.unwrap_or_default());
     more.is_some_and(|more| more > 0)
 }
 
-/// The children of a node.
 struct Children<'r> {
     cursor: TreeCursor<'r>,
     more: usize,
-    above: Counted<'r>,
+    above: BudgetedNode<'r>,
 }
 
 impl<'r> Iterator for Children<'r> {
-    type Item = Counted<'r>;
+    type Item = BudgetedNode<'r>;
 
-    fn next(&mut self) -> Option<Counted<'r>> {
-        if self.more == 0 || !self.above.takes(1) {
+    fn next(&mut self) -> Option<BudgetedNode<'r>> {
+        if self.more == 0 || !self.above.spend(1) {
             self.more = 0;
             return None;
         }
@@ -223,7 +225,7 @@ impl<'r> Iterator for Children<'r> {
 
 impl ExactSizeIterator for Children<'_> {}
 
-impl<'r> SgNode<'r> for Counted<'r> {
+impl<'r> SgNode<'r> for BudgetedNode<'r> {
     fn parent(&self) -> Option<Self> {
         self.relative(Node::parent)
     }
@@ -248,7 +250,7 @@ impl<'r> SgNode<'r> for Counted<'r> {
     }
 
     fn range(&self) -> Range<usize> {
-        // A tree's last nodes can end behind the text.
+        // The last nodes of a tree can end behind the text.
         let length = self.text.len();
         self.node.start_byte().min(length)..self.node.end_byte().min(length)
     }
@@ -264,18 +266,18 @@ impl<'r> SgNode<'r> for Counted<'r> {
     }
 
     fn ancestors(&self, root: Self) -> impl Iterator<Item = Self> {
-        // A tree knows the way down only.
+        // A tree can only be walked downwards.
         let mut way = Vec::new();
         let mut at = Some(root.node);
-        while let Some(above) = at.filter(|at| at.id() != self.node.id() && self.takes(1)) {
+        while let Some(above) = at.filter(|at| at.id() != self.node.id() && self.spend(1)) {
             way.push(above);
             at = above.child_with_descendant(self.node);
         }
-        self.counted(way.into_iter().rev())
+        self.spend_each(way.into_iter().rev())
     }
 
     fn dfs(&self) -> impl Iterator<Item = Self> {
-        self.counted(TsPre::new(&self.node))
+        self.spend_each(TsPre::new(&self.node))
     }
 
     fn child(&self, nth: usize) -> Option<Self> {
@@ -304,8 +306,8 @@ impl<'r> SgNode<'r> for Counted<'r> {
     }
 
     fn is_named_leaf(&self) -> bool {
-        // What is one here is compared by its text, anything else by its children alone.
-        self.node.named_child_count() == 0 || self.has_text_of_its_own()
+        // A leaf is compared by its text, any other node only by its children.
+        self.node.named_child_count() == 0 || self.has_own_text()
     }
 
     fn is_leaf(&self) -> bool {
@@ -337,7 +339,7 @@ impl<'r> SgNode<'r> for Counted<'r> {
             child
         });
         let wanted = children.filter(move |(id, _)| id.is_some() && *id == field_id);
-        self.counted(wanted.map(|(_, node)| node))
+        self.spend_each(wanted.map(|(_, node)| node))
     }
 
     fn child_by_field_id(&self, field_id: u16) -> Option<Self> {

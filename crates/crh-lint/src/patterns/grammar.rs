@@ -1,4 +1,4 @@
-//! Our languages, as the engine wants to know them.
+//! crh's languages as the ast-grep engine needs them.
 
 use std::borrow::Cow;
 use std::num::NonZero;
@@ -9,15 +9,15 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::document::Document;
-use crh_syntax::{Language, Parsed};
+use crh_syntax::{Language, SyntaxTree};
 
-/// What stands for `$` inside patterns of languages whose names cannot begin with it: a letter that no code uses.
+/// Replaces `$` inside patterns of languages whose identifiers cannot start with it: a letter that
+/// code does not use.
 const STAND_IN: char = 'µ';
 
-/// The pattern of a rule is a line or two; the engine walks it by recursion.
+/// Patterns have a line or two; the engine walks them recursively.
 const PATTERN_DEPTH_MAX: usize = 64;
 
-/// One of our languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grammar(pub(crate) Language);
 
@@ -25,12 +25,12 @@ impl<'de> Deserialize<'de> for Grammar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let language = Language::from_name(&name);
-        language.map(Self).ok_or_else(|| D::Error::custom(format!("no language `{name}`")))
+        language.map(Self).ok_or_else(|| D::Error::custom(format!("unknown language `{name}`")))
     }
 }
 
 impl ast_grep_core::Language for Grammar {
-    /// Puts the stand-in where a `$` begins a name, so that the grammar sees a name.
+    /// Replaces the `$` of pattern variables, so that the grammar sees an identifier.
     fn pre_process_pattern<'q>(&self, query: &'q str) -> Cow<'q, str> {
         let stand_in = self.expando_char();
         if stand_in == self.meta_var_char() || !query.contains('$') {
@@ -78,7 +78,7 @@ impl ast_grep_core::Language for Grammar {
 
     fn build_pattern(&self, builder: &PatternBuilder) -> Result<Pattern, PatternError> {
         builder.build(|text| {
-            let parsed = Parsed::new(self.0, text).map_err(|why| why.to_string())?;
+            let parsed = SyntaxTree::new(self.0, text).map_err(|why| why.to_string())?;
             let document = Document::new(&parsed);
             match document.depth() > PATTERN_DEPTH_MAX {
                 true => Err("the pattern is nested too deeply".to_owned()),

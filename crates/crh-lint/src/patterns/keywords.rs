@@ -1,14 +1,15 @@
-//! Words and signs without which built-in rules find nothing, so that most rules need not be held against most texts.
+//! Keywords that built-in rules need, so that most rules are skipped for most texts.
 //!
-//! One of them is in the pattern of a rule, in an anchored expression for a name, or is the keyword of a kind of node, in each of its alternatives: what
-//! the rule matches has it, letter by letter.
+//! Each alternative of a rule contains one of its keywords: in its pattern, in an anchored
+//! expression for a name, or as the keyword of a node kind. So every match contains it literally.
 
-use crate::source::Source;
-use crate::touched::assigns_itself;
+use crate::changed_statements::assigns_itself;
+use crate::source::SourceText;
 
-/// Rules, by their name in reports, and the words of which one has to be there as a whole. What has no letters is a sign, wherever it stands.
+/// Rule ids with their keywords, of which one must occur as a whole word. Keywords without letters
+/// may occur anywhere.
 #[rustfmt::skip]
-pub(super) const WORDS: [(&str, &[&str]); 23] = [
+pub(super) const RULE_KEYWORDS: [(&str, &[&str]); 23] = [
     ("patterns/literal-identity", &["is"]),
     ("patterns/assert-tuple", &["assert"]),
     ("patterns/raise-not-implemented", &["NotImplemented"]),
@@ -38,17 +39,17 @@ pub(super) const WORDS: [(&str, &[&str]); 23] = [
     ("patterns/eval-of-value", &["eval"]),
 ];
 
-/// Whether a built-in rule of Python may find something in a text.
-pub(super) fn may_find(id: &str, source: &Source<'_>) -> bool {
+/// Whether a built-in Python rule may match a text.
+pub(super) fn may_find(id: &str, source: &SourceText<'_>) -> bool {
     if id == "patterns/self-assignment" {
         return assigns_itself(source.text);
     }
-    let words = WORDS.iter().find(|(rule, _)| *rule == id);
-    words.is_none_or(|(_, words)| words.iter().any(|word| has(source.text, word)))
+    let words = RULE_KEYWORDS.iter().find(|(rule, _)| *rule == id);
+    words.is_none_or(|(_, words)| words.iter().any(|word| contains_word(source.text, word)))
 }
 
-/// Whether a word stands in a text by itself, or a sign anywhere. A digit may end right before a word.
-fn has(text: &str, word: &str) -> bool {
+/// Whether a text contains a whole word, or a sign anywhere. A digit may precede the word.
+fn contains_word(text: &str, word: &str) -> bool {
     let text = text.as_bytes();
     let is_sign = !word.bytes().any(|it| it.is_ascii_alphabetic());
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
@@ -67,13 +68,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_stands_by_itself_and_a_sign_anywhere() {
+    fn keyword_is_a_whole_word_and_sign_is_anywhere() {
         for text in ["or", "a or b", "1or 2", "(a)or(b)", "for x in y or z"] {
-            assert!(has(text, "or"), "{text}");
+            assert!(contains_word(text, "or"), "{text}");
         }
         for text in ["for", "order", "_or", "or_", "or1", ""] {
-            assert!(!has(text, "or"), "{text}");
+            assert!(!contains_word(text, "or"), "{text}");
         }
-        assert!(has("a<b", "<"));
+        assert!(contains_word("a<b", "<"));
     }
 }

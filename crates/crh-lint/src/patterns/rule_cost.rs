@@ -1,39 +1,41 @@
-//! What a rule of the repository may ask for: a change can bring it, so that it has to end, and soon.
+//! Cost limits for rules of the repository. A change can add rules, so they must terminate quickly.
 
 use std::collections::BTreeMap;
 
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::rule_file::Written;
+use super::rule_file::RuleDefinition;
 
-/// The most that a rule may weigh with its utilities in place of their names. The largest built-in rule has about 100 words.
+/// Largest size of a rule with its utilities expanded. The largest built-in rule has about 100
+/// words.
 const WORDS_MAX: usize = 2_000;
-/// The most that a message or a fix may name values: each is written out for every match.
+/// How many variables a message or a fix may contain: each is expanded for every match.
 pub(crate) const NAMES_MAX: usize = 20;
-/// Examples of one rule: each is parsed and searched before the first file of the change is.
+/// Examples per rule: each is parsed and scanned before the first file.
 const EXAMPLES_MAX: usize = 20;
-/// Expressions of one rule, each of which is compiled.
+/// Regular expressions per rule.
 const EXPRESSIONS_MAX: usize = 20;
-/// An expression for one name or one line, compiled for ASCII, has fewer bytes: what is larger counts repetitions.
+/// Compiled size for ASCII. Expressions for a name or a line are smaller; larger ones count
+/// repetitions.
 const EXPRESSION_MAX: usize = 32 << 10;
-/// The same expression with the classes of Unicode in it, which take room but no time.
+/// Compiled size with Unicode classes, which take memory but no time.
 const UNICODE_MAX: usize = 1 << 20;
-/// The smallest size that is told apart.
+/// Smallest size that is distinguished.
 const EXPRESSION_MIN: usize = 1 << 10;
 
-/// What a rule costs, beside the steps that it takes.
+/// The cost of a rule, apart from its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Cost {
-    /// How many words there are in it, with its utilities in place of their names.
+pub(crate) struct RuleCost {
+    /// Words in the rule, with its utilities expanded.
     pub(crate) words: usize,
-    /// The size of its largest regular expression, in bytes.
+    /// Size of its largest regular expression, in bytes.
     pub(crate) expression: usize,
 }
 
-/// What a rule of the repository costs, unless it asks for too much. The error is half a sentence.
-pub(crate) fn cost(written: &Written) -> Result<Cost, String> {
-    // One that names itself never ends, and each replacement can double what it is given.
+/// The cost of a repository rule, or why the rule is rejected (half a sentence).
+pub(crate) fn cost(written: &RuleDefinition) -> Result<RuleCost, String> {
+    // A recursive rewriter never terminates, and each transformation can double its input.
     if written.rewriters.is_some() {
         return Err("`rewriters` are not supported".to_owned());
     }
@@ -46,23 +48,22 @@ pub(crate) fn cost(written: &Written) -> Result<Cost, String> {
     let texts = [&Value::String(written.message.clone()), &fix];
     let names = |value: &Value| strings(value).iter().map(|it| it.matches('$').count()).sum();
     if texts.into_iter().any(|value| NAMES_MAX < names(value)) {
-        return Err(format!("its `message` or `fix` names more than {NAMES_MAX} values"));
+        return Err(format!("its `message` or `fix` contains more than {NAMES_MAX} variables"));
     }
     let words = weight(&core)?.saturating_add(strings(&fix).len());
     if words > WORDS_MAX {
-        return Err(format!("it is larger than {WORDS_MAX} words, with its `utils` written out"));
+        return Err(format!("it has more than {WORDS_MAX} words with its `utils` expanded"));
     }
-    Ok(Cost { words, expression: largest_expression(&[&core, &fix])? })
+    Ok(RuleCost { words, expression: largest_expression(&[&core, &fix])? })
 }
 
-/// Whether a rule brings more examples than are worth the time.
+/// Why a rule has too many examples, if it has.
 pub(crate) fn has_too_many_examples(invalid: &[String], valid: &[String]) -> Option<String> {
     let more = invalid.len() + valid.len();
-    (more > EXAMPLES_MAX)
-        .then(|| format!("it has {more} examples, and {EXAMPLES_MAX} are the most"))
+    (more > EXAMPLES_MAX).then(|| format!("it has {more} examples; the limit is {EXAMPLES_MAX}"))
 }
 
-/// How many words a rule has when each utility stands in place of its name: as often as it is named, it is tried.
+/// Counts the words of a rule with each utility expanded as often as it is used.
 fn weight(core: &Value) -> Result<usize, String> {
     let mut open: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     if let Some(utils) = core.get("utils").and_then(Value::as_object) {
@@ -73,14 +74,15 @@ fn weight(core: &Value) -> Result<usize, String> {
         let each = words.iter().map(|word| weights.get(word).copied().unwrap_or(1));
         each.fold(1, usize::saturating_add)
     };
-    // Those that name none that is still open are weighed until none is left, or only circles are, which the engine would follow as far as the text goes.
+    // Weighs utilities that use no unweighed one until none is left. What remains is a cycle, which
+    // the engine would follow without end.
     while !open.is_empty() {
         let names: Vec<&str> = open.keys().copied().collect();
         let is_open = |word: &&str| names.binary_search(word).is_ok();
         let ready = open.iter().filter(|(_, words)| !words.iter().any(is_open));
         let ready: Vec<_> = ready.map(|(name, words)| (*name, weigh(words, &weights))).collect();
         if ready.is_empty() {
-            return Err("its `utils` refer to themselves".to_owned());
+            return Err("its `utils` are recursive".to_owned());
         }
         for (name, weight) in ready {
             open.remove(name);
@@ -110,15 +112,16 @@ fn largest_expression(values: &[&Value]) -> Result<usize, String> {
     }
     let mut largest = 0;
     for expression in expressions {
-        // Some are an expression only with Unicode; what is none at all is for the engine to say.
-        let letters = match compiled(expression, Letters::Ascii, EXPRESSION_MAX) {
-            Err(regex::Error::Syntax(_)) => Letters::Unicode,
-            Ok(_) | Err(_) => Letters::Ascii,
+        // Some expressions are valid only with Unicode. The engine reports invalid ones.
+        let letters = match compile(expression, CharacterSet::Ascii, EXPRESSION_MAX) {
+            Err(regex::Error::Syntax(_)) => CharacterSet::Unicode,
+            Ok(_) | Err(_) => CharacterSet::Ascii,
         };
         let is_too_large = |letters, most| {
-            matches!(compiled(expression, letters, most), Err(regex::Error::CompiledTooBig(_)))
+            matches!(compile(expression, letters, most), Err(regex::Error::CompiledTooBig(_)))
         };
-        if is_too_large(letters, EXPRESSION_MAX) || is_too_large(Letters::Unicode, UNICODE_MAX) {
+        if is_too_large(letters, EXPRESSION_MAX) || is_too_large(CharacterSet::Unicode, UNICODE_MAX)
+        {
             return Err("one of its regular expressions is too large".to_owned());
         }
         let mut size = largest.max(EXPRESSION_MIN);
@@ -130,22 +133,21 @@ fn largest_expression(values: &[&Value]) -> Result<usize, String> {
     Ok(largest)
 }
 
-/// Which letters the classes of an expression stand for.
 #[derive(Debug, Clone, Copy)]
-enum Letters {
+enum CharacterSet {
     Ascii,
     Unicode,
 }
 
-fn compiled(expression: &str, letters: Letters, most: usize) -> Result<Regex, regex::Error> {
+fn compile(expression: &str, letters: CharacterSet, most: usize) -> Result<Regex, regex::Error> {
     let is_unicode = match letters {
-        Letters::Ascii => false,
-        Letters::Unicode => true,
+        CharacterSet::Ascii => false,
+        CharacterSet::Unicode => true,
     };
     RegexBuilder::new(expression).unicode(is_unicode).size_limit(most).build()
 }
 
-/// Every text in a value, the names of its fields among them.
+/// Every string in a value, including field names.
 fn strings(value: &Value) -> Vec<&str> {
     let mut words = Vec::new();
     let mut open = vec![value];

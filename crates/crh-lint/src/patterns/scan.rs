@@ -1,4 +1,4 @@
-//! Rules held against one text.
+//! Matches rules against one text.
 
 use std::collections::HashSet;
 
@@ -8,54 +8,54 @@ use ast_grep_core::meta_var::MetaVariable;
 use ast_grep_core::replacer::Replacer;
 use ast_grep_core::{AstGrep, NodeMatch};
 
-use super::bounds::NAMES_MAX;
 use super::document::Document;
 use super::grammar::Grammar;
+use super::rule_cost::NAMES_MAX;
 use super::rule_file::PatternRule;
-use crate::found::{Found, headline};
-use crh_syntax::Parsed;
+use crate::findings::{FindingDraft, one_line_title};
+use crh_syntax::SyntaxTree;
 
-/// The engine compares what is alike by recursion. Of 12,000 files that people wrote the deepest has fewer than 100 levels.
+/// The engine compares nodes recursively. The deepest of 12,000 hand-written files has fewer than
+/// 100 levels.
 const DEPTH_MAX: usize = 250;
 
-/// Writing a byte of a message, folding it and cutting it to its length takes as long as reading so many.
-const WRITTEN: usize = 16;
-/// Trying as many words of a rule takes as long as a step.
+/// Writing a byte of a message costs as much as reading this many.
+const WRITE_COST: usize = 16;
+/// Trying this many words of a rule costs one step.
 const WORDS_PER_STEP: usize = 16;
 
-/// What came of it.
-pub(crate) enum Scan {
-    Done(Vec<Found>),
-    /// Why the text was not gone through to the end.
-    NotDone(&'static str),
+pub(crate) enum ScanOutcome {
+    Done(Vec<FindingDraft>),
+    /// Why the scan was aborted.
+    Aborted(&'static str),
 }
 
-/// What becomes of a match where the text does not parse.
+/// How matches in unparsable code are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doubtful {
-    /// It counts: in the text before the change, so that nothing of it is new.
-    Counts,
-    /// It is left out.
-    IsLeftOut,
+pub(crate) enum UnparsedMatches {
+    /// For the old text, so that old matches are not reported as new.
+    Keep,
+    /// For the new text.
+    Drop,
 }
 
-/// A rule of ours and the engine's.
-pub(crate) type Pair<'r> = (&'r PatternRule, &'r RuleConfig<Grammar>);
+/// crh's rule and the engine's.
+pub(crate) type RulePair<'r> = (&'r PatternRule, &'r RuleConfig<Grammar>);
 
-/// Holds rules against a text: what they find, by place and rule, each once a line.
+/// Matches rules against a text. Returns findings by place and rule, each rule once per line.
 pub(crate) fn scan(
-    parsed: &Parsed<'_>,
+    parsed: &SyntaxTree<'_>,
     path: &str,
-    rules: &[Pair<'_>],
-    doubtful: Doubtful,
-) -> Scan {
+    rules: &[RulePair<'_>],
+    doubtful: UnparsedMatches,
+) -> ScanOutcome {
     let expression = rules.iter().map(|(rule, _)| rule.cost.expression).max().unwrap_or(0);
-    let root = AstGrep::doc(Document::new(parsed).read_by(expression));
+    let root = AstGrep::doc(Document::new(parsed).with_regex_size(expression));
     let document = root.root().get_doc();
     if document.depth() > DEPTH_MAX {
-        return Scan::NotDone("it is nested too deeply");
+        return ScanOutcome::Aborted("it is nested too deeply");
     }
-    let mut by_kind: Vec<Vec<&Pair<'_>>> = Vec::new();
+    let mut by_kind: Vec<Vec<&RulePair<'_>>> = Vec::new();
     for pair in rules {
         for kind in pair.0.kinds(pair.1).iter().copied() {
             if by_kind.len() <= kind {
@@ -66,40 +66,40 @@ pub(crate) fn scan(
     }
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    let mut once = Once::default();
+    let mut once = FirstMatches::default();
     for node in root.root().dfs() {
         let Some(rules) = by_kind.get(usize::from(node.kind_id())) else { continue };
         for (rule, engine) in rules {
-            if !document.takes(rule.cost.words / WORDS_PER_STEP) {
+            if !document.spend(rule.cost.words / WORDS_PER_STEP) {
                 break;
             }
             let Some(matched) = engine.matcher.match_node(node.clone()) else { continue };
             if once.is_first(rule, &matched) {
                 continue;
             }
-            if doubtful == Doubtful::IsLeftOut && matched.get_inner_node().is_doubtful() {
+            if doubtful == UnparsedMatches::Drop && matched.get_inner_node().has_parse_error() {
                 continue;
             }
             let is_new = seen.insert((matched.start_pos().line(), rule.id.as_str()));
-            if is_new && document.reads(written_out(engine, &matched)) {
+            if is_new && document.spend_bytes(message_cost(engine, &matched)) {
                 found.push(finding(parsed.text(), path, rule, engine, &matched));
             }
         }
     }
-    match document.is_spent() {
-        true => Scan::NotDone("the rules take too long on it"),
-        false => Scan::Done(found),
+    match document.is_exhausted() {
+        true => ScanOutcome::Aborted("the rules take too long on it"),
+        false => ScanOutcome::Done(found),
     }
 }
 
-/// The matches of rules for what may be there once.
+/// First matches of rules that report only repetitions.
 #[derive(Default)]
-struct Once(HashSet<(String, usize, String)>);
+struct FirstMatches(HashSet<(String, usize, String)>);
 
-impl Once {
-    /// Whether a match is the first of its kind, so that there is nothing wrong with it.
+impl FirstMatches {
+    /// Whether a match is the first of its kind and therefore fine.
     fn is_first(&mut self, rule: &PatternRule, matched: &NodeMatch<'_, Document>) -> bool {
-        let Some(once) = &rule.besides.once else { return false };
+        let Some(once) = &rule.metadata.once else { return false };
         let mut around =
             std::iter::successors(Some(matched.get_node().clone()), ast_grep_core::Node::parent);
         let place = around.find(|node| once.within.iter().any(|kind| *kind == *node.kind()));
@@ -110,8 +110,9 @@ impl Once {
     }
 }
 
-/// What is written for a match, at the most, in bytes to read: a value that a rule binds may be as long as the file.
-fn written_out(engine: &RuleConfig<Grammar>, matched: &NodeMatch<'_, Document>) -> usize {
+/// Upper bound for the message and fix of a match, in bytes to read. A bound variable may be as
+/// long as the file.
+fn message_cost(engine: &RuleConfig<Grammar>, matched: &NodeMatch<'_, Document>) -> usize {
     let env = matched.get_env();
     let bytes = env.get_matched_variables().map(|variable| match variable {
         MetaVariable::Capture(name, _) => env.get_match(&name).map_or(0, |it| it.range().len()),
@@ -121,7 +122,7 @@ fn written_out(engine: &RuleConfig<Grammar>, matched: &NodeMatch<'_, Document>) 
         MetaVariable::Dropped(_) | MetaVariable::Multiple => 0,
     });
     let times = engine.message.matches('$').count() + engine.fixer.len() * NAMES_MAX;
-    bytes.fold(0, usize::saturating_add).saturating_mul(times * WRITTEN)
+    bytes.fold(0, usize::saturating_add).saturating_mul(times * WRITE_COST)
 }
 
 fn finding(
@@ -130,15 +131,17 @@ fn finding(
     rule: &PatternRule,
     engine: &RuleConfig<Grammar>,
     matched: &NodeMatch<'_, Document>,
-) -> Found {
-    let line = number(matched.start_pos().line());
+) -> FindingDraft {
+    let line = line_number(matched.start_pos().line());
     let start = matched.range().start;
     let (from, to) = lines_around(text, start, start);
-    let title = headline(&engine.get_message(matched));
+    let title = one_line_title(&engine.get_message(matched));
     let why = if rule.why.is_empty() { title.clone() } else { rule.why.clone() };
-    let found = Found::new(&rule.rated, path, line, &text[from..to]);
-    let mut found =
-        Found { rule: rule.id.clone(), ..found.saying(title, why, rule.besides.fix.clone()) };
+    let found = FindingDraft::new(&rule.rating, path, line, &text[from..to]);
+    let mut found = FindingDraft {
+        rule: rule.id.clone(),
+        ..found.with_text(title, why, rule.metadata.fix.clone())
+    };
     if let Some((end, replacement)) = replacement(text, engine, matched) {
         found.end = Some(end);
         found.replacement = Some(replacement);
@@ -146,7 +149,8 @@ fn finding(
     found
 }
 
-/// The new text for whole lines, from the line where the match begins, and the last of them; none if the fix begins elsewhere or there is a choice.
+/// The new text for whole lines from the first line of the match, and the last of these lines.
+/// `None` if the fix starts elsewhere or there are several fixes.
 fn replacement(
     text: &str,
     engine: &RuleConfig<Grammar>,
@@ -161,18 +165,19 @@ fn replacement(
     if !(from..=to).contains(&start) || text[from..start].contains('\n') {
         return None;
     }
-    let last = number(matched.start_pos().line() + text[from..range.end].matches('\n').count());
+    let last =
+        line_number(matched.start_pos().line() + text[from..range.end].matches('\n').count());
     let lines = format!("{}{new}{}", &text[from..range.start], &text[range.end..to]);
     (!lines.trim().is_empty()).then_some((last, lines))
 }
 
-/// Where the lines of a range begin and end, without the last line end.
+/// Start and end of the lines of a range, without the last line end.
 fn lines_around(text: &str, start: usize, end: usize) -> (usize, usize) {
     let from = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let to = text[end..].find('\n').map_or(text.len(), |at| end + at);
     (from, to)
 }
 
-fn number(row: usize) -> u32 {
+fn line_number(row: usize) -> u32 {
     u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::syntax::Syntax;
+use crate::syntax::SyntaxCheck;
 use crate::testing::Fixture;
 
 const NO_PRINT: &str = "\
@@ -16,25 +16,25 @@ metadata:
   crh: {category: style, confidence: 0.7, fix: Use the log., invalid: [print(1)], valid: [log(1)]}
 ";
 
-fn with(text: &str) -> (Patterns, Vec<String>) {
-    Patterns::with(&[RuleFile {
+fn with(text: &str) -> (PatternRules, Vec<String>) {
+    PatternRules::from_files(&[RuleFile {
         path: ".crh/rules/a.yml".to_owned(),
         text: text.as_bytes().to_vec(),
     }])
 }
 
 #[test]
-fn only_what_the_change_brings_is_found() {
+fn only_new_matches_are_reported() {
     let check = |change: &str, found: &[&str]| {
-        assert_eq!(Fixture::new(change).found_by(&Patterns::default()), found, "{change}");
+        assert_eq!(Fixture::new(change).findings_of(&PatternRules::default()), found, "{change}");
     };
-    let title = "patterns/raise-not-implemented: `NotImplemented` is no exception: raising it is a `TypeError`";
+    let title = "patterns/raise-not-implemented: `NotImplemented` is not an exception: raising it is a `TypeError`";
     check(
         "//- a.py\nx = 1\n//- head\n//- a.py\nx = 1\nraise NotImplemented\n",
         &[&format!("a.py:2 {title}")],
     );
     check("//- head\n//- a.py\nraise NotImplemented\n", &[&format!("a.py:1 {title}")]);
-    // It was there; it was there and is further down now; it came from another file.
+    // Unchanged, moved down in the file, moved from another file.
     check("//- a.py\nraise NotImplemented\n//- head\n//- a.py\nraise NotImplemented\nx = 1\n", &[]);
     check(
         "//- a.py\nraise NotImplemented\n//- head\n//- a.py\nif x:\n    raise NotImplemented\n",
@@ -44,12 +44,12 @@ fn only_what_the_change_brings_is_found() {
         "//- a.py\nraise NotImplemented\nx = 1\n//- head\n//- a.py\nx = 1\n//- b.py\nraise NotImplemented\n",
         &[],
     );
-    // Where the text does not parse, nothing is known.
+    // In unparsable text nothing is known.
     check("//- head\n//- a.py\nassert (x, 'b' c)\n", &[]);
     check("//- head\n//- a.txt\nraise NotImplemented\n", &[]);
-    // What was built is judged where it was written.
+    // Build output is not checked.
     check("//- head\n//- dist/a.py\nraise NotImplemented\n", &[]);
-    // The same escapes in texts that differ.
+    // The same escapes in different strings.
     check("//- head\n//- a.py\nif x == 'yes\\n':\n    f()\nelif x == 'no\\n':\n    g()\n", &[]);
     check(
         "//- head\n//- a.go\npackage a\nfunc f() {\n\tif x == \"a\\n\" {\n\t} else if x == \"b\\n\" {\n\t}\n}\n",
@@ -63,20 +63,20 @@ fn only_what_the_change_brings_is_found() {
         "//- head\n//- A.java\nclass A { void f() { if (x.is(\"a\\n\")) { } else if (x.is(\"b\\n\")) { } } }\n",
         &[],
     );
-    // What tests do on purpose.
+    // Tests do this on purpose.
     check("//- head\n//- tests/a.py\nok = x == x\n", &[]);
 }
 
 #[test]
-fn rules_of_the_repository_are_held_against_the_files_they_are_for() {
+fn repository_rules_apply_to_their_files() {
     let (patterns, notes) = with(NO_PRINT);
     assert_eq!(notes, Vec::<String>::new());
     let change = "//- head\n//- src/a.py\nif x:\n    print(x)  # why\n//- src/cli/a.py\nprint(x)\n//- b.py\nprint(x)\n";
-    let looked = Fixture::new(change).looked_at_by(&patterns);
-    let found: Vec<_> = looked.into_iter().flat_map(|looked| looked.found).collect();
+    let looked = Fixture::new(change).file_findings_of(&patterns);
+    let found: Vec<_> = looked.into_iter().flat_map(|looked| looked.findings).collect();
     expect_test::expect![[r#"
         [
-            Found {
+            FindingDraft {
                 rule: "patterns/no-print",
                 file: "src/a.py",
                 line: 2,
@@ -106,45 +106,46 @@ fn rules_of_the_repository_are_held_against_the_files_they_are_for() {
 }
 
 #[test]
-fn a_fix_of_several_lines_takes_whole_lines() {
+fn multi_line_fix_replaces_whole_lines() {
     let rule = "id: a\nlanguage: Python\nmessage: m\nrule: {pattern: old($X)}\nfix: new($X)\n";
     let (patterns, _) = with(rule);
     let change = "//- head\n//- a.py\nx = (old(\n    1\n), 2)\n";
-    let looked = Fixture::new(change).looked_at_by(&patterns);
-    let found = &looked[0].found[0];
+    let looked = Fixture::new(change).file_findings_of(&patterns);
+    let found = &looked[0].findings[0];
     assert_eq!((found.line, found.end), (1, Some(3)));
     assert_eq!(found.replacement.as_deref(), Some("x = (new(1), 2)"));
 }
 
 #[test]
-fn a_rule_that_cannot_be_used_costs_a_sentence() {
+#[expect(clippy::too_many_lines, reason = "a table of rules and notes")]
+fn unusable_rule_is_noted() {
     let check = |text: &str, note: &str| {
         let (patterns, notes) = with(text);
-        assert_eq!(patterns.own.len(), 0, "{text}");
+        assert_eq!(patterns.repo_rules.len(), 0, "{text}");
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(notes[0].contains(note), "{}", notes[0]);
     };
     let rule = |more: &str| format!("id: a\nlanguage: Python\nmessage: m\n{more}");
-    check("a: [", "a rule file, `.crh/rules/a.yml`: ");
-    check("", "it holds no rule");
+    check("a: [", "rule file `.crh/rules/a.yml`: ");
+    check("", "it contains no rule");
     check(&rule("rule: {pattern: f(x)}\nwhat: 1\n"), "unknown field");
     check(&rule("rule: {patern: f(x)}\n"), "unknown field");
-    check(&rule("rule: {kind: no_such_kind}\n"), "the rule `a` is left out: ");
-    check(&rule("rule: {regex: '['}\n"), "the rule `a` is left out: ");
+    check(&rule("rule: {kind: no_such_kind}\n"), "rule `a` is not used: ");
+    check(&rule("rule: {regex: '['}\n"), "rule `a` is not used: ");
     check(&rule("rule: {regex: 'a'}\n"), "kind");
-    check(&rule("rule: {pattern: f(x)}\nfiles: ['{']\n"), "left out");
+    check(&rule("rule: {pattern: f(x)}\nfiles: ['{']\n"), "is not used");
     check(&rule("rule: {pattern: f(x)}\nmetadata: {crh: {severity: P9}}\n"), "`metadata.crh`");
     check(
         &rule("rule: {pattern: f(x)}\nmetadata: {crh: {invalid: [g(x)]}}\n"),
-        "finds nothing in its example",
+        "does not match its example",
     );
     check(
         &rule("rule: {pattern: f(x)}\nmetadata: {crh: {valid: [f(x)]}}\n"),
-        "finds something in its example",
+        "matches its valid example",
     );
     check(
         &rule("utils: {u: {follows: {matches: u}}}\nrule: {kind: call, matches: u}\n"),
-        "its `utils` refer to themselves",
+        "its `utils` are recursive",
     );
     let rewriter = "rewriters: [{id: r, rule: {pattern: $A}, transform: {N: {rewrite: {rewriters: [r], source: $A}}}, fix: $N}]\n";
     check(&rule(&format!("rule: {{pattern: f($X)}}\n{rewriter}")), "`rewriters`");
@@ -169,35 +170,38 @@ fn a_rule_that_cannot_be_used_costs_a_sentence() {
         "id: a\nlanguage: Python\nmessage: \"{}\"\nrule: {{pattern: f($X)}}\n",
         "$X".repeat(30)
     );
-    check(&named, "names more than");
+    check(&named, "contains more than");
     let examples = vec!["f(x)"; 30].join(", ");
     check(
         &rule(&format!("rule: {{pattern: f(x)}}\nmetadata: {{crh: {{invalid: [{examples}]}}}}\n")),
         "examples",
     );
-    check("id: a\nlanguage: Cobol\nmessage: m\nrule: {pattern: f(x)}\n", "no language `Cobol`");
+    check(
+        "id: a\nlanguage: Cobol\nmessage: m\nrule: {pattern: f(x)}\n",
+        "unknown language `Cobol`",
+    );
     check("id: a b\nlanguage: Python\nmessage: m\nrule: {pattern: f(x)}\n", "its `id`");
     check(
         "id: mktemp\nlanguage: Python\nmessage: m\nrule: {pattern: f(x)}\n",
-        "another rule has its `id`",
+        "another rule has the same `id`",
     );
     check("id: a\nlanguage: Python\nrule: {pattern: f(x)}\n", "no `message`");
     check(&"a".repeat(FILE_MAX + 1), "bytes");
     let deep = format!("rule: {}{{kind: call}}{}\n", "{not: ".repeat(900), "}".repeat(900));
-    check(&rule(&deep), "a rule file, ");
+    check(&rule(&deep), "rule file `");
     let deep = format!("rule: {{pattern: 'a{}'}}\n", " + a".repeat(10_000));
     check(&rule(&deep), "nested too deeply");
 }
 
 #[test]
-fn one_broken_rule_does_not_take_the_others_with_it() {
+fn broken_rule_does_not_disable_the_others() {
     let (patterns, notes) =
         with(&format!("{NO_PRINT}---\nid: b\nlanguage: Python\nmessage: m\nrule: {{kind: x}}\n"));
-    assert_eq!((patterns.own.len(), notes.len()), (1, 1));
+    assert_eq!((patterns.repo_rules.len(), notes.len()), (1, 1));
 }
 
 #[test]
-fn more_rules_than_can_be_used_cost_a_sentence() {
+fn rules_over_the_limit_are_noted() {
     let file = |name: &str| RuleFile {
         path: format!(".crh/rules/{name}.yml"),
         text: (0..80)
@@ -208,13 +212,13 @@ fn more_rules_than_can_be_used_cost_a_sentence() {
             .join("---\n")
             .into_bytes(),
     };
-    let (patterns, notes) = Patterns::with(&[file("a"), file("b"), file("c")]);
-    assert_eq!(patterns.own.len(), OWN_MAX);
-    assert_eq!(notes, ["40 more rules are left out: at most 200 are used"]);
+    let (patterns, notes) = PatternRules::from_files(&[file("a"), file("b"), file("c")]);
+    assert_eq!(patterns.repo_rules.len(), REPO_RULES_MAX);
+    assert_eq!(notes, ["40 more rules are not used; the limit is 200"]);
 }
 
 #[test]
-fn expressions_that_people_write_are_taken() {
+fn common_expressions_are_accepted() {
     for expression in [
         "^(requests|httpx)\\.(get|post|put|patch|delete)$",
         "^[A-Z][A-Za-z0-9_]{2,40}$",
@@ -229,19 +233,22 @@ fn expressions_that_people_write_are_taken() {
 }
 
 #[test]
-fn large_tables_and_long_chains_do_not_cost_the_other_rules() {
+fn large_tables_and_long_chains_stay_within_budget() {
     let rows: String = (0..3_000).map(|n| format!("    'key-{n}': {n},\n")).collect();
     let python =
         format!("//- head\n//- a.py\nt = {{\n{rows}    'key-7': 1,\n}}\nraise NotImplemented\n");
-    let found = Fixture::new(&python).found_by(&Patterns::default());
+    let found = Fixture::new(&python).findings_of(&PatternRules::default());
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].starts_with("a.py:3002 patterns/duplicate-key: The key 'key-7'"), "{found:?}");
+    assert!(
+        found[0].starts_with("a.py:3002 patterns/duplicate-key: Duplicate key 'key-7'"),
+        "{found:?}"
+    );
     assert!(found[1].starts_with("a.py:3004 patterns/raise-not-implemented"), "{found:?}");
 
     let branches: String = (1..3_000).map(|n| format!("elif x == {n}:\n    f({n})\n")).collect();
     let chain =
         format!("//- head\n//- a.py\nif x == 0:\n    f(0)\n{branches}elif x == 0:\n    g()\n");
-    let found = Fixture::new(&chain).found_by(&Patterns::default());
+    let found = Fixture::new(&chain).findings_of(&PatternRules::default());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("a.py:6001 patterns/same-condition"), "{found:?}");
 
@@ -250,7 +257,7 @@ fn large_tables_and_long_chains_do_not_cost_the_other_rules() {
         "//- head\n//- a.ts\nconst t = {{\n{}}};\nswitch (x) {{\n{cases}  case 5: g();\n}}\n",
         rows.replace("    ", "  ")
     );
-    let found = Fixture::new(&script).found_by(&Patterns::default());
+    let found = Fixture::new(&script).findings_of(&PatternRules::default());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("patterns/duplicate-case"), "{found:?}");
 
@@ -259,30 +266,29 @@ fn large_tables_and_long_chains_do_not_cost_the_other_rules() {
         "//- head\n//- a.rb\nt = {{\n{}}}\ncase x\n{whens}when 5 then g\nend\n",
         rows.replace("': ", "' => ")
     );
-    let found = Fixture::new(&ruby).found_by(&Patterns::default());
+    let found = Fixture::new(&ruby).findings_of(&PatternRules::default());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("patterns/duplicate-case"), "{found:?}");
 }
 
 #[test]
-fn rules_of_the_repository_that_take_too_long_cost_only_what_they_find() {
+fn slow_repository_rules_do_not_affect_built_in_ones() {
     let check = |rule: &str, text: &str| {
         let (patterns, notes) =
             with(&format!("id: a\nlanguage: Python\nmessage: m $X\nrule: {rule}\n"));
         assert_eq!(notes, Vec::<String>::new());
         let fixture = Fixture::new(&format!("//- head\n//- a.py\n{text}raise NotImplemented\n"));
-        let looked = fixture.looked_at_by(&patterns);
-        let rules: Vec<_> = looked[0].found.iter().map(|it| it.rule.as_str()).collect();
+        let looked = fixture.file_findings_of(&patterns);
+        let rules: Vec<_> = looked[0].findings.iter().map(|it| it.rule.as_str()).collect();
         assert_eq!(rules, ["patterns/raise-not-implemented"], "{rule}");
-        let note =
-            "the repository's rules were not held against `a.py`: the rules take too long on it";
+        let note = "repository rules were not applied to `a.py`: the rules take too long on it";
         assert_eq!(looked[0].notes, [note], "{rule}");
     };
     check(
         "{kind: expression_statement, not: {follows: {stopBy: end, pattern: $X.y}}}",
         &"f\n".repeat(10_000),
     );
-    // An expression that is slow on every byte, and a match that is written out for every line.
+    // An expression that is slow on every byte, and a match that is expanded for every line.
     check(
         "{kind: expression_statement, inside: {kind: module, pattern: $X, regex: '[ab]*a[ab]{100}c'}}",
         &"ab\n".repeat(3_000),
@@ -294,23 +300,23 @@ fn rules_of_the_repository_that_take_too_long_cost_only_what_they_find() {
 }
 
 #[test]
-fn a_text_made_to_hurt_is_left_out_with_a_note() {
-    let check = |patterns: &Patterns, text: &str, why: &str| {
+fn hostile_text_is_skipped_with_a_note() {
+    let check = |patterns: &PatternRules, text: &str, why: &str| {
         let fixture = Fixture::new(&format!("//- head\n//- a.py\n{text}"));
-        let looked = fixture.looked_at_by(patterns);
-        assert_eq!(looked[0].found, []);
-        assert_eq!(looked[0].notes, [format!("rules were not held against `a.py`: {why}")]);
+        let looked = fixture.file_findings_of(patterns);
+        assert_eq!(looked[0].findings, []);
+        assert_eq!(looked[0].notes, [format!("rules were not applied to `a.py`: {why}")]);
     };
     let deep = format!(
         "ok = x{} == x{}\nraise NotImplemented\n",
         " + x".repeat(2_000),
         " + x".repeat(2_000)
     );
-    check(&Patterns::default(), &deep, "it is nested too deeply");
+    check(&PatternRules::default(), &deep, "it is nested too deeply");
 }
 
 #[test]
-fn a_dollar_begins_a_name_in_patterns_of_every_language() {
+fn pattern_variables_work_in_every_language() {
     for (language, file, text) in [
         ("Ruby", "a.rb", "f(1)\n"),
         ("Go", "a.go", "package a\nvar x = f(1)\n"),
@@ -328,7 +334,7 @@ fn a_dollar_begins_a_name_in_patterns_of_every_language() {
         );
         let (patterns, notes) = with(&rule);
         assert_eq!(notes, Vec::<String>::new());
-        let found = Fixture::new(&format!("//- head\n//- {file}\n{text}")).found_by(&patterns);
+        let found = Fixture::new(&format!("//- head\n//- {file}\n{text}")).findings_of(&patterns);
         assert_eq!(found.len(), 1, "{language}: {found:?}");
         assert!(found[0].ends_with("patterns/a: m 1"), "{found:?}");
     }
@@ -344,31 +350,33 @@ fn kind(language: &str) -> &'static str {
 }
 
 #[test]
-fn a_rule_that_looks_far_is_held_against_the_whole_file() {
+fn whole_file_rule_scans_the_whole_file() {
     let rest = "def f():\n    pass\n\n\ndef g(text):\n    return yaml.load(text)\n";
     let change = format!("//- a.py\nimport json\n{rest}//- head\n//- a.py\nimport yaml\n{rest}");
-    let [found] = &Fixture::new(&change).found_by(&Patterns::default())[..] else { panic!() };
+    let [found] = &Fixture::new(&change).findings_of(&PatternRules::default())[..] else {
+        panic!()
+    };
     assert!(found.starts_with("a.py:7 patterns/yaml-load: "), "{found}");
 }
 
 #[test]
-fn what_is_in_a_touched_statement_is_found_once_and_where_it_is() {
+fn match_in_touched_statement_is_reported_once() {
     let rest = "def f():\n    raise NotImplemented\n\n\ndef h():\n    pass\n";
     let change = |it: &str| format!("{rest}\n\ndef g():\n    {it}\n");
     let before = change("pass");
     let after = change("raise NotImplemented");
     let found = Fixture::new(&format!("//- a.py\n{before}//- head\n//- a.py\n{after}"))
-        .found_by(&Patterns::default());
+        .findings_of(&PatternRules::default());
     let [found] = &found[..] else { panic!("{found:?}") };
     assert!(found.starts_with("a.py:10 patterns/raise-not-implemented: "), "{found}");
 }
 
-/// What a line of an example is changed to or from: what opens blocks of all kinds, and what does not.
+/// Replacement lines for examples: block openers of all kinds, and plain statements.
 const OTHER_LINES: [&str; 5] = ["", "x0 = 1", "with raises(x0):", "finally:", "@x0.setter"];
 
-/// An example with one line changed, inside of a function, among others that stay.
+/// An example with one line changed, inside a function among unchanged ones.
 fn with_line_changed(example: &str, at: usize, other: &str) -> [String; 2] {
-    // So much that what is touched is the smaller part.
+    // Large enough that the touched part is the smaller one.
     let rest = format!("x1 = '{}'\n", "a".repeat(1_000));
     let whole = |lines: Vec<String>| {
         let lines: String = lines.iter().map(|it| format!("        {it}\n")).collect();
@@ -382,10 +390,10 @@ fn with_line_changed(example: &str, at: usize, other: &str) -> [String; 2] {
 }
 
 #[test]
-fn the_part_of_a_change_tells_what_the_whole_tells() {
+fn changed_part_gives_the_same_findings_as_the_file() {
     let mut wrong = Vec::new();
-    for rule in built_in::for_language(Language::Python).iter().filter_map(BuiltIn::rule) {
-        for example in rule.besides.invalid.iter().chain(&rule.besides.valid) {
+    for rule in built_in::for_language(Language::Python).iter().filter_map(BuiltInRule::rule) {
+        for example in rule.metadata.invalid.iter().chain(&rule.metadata.valid) {
             for (at, other) in (0..example.lines().count())
                 .flat_map(|at| OTHER_LINES.iter().map(move |other| (at, other)))
             {
@@ -393,8 +401,10 @@ fn the_part_of_a_change_tells_what_the_whole_tells() {
                 for [old, new] in [[&same, &changed], [&changed, &same]] {
                     let change = format!("//- a.py\n{old}//- head\n//- a.py\n{new}");
                     let fixture = Fixture::new(&change);
-                    for reviewer in [&Patterns::default() as &dyn Reviewer, &Syntax] {
-                        if fixture.found_by(reviewer) != fixture.found_in_whole_by(reviewer) {
+                    for reviewer in [&PatternRules::default() as &dyn FileReviewer, &SyntaxCheck] {
+                        if fixture.findings_of(reviewer)
+                            != fixture.findings_of_whole_files(reviewer)
+                        {
                             wrong.push(format!("{}: {change}", reviewer.name()));
                         }
                     }

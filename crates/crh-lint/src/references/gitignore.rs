@@ -1,122 +1,121 @@
-//! Files that git is told to leave alone: what is not in the repository may be on the machine where the code is built.
+//! `.gitignore` lists: an ignored file may exist on the machine that builds the code.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::world::{World, below, folder};
+use super::repo_index::{RepoIndex, join, parent_folder};
 use crh_review::finding::Side;
 
-/// A longer list is none that people keep; only its beginning counts. The longest that are handed around have half of it.
+/// Only the start of a longer list counts. The longest common lists have half of it.
 const LIST_BYTES_MAX: usize = 16_384;
 
-/// A pattern that is longer names nothing.
+/// Longer patterns are skipped.
 const PATTERN_BYTES_MAX: usize = 200;
 
-/// A path that is longer is no file.
+/// Longer paths are not files.
 const PATH_BYTES_MAX: usize = 1_000;
 
-/// How many paths are held against the lists in one review: some hundred imports of nothing, of which nobody reads more.
-const ASKED_MAX: usize = 2_000;
+/// Paths looked up per review: enough for some hundred missing imports.
+const LOOKUPS_MAX: usize = 2_000;
 
-/// The lists of a repository, each read at most once, and what they said.
+/// The ignore lists of a repository, each read at most once, with cached answers.
 #[derive(Debug, Default)]
-pub(super) struct Ignored {
-    /// By whether it is the side after the change, and the folder.
-    lists: RefCell<HashMap<(bool, String), Option<List>>>,
+pub(super) struct GitIgnore {
+    /// By side (`true` is the new one) and folder.
+    lists: RefCell<HashMap<(bool, String), Option<IgnoreList>>>,
     answers: RefCell<HashMap<String, bool>>,
-    is_over: Cell<bool>,
-    /// What is left out since this change.
-    newly: RefCell<BTreeSet<String>>,
+    limit_reached: Cell<bool>,
+    /// Paths that the change starts to ignore.
+    newly_ignored: RefCell<BTreeSet<String>>,
 }
 
-/// One list.
 #[derive(Debug, Default)]
-struct List {
+struct IgnoreList {
     set: GlobSet,
-    /// What each pattern of the set says about a path: that it is left out, or that it is not.
-    says: Vec<Says>,
+    /// The verdict of each pattern of the set.
+    says: Vec<IgnoreVerdict>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
-    Out,
-    In,
+enum IgnoreVerdict {
+    Ignored,
+    Kept,
 }
 
-impl Ignored {
-    /// What the reader should know.
+impl GitIgnore {
+    /// Notes for the report.
     pub(super) fn notes(&self) -> Vec<String> {
-        let newly = self.newly.borrow();
+        let newly = self.newly_ignored.borrow();
         let newly = newly.iter().map(|path| {
-            format!("`{path}` is not looked for: the change tells git to leave it alone")
+            format!("`{path}` is not checked: the change adds it to a .gitignore file")
         });
-        let over = self.is_over.get().then(|| {
-            format!("imports of what git may leave alone: only {ASKED_MAX} paths were looked up")
+        let over = self.limit_reached.get().then(|| {
+            format!("imports of files that git may ignore: only {LOOKUPS_MAX} paths were checked")
         });
         newly.chain(over).collect()
     }
 }
 
-/// Whether a file that is not there, or a folder around it, is one that the repository leaves out on purpose.
-pub(super) fn is_ignored(world: &World<'_>, path: &str) -> bool {
-    let kept = &world.ignored;
-    if let Some(known) = kept.answers.borrow().get(path) {
+/// Whether git ignores a missing file or a folder above it.
+pub(super) fn is_ignored(repo: &RepoIndex<'_>, path: &str) -> bool {
+    let gitignore = &repo.ignored;
+    if let Some(known) = gitignore.answers.borrow().get(path) {
         return *known;
     }
-    if kept.answers.borrow().len() >= ASKED_MAX {
-        kept.is_over.set(true);
+    if gitignore.answers.borrow().len() >= LOOKUPS_MAX {
+        gitignore.limit_reached.set(true);
         return true;
     }
-    let is_ignored = path.len() <= PATH_BYTES_MAX && is_listed(world, Side::New, path);
-    if is_ignored && !is_listed(world, Side::Old, path) {
-        kept.newly.borrow_mut().insert(path.to_owned());
+    let is_ignored = path.len() <= PATH_BYTES_MAX && is_listed(repo, Side::New, path);
+    if is_ignored && !is_listed(repo, Side::Old, path) {
+        gitignore.newly_ignored.borrow_mut().insert(path.to_owned());
     }
-    kept.answers.borrow_mut().insert(path.to_owned(), is_ignored);
+    gitignore.answers.borrow_mut().insert(path.to_owned(), is_ignored);
     is_ignored
 }
 
-/// The list that is nearest to the path and says something about it decides.
-fn is_listed(world: &World<'_>, side: Side, path: &str) -> bool {
-    let mut home = folder(path);
+/// The nearest list with a verdict decides.
+fn is_listed(repo: &RepoIndex<'_>, side: Side, path: &str) -> bool {
+    let mut home = parent_folder(path);
     loop {
         let rest = path.strip_prefix(home).unwrap_or(path).trim_start_matches('/');
-        let mut lists = world.ignored.lists.borrow_mut();
+        let mut lists = repo.ignored.lists.borrow_mut();
         let list = lists
             .entry((side == Side::New, home.to_owned()))
-            .or_insert_with(|| read(world, side, &below(home, ".gitignore")));
-        if let Some(says) = list.as_ref().and_then(|it| it.says(rest)) {
-            return says == Says::Out;
+            .or_insert_with(|| read(repo, side, &join(home, ".gitignore")));
+        if let Some(says) = list.as_ref().and_then(|it| it.verdict(rest)) {
+            return says == IgnoreVerdict::Ignored;
         }
         if home.is_empty() {
             return false;
         }
-        home = folder(home);
+        home = parent_folder(home);
     }
 }
 
-fn read(world: &World<'_>, side: Side, path: &str) -> Option<List> {
-    world.index(side).ok().filter(|it| it.has(path))?;
-    let list = world.project.file(side, path).ok().flatten()?;
-    Some(List::of(&String::from_utf8_lossy(list.get(..LIST_BYTES_MAX).unwrap_or(&list))))
+fn read(repo: &RepoIndex<'_>, side: Side, path: &str) -> Option<IgnoreList> {
+    repo.paths(side).ok().filter(|it| it.has(path))?;
+    let list = repo.project.file(side, path).ok().flatten()?;
+    Some(IgnoreList::parse(&String::from_utf8_lossy(list.get(..LIST_BYTES_MAX).unwrap_or(&list))))
 }
 
-impl List {
-    /// Reads a list. A line that is no pattern says nothing.
-    fn of(list: &str) -> Self {
+impl IgnoreList {
+    /// Parses a list. Invalid patterns are skipped.
+    fn parse(list: &str) -> Self {
         let (mut set, mut kept) = (GlobSetBuilder::new(), Vec::new());
         for line in list.lines().map(str::trim) {
             if line.is_empty() || line.starts_with('#') || line.len() > PATTERN_BYTES_MAX {
                 continue;
             }
             let (says, line) = match line.strip_prefix('!') {
-                Some(line) => (Says::In, line),
-                None => (Says::Out, line),
+                Some(line) => (IgnoreVerdict::Kept, line),
+                None => (IgnoreVerdict::Ignored, line),
             };
             let body = line.trim_end_matches('/');
             let start = if body.contains('/') { "" } else { "**/" };
-            // Braces are nothing special to git.
+            // git does not treat braces specially.
             let body = body.trim_start_matches('/').replace('{', r"\{").replace('}', r"\}");
             let inside = format!("{start}{body}/**");
             let itself = (!line.ends_with('/')).then(|| format!("{start}{body}"));
@@ -127,12 +126,13 @@ impl List {
                 }
             }
         }
-        // Each pattern was read, and together they are no larger than the list.
+        // Each pattern was parsed, so building the set should not fail.
         set.build().map(|set| Self { set, says: kept }).unwrap_or_default()
     }
 
-    /// What the last pattern that is about a path, or a folder around it, says. The path is below the folder of the list.
-    fn says(&self, path: &str) -> Option<Says> {
+    /// The verdict of the last pattern that matches a path or a folder above it. The path is
+    /// relative to the list's folder.
+    fn verdict(&self, path: &str) -> Option<IgnoreVerdict> {
         let last = self.set.matches(path).into_iter().max()?;
         self.says.get(last).copied()
     }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_about_names_anywhere_and_paths_from_its_folder() {
+    fn patterns_match_names_anywhere_and_paths_from_folder() {
         let table = [
             ("dist", "a/dist/b.js", true),
             ("dist", "dist", true),
@@ -167,8 +167,8 @@ mod tests {
             ("!dist\ndist", "dist/b.js", true),
         ];
         for (list, path, expected) in table {
-            let says = List::of(list).says(path);
-            assert_eq!(says == Some(Says::Out), expected, "{list} {path}");
+            let says = IgnoreList::parse(list).verdict(path);
+            assert_eq!(says == Some(IgnoreVerdict::Ignored), expected, "{list} {path}");
         }
     }
 }

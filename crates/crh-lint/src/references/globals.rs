@@ -1,14 +1,13 @@
-//! Names that mean something without being defined anywhere in the repository.
+//! Names that are defined without any definition in the repository.
 
-use super::reason::Family;
+use super::suspects::LanguageFamily;
 
-/// Whether a name means something without being defined.
-pub(super) fn is_global(family: Family, name: &str) -> bool {
+pub(super) fn is_global(family: LanguageFamily, name: &str) -> bool {
     match family {
-        Family::Python => PYTHON_BUILTINS.contains(&name) || name.starts_with("__"),
-        Family::Script => SCRIPT_GLOBALS.contains(&name) || name.starts_with("__"),
-        Family::Rust => RUST_PRELUDE.contains(&name),
-        Family::Go | Family::Java | Family::Ruby => false,
+        LanguageFamily::Python => PYTHON_BUILTINS.contains(&name) || name.starts_with("__"),
+        LanguageFamily::Script => SCRIPT_GLOBALS.contains(&name) || name.starts_with("__"),
+        LanguageFamily::Rust => RUST_PRELUDE.contains(&name),
+        LanguageFamily::Go | LanguageFamily::Java | LanguageFamily::Ruby => false,
     }
 }
 

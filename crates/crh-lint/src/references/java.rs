@@ -1,51 +1,52 @@
-//! Java: a class is a file of its name in the folder of its package, and its methods are reached through its name.
+//! Java: a class is a file of its name in the folder of its package, and its methods are reached by
+//! its name.
 
 use std::collections::BTreeSet;
 
-use super::lost::{Lost, What};
-use super::modules::Met;
-use super::uses::{Break, User};
-use super::world::{Index, World, folder};
+use super::broken_uses::{BrokenUse, UsingFile};
+use super::removed::{RemovalKind, RemovedSymbol};
+use super::repo_index::{PathIndex, RepoIndex, parent_folder};
+use super::resolve::Resolution;
 use crh_review::finding::Side;
-use crh_syntax::{OfferKind, Take, Taken, Use, UseRole};
+use crh_syntax::{DeclarationKind, ImportedItem, ModuleImport, NameUse, UseRole};
 
-/// More files than this that are not Java in one package, and it is not asked what they have.
+/// If a package has more non-Java files, they are not searched.
 const MIXED_MAX: usize = 100;
 
-/// How far a class is followed to what it inherits from.
+/// How many superclasses are followed.
 const HOPS_MAX: usize = 6;
 
-/// Whether an import finds its class, or its member of a class.
-pub(super) fn met(world: &World<'_>, side: Side, take: &Take) -> Met {
-    let (Ok(index), Taken::Name(name)) = (world.index(side), &take.what) else {
-        return Met::Unknown;
+/// Resolves an import of a class or of a class member.
+pub(super) fn resolve(repo: &RepoIndex<'_>, side: Side, import: &ModuleImport) -> Resolution {
+    let (Ok(index), ImportedItem::Name(name)) = (repo.paths(side), &import.item) else {
+        return Resolution::Unknown;
     };
-    if let Some(path) = file(index, &take.module, name) {
-        return Met::In(path.to_owned());
+    if let Some(path) = class_file(index, &import.module, name) {
+        return Resolution::DefinedIn(path.to_owned());
     }
-    let (package, outer) = take.module.rsplit_once('.').unwrap_or(("", &take.module));
+    let (package, outer) = import.module.rsplit_once('.').unwrap_or(("", &import.module));
     if outer.starts_with(char::is_uppercase) {
-        let Some(path) = file(index, package, outer) else { return Met::Unknown };
-        let Some(unit) = world.unit(side, path) else { return Met::Unknown };
-        if unit.surface.offers.iter().any(|it| it.within == outer && it.name == *name) {
-            return Met::In(path.to_owned());
+        let Some(path) = class_file(index, package, outer) else { return Resolution::Unknown };
+        let Some(unit) = repo.source(side, path) else { return Resolution::Unknown };
+        if unit.surface.declarations.iter().any(|it| it.within == outer && it.name == *name) {
+            return Resolution::DefinedIn(path.to_owned());
         }
-        return match holds(world, side, path, outer, name) {
-            Holds::All => Met::NoName(path.to_owned()),
-            Holds::NotAll => Met::Unknown,
+        return match class_coverage(repo, side, path, outer, name) {
+            ClassCoverage::Complete => Resolution::MissingName(path.to_owned()),
+            ClassCoverage::Incomplete => Resolution::Unknown,
         };
     }
-    let ending = take.module.replace('.', "/");
+    let ending = import.module.replace('.', "/");
     let folders = index.folders.iter().filter(|it| ends_with(it, &ending));
     let files: Vec<&str> = folders.flat_map(|it| index.in_folder(it)).collect();
-    // Any file of Kotlin may have any class of its package.
+    // A Kotlin file may define any class of its package.
     let others = files.iter().filter(|it| !it.ends_with(".java"));
     let may_have = |path: &&&str| {
-        let text = world.project.file(side, path).ok().flatten();
+        let text = repo.project.file(side, path).ok().flatten();
         text.is_none_or(|it| String::from_utf8_lossy(&it).contains(name.as_str()))
     };
     let is_mixed = others.clone().count() > MIXED_MAX || others.clone().any(|it| may_have(&it));
-    // What a program writes has such names, or is written from such files.
+    // Generated classes have such names or come from schema files.
     let is_made = index.has_schemas
         || name.contains('_')
         || ["Grpc", "Proto", "Generated", "Binding", "BuildConfig", "OuterClass"]
@@ -53,9 +54,9 @@ pub(super) fn met(world: &World<'_>, side: Side, take: &Take) -> Met {
             .any(|it| name.ends_with(it));
     let is_absent = is_made || files.is_empty() || !name.starts_with(char::is_uppercase);
     match (is_mixed, is_absent) {
-        (true, _) => Met::Unknown,
-        (false, true) => Met::Absent,
-        (false, false) => Met::NoModule,
+        (true, _) => Resolution::Unknown,
+        (false, true) => Resolution::MaybeExternal,
+        (false, false) => Resolution::MissingModule,
     }
 }
 
@@ -63,144 +64,164 @@ fn ends_with(folder: &str, ending: &str) -> bool {
     folder.strip_suffix(ending).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-/// The file of a class.
-fn file<'i>(index: &'i Index, package: &str, name: &str) -> Option<&'i str> {
+fn class_file<'i>(index: &'i PathIndex, package: &str, name: &str) -> Option<&'i str> {
     let ending = package.replace('.', "/");
     let files =
         index.stems.get(name)?.iter().filter(|it| it.ends_with(".java") || it.ends_with(".kt"));
-    files.map(String::as_str).find(|it| ends_with(folder(it), &ending))
+    files.map(String::as_str).find(|it| ends_with(parent_folder(it), &ending))
 }
 
-/// Whether the text of a class shows all that can be meant by a name behind it.
+/// Whether the source of a class shows every member that a name may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    All,
-    NotAll,
+enum ClassCoverage {
+    Complete,
+    Incomplete,
 }
 
-/// Follows what the class inherits from, as far as that is in this repository.
-fn holds(world: &World<'_>, side: Side, path: &str, class: &str, name: &str) -> Holds {
+/// Follows superclasses within this repository.
+fn class_coverage(
+    repo: &RepoIndex<'_>,
+    side: Side,
+    path: &str,
+    class: &str,
+    name: &str,
+) -> ClassCoverage {
     let (mut path, mut class) = (path.to_owned(), class.to_owned());
     for hop in 0..HOPS_MAX {
-        let Some(unit) = world.unit(side, &path) else { return Holds::NotAll };
+        let Some(unit) = repo.source(side, &path) else { return ClassCoverage::Incomplete };
         let surface = &unit.surface;
-        let mut offers = surface.offers.iter();
+        let mut offers = surface.declarations.iter();
         let own = offers.find(|it| it.name == class && it.within.is_empty());
-        let Some(own) = own.filter(|_| !surface.is_open && !surface.has_errors) else {
-            return Holds::NotAll;
+        let Some(own) = own.filter(|_| !surface.has_hidden_names && !surface.has_errors) else {
+            return ClassCoverage::Incomplete;
         };
-        let is_inherited = || surface.offers.iter().any(|it| it.within == class && it.name == name);
+        let is_inherited =
+            || surface.declarations.iter().any(|it| it.within == class && it.name == name);
         let is_seen = match own.kind {
-            OfferKind::Type => true,
-            OfferKind::Implementer => name.starts_with(char::is_lowercase),
-            OfferKind::Enumeration => is_constant(name),
-            OfferKind::Function
-            | OfferKind::OpenType
-            | OfferKind::Module
-            | OfferKind::Value
-            | OfferKind::PassedOn => false,
+            DeclarationKind::Type => true,
+            DeclarationKind::Implementer => name.starts_with(char::is_lowercase),
+            DeclarationKind::Enumeration => is_constant(name),
+            DeclarationKind::Function
+            | DeclarationKind::OpenType
+            | DeclarationKind::Module
+            | DeclarationKind::Value
+            | DeclarationKind::Reexport => false,
         };
         if !is_seen || hop > 0 && is_inherited() {
-            return Holds::NotAll;
+            return ClassCoverage::Incomplete;
         }
-        let Some(above) = &own.extends else { return Holds::All };
-        let Some(next) = inherited(world, side, &path, above) else { return Holds::NotAll };
+        let Some(above) = &own.extends else { return ClassCoverage::Complete };
+        let Some(next) = superclass_file(repo, side, &path, above) else {
+            return ClassCoverage::Incomplete;
+        };
         (path, class) = (next, above.clone());
     }
-    Holds::NotAll
+    ClassCoverage::Incomplete
 }
 
-/// The file of a class that one in a file inherits from; none if it may be elsewhere.
-fn inherited(world: &World<'_>, side: Side, from: &str, class: &str) -> Option<String> {
-    let (unit, index) = (world.unit(side, from)?, world.index(side).ok()?);
+/// The file of a superclass; `None` if it may be outside the repository.
+fn superclass_file(repo: &RepoIndex<'_>, side: Side, from: &str, class: &str) -> Option<String> {
+    let (unit, index) = (repo.source(side, from)?, repo.paths(side).ok()?);
     let surface = &unit.surface;
-    if class.contains('.') || surface.offers.iter().any(|it| it.name == class) {
+    if class.contains('.') || surface.declarations.iter().any(|it| it.name == class) {
         return None;
     }
-    let take = surface.takes.iter().find(|it| it.local.as_deref() == Some(class));
+    let take = surface.imports.iter().find(|it| it.local_name.as_deref() == Some(class));
     let package = take.map(|it| &it.module).or(surface.package.as_ref())?;
-    let path = file(index, package, class)?;
-    // Not one of the same name in another part of the repository.
+    let path = class_file(index, package, class)?;
+    // Another part of the repository may have a class of the same name.
     let ending = package.replace('.', "/");
-    let others = index.stems.get(class)?.iter().filter(|it| ends_with(folder(it), &ending));
+    let others = index.stems.get(class)?.iter().filter(|it| ends_with(parent_folder(it), &ending));
     (others.count() == 1 && path.ends_with(".java")).then(|| path.to_owned())
 }
 
-/// Whether a name is written as constants are.
+/// Whether a name is written like a constant.
 fn is_constant(name: &str) -> bool {
     name.len() > 1
         && name.chars().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_')
 }
 
-/// The places in a file that go by what a class has lost, or by a class of its own package that is gone.
-pub(super) fn breaks(world: &World<'_>, lost: &Lost<'_>, user: &User<'_>) -> BTreeSet<Break> {
+/// Uses of a removed class member, or of a removed class of the same package.
+pub(super) fn broken_uses(
+    repo: &RepoIndex<'_>,
+    removed: &RemovedSymbol<'_>,
+    user: &UsingFile<'_>,
+) -> BTreeSet<BrokenUse> {
     let none = BTreeSet::new();
-    if lost.within.contains('.') || matches!(lost.what, What::Module) {
+    if removed.within.contains('.') || matches!(removed.what, RemovalKind::Module) {
         return none;
     }
-    let class = if lost.within.is_empty() { lost.name.as_str() } else { lost.within.as_str() };
-    if !is_meant(world, lost, user, class) {
+    let class =
+        if removed.within.is_empty() { removed.name.as_str() } else { removed.within.as_str() };
+    if !refers_to_class(repo, removed, user, class) {
         return none;
     }
-    if !lost.within.is_empty()
-        && (lost.file.is_deleted
-            || holds(world, Side::New, &lost.file.path, class, &lost.name) == Holds::NotAll)
+    if !removed.within.is_empty()
+        && (removed.file.is_deleted
+            || class_coverage(repo, Side::New, &removed.file.path, class, &removed.name)
+                == ClassCoverage::Incomplete)
     {
         return none;
     }
-    let is_member = |it: &&Use| match lost.within.is_empty() {
-        true => it.name == class && it.of.is_empty(),
-        false => it.name == lost.name && it.of == class,
+    let is_member = |it: &&NameUse| match removed.within.is_empty() {
+        true => it.name == class && it.qualifier.is_empty(),
+        false => it.name == removed.name && it.qualifier == class,
     };
-    let is_gone_class = lost.within.is_empty() && matches!(lost.what, What::Name);
-    // A gone class that is imported is said at the import.
+    let is_gone_class = removed.within.is_empty() && matches!(removed.what, RemovalKind::Name);
+    // A removed class that is imported is reported at the import.
     if is_gone_class
         && user
-            .unit
+            .source
             .surface
-            .takes
+            .imports
             .iter()
-            .any(|it| it.local.as_deref() == Some(class) || it.what == Taken::All)
+            .any(|it| it.local_name.as_deref() == Some(class) || it.item == ImportedItem::All)
     {
         return none;
     }
-    let is_broken = |it: &&Use| match (&lost.what, &it.role) {
-        (What::Name, UseRole::Called(_)) => true,
-        (What::Name, UseRole::Read) => is_gone_class || is_constant(&lost.name),
-        (What::Shape { before, after, .. }, UseRole::Called(given)) => {
-            !after.takes(given) && (before.takes(given) || user.adds(it.line))
+    let is_broken = |it: &&NameUse| match (&removed.what, &it.role) {
+        (RemovalKind::Name, UseRole::Called(_)) => true,
+        (RemovalKind::Name, UseRole::Read) => is_gone_class || is_constant(&removed.name),
+        (RemovalKind::Shape { before, after, .. }, UseRole::Called(given)) => {
+            !after.accepts(given) && (before.accepts(given) || user.adds(it.line))
         }
         _ => false,
     };
-    // `some.other.Name` is a class of that package.
+    // `some.other.Name` is a class of another package.
     let dotted = format!(".{class}");
-    let is_elsewhere = |it: &&Use| is_gone_class && user.unit.line(it.line).contains(&dotted);
-    let uses = user.unit.uses.iter().filter(is_member).filter(|it| !is_elsewhere(it));
-    uses.filter(is_broken).map(|it| user.breaks(it.line)).collect()
+    let is_elsewhere = |it: &&NameUse| is_gone_class && user.source.line(it.line).contains(&dotted);
+    let uses = user.source.uses.iter().filter(is_member).filter(|it| !is_elsewhere(it));
+    uses.filter(is_broken).map(|it| user.broken_use(it.line)).collect()
 }
 
-/// Whether a class's name means, in this file, the class that the lost thing belongs to.
-fn is_meant(world: &World<'_>, lost: &Lost<'_>, user: &User<'_>, class: &str) -> bool {
-    let surface = &user.unit.surface;
-    let Some(before) = world.unit(Side::Old, lost.path) else { return false };
-    let is_own = user.path == lost.file.path;
-    let is_class = before.surface.offers.iter().any(|it| it.name == class && it.within.is_empty());
-    // Only the class of the file's own name is found by others.
-    if !is_class || lost.path.rsplit('/').next() != Some(&format!("{class}.java")) {
+/// Whether a class name in this file refers to the class of the removed symbol.
+fn refers_to_class(
+    repo: &RepoIndex<'_>,
+    removed: &RemovedSymbol<'_>,
+    user: &UsingFile<'_>,
+    class: &str,
+) -> bool {
+    let surface = &user.source.surface;
+    let Some(before) = repo.source(Side::Old, removed.path) else { return false };
+    let is_own = user.path == removed.file.path;
+    let is_class =
+        before.surface.declarations.iter().any(|it| it.name == class && it.within.is_empty());
+    // Other files find only the class with the file's name.
+    if !is_class || removed.path.rsplit('/').next() != Some(&format!("{class}.java")) {
         return false;
     }
-    let defined = surface.offers.iter().filter(|it| it.name == class).count();
+    let defined = surface.declarations.iter().filter(|it| it.name == class).count();
     if defined > usize::from(is_own) || !is_own && !user.is_unbound(class) {
         return false;
     }
-    let mut takes = surface.takes.iter().filter(|it| it.local.as_deref() == Some(class));
-    if let Some(take) = takes.next() {
-        return met(world, Side::Old, take) == Met::In(lost.path.to_owned())
+    let mut takes = surface.imports.iter().filter(|it| it.local_name.as_deref() == Some(class));
+    if let Some(import) = takes.next() {
+        return resolve(repo, Side::Old, import) == Resolution::DefinedIn(removed.path.to_owned())
             && takes.next().is_none();
     }
     let is_near = surface.package == before.surface.package && surface.package.is_some();
-    let Ok(index) = world.index(Side::New) else { return false };
+    let Ok(index) = repo.paths(Side::New) else { return false };
     let package = surface.package.as_deref().unwrap_or_default();
-    let now = file(index, package, class);
-    is_near && (now.is_none() || now == Some(&lost.file.path))
+    let now = class_file(index, package, class);
+    is_near && (now.is_none() || now == Some(&removed.file.path))
 }

@@ -1,101 +1,87 @@
-//! Names that the change takes away, or calls with other arguments, while the rest of the repository still goes by what was.
+//! References: names that the change removes or whose parameters it changes, while the rest of the
+//! repository still uses them.
 //!
-//! Three steps: what the diff alone gives reason to look at (`reason.rs`); what the texts of those files have lost (`lost.rs`); where the
-//! rest of the repository still uses it (`world.rs` knows the files, `modules.rs` what an import means). In doubt, silence.
+//! Three steps: which files the diff makes suspicious (`suspects.rs`), which symbols these files
+//! have lost (`removed.rs`), and where the rest of the repository still uses them
+//! (`broken_uses.rs`). `repo_index.rs` caches parsed files, `resolve.rs` resolves imports. In
+//! doubt, nothing is reported.
 
-#[path = "java.rs"]
-mod classes;
-#[path = "config_keys/mod.rs"]
-mod config;
-#[path = "ruby.rs"]
-mod constants;
-#[path = "rust.rs"]
-mod crates;
+mod broken_uses;
+mod config_keys;
+mod gitignore;
 mod globals;
-#[path = "gitignore.rs"]
-mod ignored;
-#[path = "unused_removals.rs"]
-mod kept;
-#[path = "removed.rs"]
-mod lost;
-#[path = "methods.rs"]
-mod members;
-#[path = "missing_imports.rs"]
-mod missing;
-#[path = "resolve.rs"]
-mod modules;
-#[path = "go.rs"]
-mod package;
-#[path = "suspects.rs"]
-mod reason;
-#[path = "messages.rs"]
-mod say;
-#[path = "broken_uses.rs"]
-mod uses;
-#[path = "repo_index.rs"]
-mod world;
+mod go;
+mod java;
+mod messages;
+mod methods;
+mod missing_imports;
+mod removed;
+mod repo_index;
+mod resolve;
+mod ruby;
+mod rust;
+mod suspects;
+mod unused_removals;
 
-use crate::found::Found;
-use crate::{Change, Returned, Rule};
+use crate::findings::FindingDraft;
+use crate::{ChangeView, LintRule, StaticOutput};
 use crh_review::finding::{Category, Confidence, Severity};
 
-/// What is looked for.
-pub(crate) const RULES: &[Rule] = &[REMOVED, ARITY, MISSING_IMPORT, CONFIG_KEY];
+pub(crate) const RULES: &[LintRule] = &[REMOVED, ARITY, MISSING_IMPORT, CONFIG_KEY];
 
-const REMOVED: Rule = Rule {
+const REMOVED: LintRule = LintRule {
     id: "references/removed",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(900),
-    finds: "a name or a module that the change removes or renames while other code still uses it",
-    also: &["F821", "no-undef", "TS2305"],
+    summary: "a removed or renamed name or module that other code still uses",
+    aliases: &["F821", "no-undef", "TS2305"],
 };
 
-const ARITY: Rule = Rule {
+const ARITY: LintRule = LintRule {
     id: "references/arity",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(900),
-    finds: "a call that does not fit the parameters of its function after the change",
-    also: &["TS2554"],
+    summary: "a call that does not match the changed parameters of its function",
+    aliases: &["TS2554"],
 };
 
-const MISSING_IMPORT: Rule = Rule {
+const MISSING_IMPORT: LintRule = LintRule {
     id: "references/missing-import",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(900),
-    finds: "an import that the change adds, of a module or a name that this repository does not have",
-    also: &["TS2307", "import/no-unresolved", "import/named"],
+    summary: "an added import of a module or name that the repository does not have",
+    aliases: &["TS2307", "import/no-unresolved", "import/named"],
 };
 
-const CONFIG_KEY: Rule = Rule {
+const CONFIG_KEY: LintRule = LintRule {
     id: "references/config-key",
     severity: Severity::P2,
     category: Category::Bug,
     confidence: Confidence::thousandths(800),
-    finds: "a key of the configuration that the change removes or renames while code still reads it and nothing else sets it",
-    also: &[],
+    summary: "a removed or renamed configuration key that code still reads and nothing else sets",
+    aliases: &[],
 };
 
-/// Looks for uses of what is there no more.
-pub(crate) fn review(change: &Change<'_>) -> Returned {
-    let Some(project) = change.project else { return Returned::default() };
-    let reasons = kept::worth_following(project, reason::reasons(change));
-    let has_keys = config::has_reason(change);
-    if reasons.is_empty() && !has_keys {
-        return Returned::default();
+pub(crate) fn review(change: &ChangeView<'_>) -> StaticOutput {
+    let Some(project) = change.project else { return StaticOutput::default() };
+    let suspects = unused_removals::drop_unused(project, suspects::suspect_files(change));
+    let has_keys = config_keys::may_remove_keys(change);
+    if suspects.is_empty() && !has_keys {
+        return StaticOutput::default();
     }
-    let world = world::World::new(project);
+    let repo = repo_index::RepoIndex::new(project);
     let mut found = Vec::new();
-    let outcome = uses::broken(change, &world, &reasons, &mut found);
-    members::broken(&world, &reasons, &mut found);
-    let outcome = outcome.and_then(|()| config::broken(change, &world, &mut found));
-    let mut notes = world.notes();
-    notes.extend(outcome.err().map(|why| format!("references were not checked to the end: {why}")));
+    let outcome = broken_uses::find_broken_uses(change, &repo, &suspects, &mut found);
+    methods::find_removed_methods(&repo, &suspects, &mut found);
+    let outcome = outcome.and_then(|()| config_keys::find_removed_keys(change, &repo, &mut found));
+    let mut notes = repo.notes();
+    notes.extend(outcome.err().map(|why| format!("references were not fully checked: {why}")));
     found.sort_by(|a, b| (&a.file, a.line, &a.title).cmp(&(&b.file, b.line, &b.title)));
     found.dedup();
-    Returned { findings: found.into_iter().map(Found::reported).collect(), notes }
+    StaticOutput { findings: found.into_iter().map(FindingDraft::into_finding).collect(), notes }
 }
 
 #[cfg(test)]

@@ -1,78 +1,83 @@
-//! What the files of the change have lost: names, modules, and parameters that calls relied on.
+//! Symbols that the change removes: names, modules, and parameters that calls rely on.
 
 use std::collections::BTreeSet;
 
-use super::reason::{Family, Reason};
-use super::world::{World, folder};
+use super::repo_index::{RepoIndex, parent_folder};
+use super::suspects::{LanguageFamily, SuspectFile};
 use crate::ChangedFile;
 use crh_review::finding::Side;
-use crh_syntax::{Shape, Surface};
+use crh_syntax::{CallSignature, Surface};
 
-/// Something that was there before the change and is not any more.
+/// A symbol that existed before the change and does not any more.
 #[derive(Debug, Clone)]
-pub(super) struct Lost<'a> {
+pub(super) struct RemovedSymbol<'a> {
     pub(super) file: &'a ChangedFile,
-    pub(super) family: Family,
-    /// Where it stood before.
+    pub(super) family: LanguageFamily,
+    /// Old path of the file.
     pub(super) path: &'a str,
-    /// The name; for a module, how its users end its path.
+    /// The name; for a module, the last part of its import path.
     pub(super) name: String,
-    /// The type or module around it in the same file; mostly empty.
+    /// The type or module around it in the same file; usually empty.
     pub(super) within: String,
-    /// Its line before, 1-based.
+    /// Old line, 1-based.
     pub(super) line: u32,
-    pub(super) what: What,
+    pub(super) what: RemovalKind,
 }
 
-/// What was lost.
 #[derive(Debug, Clone)]
-pub(super) enum What {
+pub(super) enum RemovalKind {
     Name,
     /// The whole file.
     Module,
-    /// The way it was called; the line is that of the definition after the change.
+    /// Its parameters changed; `line` is the line of the new definition.
     Shape {
-        before: Shape,
-        after: Shape,
+        before: CallSignature,
+        after: CallSignature,
         line: u32,
     },
 }
 
-impl Lost<'_> {
-    /// The word that users of it cannot do without.
-    pub(super) fn word(&self) -> String {
+impl RemovedSymbol<'_> {
+    /// The word that every use must contain.
+    pub(super) fn search_word(&self) -> String {
         match self.name.as_str() {
-            "default" if self.family == Family::Script => stem(self.path),
-            // Others import the folder of a Go file.
-            _ if self.family == Family::Go && matches!(self.what, What::Module) => {
-                folder(self.path).rsplit('/').next().unwrap_or_default().to_owned()
+            "default" if self.family == LanguageFamily::Script => module_stem(self.path),
+            // Go code imports the folder, not the file.
+            _ if self.family == LanguageFamily::Go && matches!(self.what, RemovalKind::Module) => {
+                parent_folder(self.path).rsplit('/').next().unwrap_or_default().to_owned()
             }
-            // What a Ruby method ends with is no part of a word.
-            name if self.family == Family::Ruby => name.trim_end_matches(['?', '!']).to_owned(),
+            // `?` and `!` at the end of a Ruby method are not part of a word.
+            name if self.family == LanguageFamily::Ruby => {
+                name.trim_end_matches(['?', '!']).to_owned()
+            }
             name => name.to_owned(),
         }
     }
 }
 
-/// What the files have lost.
-pub(super) fn lost<'a>(world: &World<'_>, reasons: &[Reason<'a>]) -> Vec<Lost<'a>> {
-    let lost = reasons.iter().filter(|it| it.may_lose).flat_map(|it| of_file(world, it));
-    // A Go package is one thing, of however many files.
+pub(super) fn removed_symbols<'a>(
+    repo: &RepoIndex<'_>,
+    suspects: &[SuspectFile<'a>],
+) -> Vec<RemovedSymbol<'a>> {
+    let symbols =
+        suspects.iter().filter(|it| it.may_remove_names).flat_map(|it| removed_in_file(repo, it));
+    // Report a Go package once, even if it has several files.
     let mut packages = BTreeSet::new();
-    lost.filter(|it| {
-        it.family != Family::Go
-            || !matches!(it.what, What::Module)
-            || packages.insert(folder(it.path))
-    })
-    .collect()
+    symbols
+        .filter(|it| {
+            it.family != LanguageFamily::Go
+                || !matches!(it.what, RemovalKind::Module)
+                || packages.insert(parent_folder(it.path))
+        })
+        .collect()
 }
 
-fn of_file<'a>(world: &World<'_>, reason: &Reason<'a>) -> Vec<Lost<'a>> {
-    let Some(path) = reason.file.before.as_deref() else { return Vec::new() };
-    let Some(before) = world.unit(Side::Old, path) else { return Vec::new() };
-    let lost = |name: &str, within: &str, line, what| Lost {
-        file: reason.file,
-        family: reason.family,
+fn removed_in_file<'a>(repo: &RepoIndex<'_>, suspect: &SuspectFile<'a>) -> Vec<RemovedSymbol<'a>> {
+    let Some(path) = suspect.file.old_path.as_deref() else { return Vec::new() };
+    let Some(before) = repo.source(Side::Old, path) else { return Vec::new() };
+    let symbols = |name: &str, within: &str, line, what| RemovedSymbol {
+        file: suspect.file,
+        family: suspect.family,
         path,
         name: name.to_owned(),
         within: within.to_owned(),
@@ -80,12 +85,12 @@ fn of_file<'a>(world: &World<'_>, reason: &Reason<'a>) -> Vec<Lost<'a>> {
         what,
     };
     let mut list = Vec::new();
-    let stays = !reason.file.is_deleted && reason.file.path == path;
+    let stays = !suspect.file.is_deleted && suspect.file.path == path;
     if !stays {
-        list.push(lost(&stem(path), "", 1, What::Module));
+        list.push(symbols(&module_stem(path), "", 1, RemovalKind::Module));
     }
-    let after = world.unit(Side::New, &reason.file.path);
-    let after = match (&after, reason.file.is_deleted) {
+    let after = repo.source(Side::New, &suspect.file.path);
+    let after = match (&after, suspect.file.is_deleted) {
         (Some(after), false) => Some(&after.surface),
         (None, false) => return list,
         (_, true) => None,
@@ -93,44 +98,46 @@ fn of_file<'a>(world: &World<'_>, reason: &Reason<'a>) -> Vec<Lost<'a>> {
     if before.surface.has_errors || after.is_some_and(|it| it.has_errors) {
         return list;
     }
-    for offer in &before.surface.offers {
-        let same = |it: &&crh_syntax::Offer| it.name == offer.name && it.within == offer.within;
+    for offer in &before.surface.declarations {
+        let same =
+            |it: &&crh_syntax::Declaration| it.name == offer.name && it.within == offer.within;
         let kept = after
             .into_iter()
-            .flat_map(|it| &it.offers)
+            .flat_map(|it| &it.declarations)
             .find(|it| same(it) && it.is_exported >= offer.is_exported);
         if kept.is_none() {
-            list.push(lost(&offer.name, &offer.within, offer.line, What::Name));
+            list.push(symbols(&offer.name, &offer.within, offer.line, RemovalKind::Name));
             continue;
         }
         let (Some(kept), Some(after)) = (kept, after) else { continue };
-        if let (Some(old), Some(new)) = (&offer.shape, &kept.shape)
+        if let (Some(old), Some(new)) = (&offer.signature, &kept.signature)
             && old != new
-            && is_one(&before.surface, offer)
-            && is_one(after, kept)
+            && is_unique(&before.surface, offer)
+            && is_unique(after, kept)
         {
-            let what = What::Shape { before: old.clone(), after: new.clone(), line: kept.line };
-            list.push(lost(&offer.name, &offer.within, offer.line, what));
+            let what =
+                RemovalKind::Shape { before: old.clone(), after: new.clone(), line: kept.line };
+            list.push(symbols(&offer.name, &offer.within, offer.line, what));
         }
     }
     list.dedup_by(|a, b| {
         a.name == b.name
             && a.within == b.within
-            && matches!((&a.what, &b.what), (What::Name, What::Name))
+            && matches!((&a.what, &b.what), (RemovalKind::Name, RemovalKind::Name))
     });
     list
 }
 
-/// Whether nothing else in the file has that name.
-fn is_one(surface: &Surface, offer: &crh_syntax::Offer) -> bool {
-    let same = |it: &&crh_syntax::Offer| {
+/// Whether the name is unique in the file.
+fn is_unique(surface: &Surface, offer: &crh_syntax::Declaration) -> bool {
+    let same = |it: &&crh_syntax::Declaration| {
         it.name == offer.name && it.within == offer.within && it.is_exported == offer.is_exported
     };
-    surface.offers.iter().filter(same).count() == 1
+    surface.declarations.iter().filter(same).count() == 1
 }
 
-/// How users of a module end its path: the file's name, or the folder's if the file stands for that.
-pub(super) fn stem(path: &str) -> String {
+/// The last part of a module's import path: the file name, or the folder name for index files.
+pub(super) fn module_stem(path: &str) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name);
     match stem {

@@ -1,57 +1,57 @@
-//! The repository on both sides, each file read and parsed at most once, and only so many of them.
+//! The repository on both sides. Each file is read and parsed at most once, up to a limit.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::crates;
-use super::ignored::Ignored;
+use super::gitignore::GitIgnore;
+use super::rust;
 use crate::{Project, source};
 use crh_review::finding::Side;
-use crh_syntax::{Language, Parsed, Surface, Use};
+use crh_syntax::{Language, NameUse, Surface, SyntaxTree};
 
-/// The most files that are parsed for one change: at some milliseconds each, what a person waits for.
+/// Files parsed per change, at some milliseconds each.
 const FILES_MAX: usize = 1_500;
 
-/// The repository on both sides.
-pub(super) struct World<'a> {
+/// Index of the repository on both sides.
+pub(super) struct RepoIndex<'a> {
     pub(super) project: &'a dyn Project,
-    units: RefCell<HashMap<Place, Option<Rc<Unit>>>>,
-    indices: [OnceCell<Index>; 2],
+    sources: RefCell<HashMap<SourceKey, Option<Rc<SourceFile>>>>,
+    path_indexes: [OnceCell<PathIndex>; 2],
     crates: [OnceCell<HashMap<String, String>>; 2],
     parsed: Cell<usize>,
-    pub(super) ignored: Ignored,
-    /// The names whose uses are of interest.
+    pub(super) ignored: GitIgnore,
+    /// Names whose uses are recorded.
     names: RefCell<BTreeSet<String>>,
 }
 
-/// Whether it is the side after the change, and the path.
-type Place = (bool, String);
+/// Side (`true` is the new one) and path.
+type SourceKey = (bool, String);
 
-/// A file that was read.
+/// A parsed file.
 #[derive(Debug)]
-pub(super) struct Unit {
+pub(super) struct SourceFile {
     pub(super) surface: Surface,
-    /// Uses of the names of interest, and of the local names of what is imported.
-    pub(super) uses: Vec<Use>,
+    /// Uses of the tracked names and of the local names of imports.
+    pub(super) uses: Vec<NameUse>,
     pub(super) text: String,
 }
 
-/// The paths of one side, by what is looked for.
+/// Paths of one side, indexed.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct PathIndex {
     pub(super) files: BTreeSet<String>,
-    /// Files by their name without what is behind the first dot; packages by the name of their folder.
+    /// Files by their name up to the first dot.
     pub(super) stems: HashMap<String, Vec<String>>,
     pub(super) folders: BTreeSet<String>,
-    /// Whether there are files of which programs make classes.
+    /// Whether there are schema files from which classes are generated.
     pub(super) has_schemas: bool,
 }
 
-/// Endings of files of which programs make classes.
+/// Extensions of schema files from which classes are generated.
 const SCHEMAS: [&str; 7] = [".proto", ".thrift", ".avsc", ".avdl", ".g4", ".fbs", ".xsd"];
 
-impl Unit {
+impl SourceFile {
     /// A line, 1-based.
     pub(super) fn line(&self, number: u32) -> &str {
         let at = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
@@ -59,64 +59,64 @@ impl Unit {
     }
 }
 
-impl<'a> World<'a> {
+impl<'a> RepoIndex<'a> {
     pub(super) fn new(project: &'a dyn Project) -> Self {
         Self {
             project,
-            units: RefCell::default(),
-            indices: Default::default(),
+            sources: RefCell::default(),
+            path_indexes: Default::default(),
             crates: Default::default(),
             parsed: Cell::new(0),
-            ignored: Ignored::default(),
+            ignored: GitIgnore::default(),
             names: RefCell::default(),
         }
     }
 
-    /// What the reader should know.
+    /// Notes for the report.
     pub(super) fn notes(&self) -> Vec<String> {
         let is_over = self.parsed.get() > FILES_MAX;
         let over = is_over
-            .then(|| format!("references were followed in the first {FILES_MAX} files alone"));
+            .then(|| format!("references were followed only in the first {FILES_MAX} files"));
         over.into_iter().chain(self.ignored.notes()).collect()
     }
 
-    /// From here on uses of these names are of interest; what was read before is forgotten.
-    pub(super) fn look_for(&self, names: BTreeSet<String>) {
-        self.units.borrow_mut().clear();
+    /// Records uses of these names from now on and clears the cache.
+    pub(super) fn track_names(&self, names: BTreeSet<String>) {
+        self.sources.borrow_mut().clear();
         *self.names.borrow_mut() = names;
     }
 
-    /// A file; none if it is not there, cannot be read as text, or is one too many.
-    pub(super) fn unit(&self, side: Side, path: &str) -> Option<Rc<Unit>> {
+    /// Returns a parsed file; `None` if it does not exist, is not text, or the limit is reached.
+    pub(super) fn source(&self, side: Side, path: &str) -> Option<Rc<SourceFile>> {
         let key = (side == Side::New, path.to_owned());
-        if let Some(known) = self.units.borrow().get(&key) {
+        if let Some(known) = self.sources.borrow().get(&key) {
             return known.clone();
         }
-        let unit = self.read(side, path).map(Rc::new);
-        self.units.borrow_mut().insert(key, unit.clone());
-        unit
+        let source = self.read(side, path).map(Rc::new);
+        self.sources.borrow_mut().insert(key, source.clone());
+        source
     }
 
-    fn read(&self, side: Side, path: &str) -> Option<Unit> {
-        let language = Language::of_path(path)?;
+    fn read(&self, side: Side, path: &str) -> Option<SourceFile> {
+        let language = Language::from_path(path)?;
         if self.parsed.get() > FILES_MAX {
             return None;
         }
         let text = source::text(self.project.file(side, path).ok()??)?;
         self.parsed.set(self.parsed.get() + 1);
-        let parsed = Parsed::new(language, &text).ok()?;
+        let parsed = SyntaxTree::new(language, &text).ok()?;
         let surface = parsed.surface()?;
         let names = self.names.borrow();
         let mut wanted: BTreeSet<&str> = names.iter().map(String::as_str).collect();
         if !wanted.is_empty() {
-            let locals = surface.takes.iter().filter_map(|take| take.local.as_deref());
+            let locals = surface.imports.iter().filter_map(|take| take.local_name.as_deref());
             wanted.extend(locals.flat_map(|local| local.split('.')));
         }
         let uses = if wanted.is_empty() { Vec::new() } else { parsed.uses(&wanted) };
-        Some(Unit { uses, surface, text })
+        Some(SourceFile { uses, surface, text })
     }
 
-    /// The Rust crates of a side: their names and folders.
+    /// Names and folders of the Rust crates of a side.
     pub(super) fn crates(&self, side: Side) -> &HashMap<String, String> {
         let [old, new] = &self.crates;
         let cell = match side {
@@ -124,14 +124,13 @@ impl<'a> World<'a> {
             Side::New => new,
         };
         cell.get_or_init(|| {
-            let index = self.index(side).ok();
-            index.map(|index| crates::crates(self.project, side, index)).unwrap_or_default()
+            let index = self.paths(side).ok();
+            index.map(|index| rust::crates(self.project, side, index)).unwrap_or_default()
         })
     }
 
-    /// All paths of a side.
-    pub(super) fn index(&self, side: Side) -> Result<&Index, String> {
-        let [old, new] = &self.indices;
+    pub(super) fn paths(&self, side: Side) -> Result<&PathIndex, String> {
+        let [old, new] = &self.path_indexes;
         let cell = match side {
             Side::Old => old,
             Side::New => new,
@@ -140,12 +139,12 @@ impl<'a> World<'a> {
             return Ok(index);
         }
         let paths = self.project.paths(side)?;
-        Ok(cell.get_or_init(|| Index::of(paths)))
+        Ok(cell.get_or_init(|| PathIndex::from_paths(paths)))
     }
 }
 
-impl Index {
-    fn of(paths: &[String]) -> Self {
+impl PathIndex {
+    fn from_paths(paths: &[String]) -> Self {
         let mut index = Self::default();
         for path in paths {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -162,7 +161,6 @@ impl Index {
         index
     }
 
-    /// Whether there is such a file.
     pub(super) fn has(&self, path: &str) -> bool {
         self.files.contains(path)
     }
@@ -181,11 +179,10 @@ impl Index {
 }
 
 /// The folder of a path; empty at the top.
-pub(super) fn folder(path: &str) -> &str {
+pub(super) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path below a folder.
-pub(super) fn below(folder: &str, name: &str) -> String {
+pub(super) fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

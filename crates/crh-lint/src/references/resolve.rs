@@ -1,112 +1,123 @@
-//! What an import of Python, JavaScript or TypeScript means: which file it is of, and whether that file has the name.
+//! Resolves imports of Python, JavaScript and TypeScript to a file and a name in it.
 
 use std::collections::BTreeSet;
 
-use super::reason::Family;
-use super::world::{Index, World, below, folder};
-use super::{classes, constants, crates};
+use super::repo_index::{PathIndex, RepoIndex, join, parent_folder};
+use super::suspects::LanguageFamily;
+use super::{java, ruby, rust};
 use crh_review::finding::Side;
-use crh_syntax::{Take, Taken};
+use crh_syntax::{ImportedItem, ModuleImport};
 
-/// How often a name is followed from file to file: packages of packages of packages.
+/// How many re-exports are followed for one name.
 const HOPS_MAX: usize = 6;
 
-/// Endings that an import of a script may leave out, the likely ones first.
+/// Extensions that an import of a script may omit, the likely ones first.
 const SCRIPT_ENDINGS: [&str; 9] =
     [".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts"];
 
-/// What the module of an import is.
+/// What the module of an import refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Module {
+pub(super) enum ModuleTarget {
     /// A file of this repository.
     File(String),
-    /// Of this repository, and not there.
+    /// Belongs to this repository but does not exist.
     Missing,
-    /// Not there; it may well come from elsewhere.
-    Absent,
+    /// Does not exist here; may come from elsewhere.
+    MaybeExternal,
     /// A folder that is a package without a file of its own.
     Folder,
-    /// From elsewhere, or not to be told.
+    /// External or undecidable.
     Unknown,
 }
 
-/// Whether an import finds what it takes.
+/// Result of resolving an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Met {
-    /// It does, and this file defines it.
-    In(String),
-    /// The module is not there, and should be.
-    NoModule,
-    /// The module is not there, and may be elsewhere.
-    Absent,
-    /// The module, this file, does not have the name.
-    NoName(String),
+pub(super) enum Resolution {
+    /// Resolved; this file defines it.
+    DefinedIn(String),
+    /// The module should exist here and does not.
+    MissingModule,
+    /// The module does not exist here; may come from elsewhere.
+    MaybeExternal,
+    /// This file is the module, and it does not define the name.
+    MissingName(String),
     Unknown,
 }
 
-/// Whether an import in a file finds what it takes.
-pub(super) fn met(world: &World<'_>, side: Side, family: Family, from: &str, take: &Take) -> Met {
+/// Resolves an import of a file.
+pub(super) fn resolve(
+    repo: &RepoIndex<'_>,
+    side: Side,
+    family: LanguageFamily,
+    from: &str,
+    import: &ModuleImport,
+) -> Resolution {
     match family {
-        Family::Java => return classes::met(world, side, take),
-        Family::Ruby => return constants::met(world, side, from, take),
-        Family::Python | Family::Script | Family::Go | Family::Rust => {}
+        LanguageFamily::Java => return java::resolve(repo, side, import),
+        LanguageFamily::Ruby => return ruby::resolve(repo, side, from, import),
+        LanguageFamily::Python
+        | LanguageFamily::Script
+        | LanguageFamily::Go
+        | LanguageFamily::Rust => {}
     }
-    if family == Family::Rust {
-        let Taken::Name(name) = &take.what else { return Met::Unknown };
-        let path = format!("{}::{name}", take.module);
-        return crates::met(world, side, crates::Makers::Known, from, &path);
+    if family == LanguageFamily::Rust {
+        let ImportedItem::Name(name) = &import.item else { return Resolution::Unknown };
+        let path = format!("{}::{name}", import.module);
+        return rust::resolve(repo, side, rust::MacroPolicy::Ignore, from, &path);
     }
-    let Ok(index) = world.index(side) else { return Met::Unknown };
-    let module = module(index, family, from, &take.module);
-    match (&take.what, module) {
-        (_, Module::Unknown) => Met::Unknown,
-        (Taken::Name(name), Module::Folder) => {
-            match self::module(index, family, from, &joined(&take.module, name)) {
-                Module::File(path) => Met::In(path),
-                Module::Missing => Met::NoModule,
-                Module::Absent => Met::Absent,
-                Module::Unknown | Module::Folder => Met::Unknown,
+    let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
+    let module = module_target(index, family, from, &import.module);
+    match (&import.item, module) {
+        (_, ModuleTarget::Unknown) => Resolution::Unknown,
+        (ImportedItem::Name(name), ModuleTarget::Folder) => {
+            match module_target(index, family, from, &join_module(&import.module, name)) {
+                ModuleTarget::File(path) => Resolution::DefinedIn(path),
+                ModuleTarget::Missing => Resolution::MissingModule,
+                ModuleTarget::MaybeExternal => Resolution::MaybeExternal,
+                ModuleTarget::Unknown | ModuleTarget::Folder => Resolution::Unknown,
             }
         }
-        (Taken::Module | Taken::All, Module::Folder) => Met::Unknown,
-        (_, Module::Missing) => Met::NoModule,
-        (_, Module::Absent) => Met::Absent,
-        (Taken::Module | Taken::All, Module::File(path)) => Met::In(path),
-        // Every module of Python has `__file__`, `__name__` and their like.
-        (Taken::Name(name), Module::File(_))
-            if family == Family::Python && name.starts_with("__") =>
+        (ImportedItem::Module | ImportedItem::All, ModuleTarget::Folder) => Resolution::Unknown,
+        (_, ModuleTarget::Missing) => Resolution::MissingModule,
+        (_, ModuleTarget::MaybeExternal) => Resolution::MaybeExternal,
+        (ImportedItem::Module | ImportedItem::All, ModuleTarget::File(path)) => {
+            Resolution::DefinedIn(path)
+        }
+        // Every Python module has `__file__`, `__name__` and the like.
+        (ImportedItem::Name(name), ModuleTarget::File(_))
+            if family == LanguageFamily::Python && name.starts_with("__") =>
         {
-            Met::Unknown
+            Resolution::Unknown
         }
-        (Taken::Name(name), Module::File(path)) => {
-            let met = offered(world, side, family, &path, name);
-            if family == Family::Python && matches!(met, Met::NoName(_)) {
-                let below = self::module(index, family, from, &joined(&take.module, name));
-                if let Module::File(path) = below {
-                    return Met::In(path);
+        (ImportedItem::Name(name), ModuleTarget::File(path)) => {
+            let resolved = resolve_export(repo, side, family, &path, name);
+            if family == LanguageFamily::Python && matches!(resolved, Resolution::MissingName(_)) {
+                let below = module_target(index, family, from, &join_module(&import.module, name));
+                if let ModuleTarget::File(path) = below {
+                    return Resolution::DefinedIn(path);
                 }
-                if has_anything(index, folder(&path), name) && path.ends_with("__init__.py") {
-                    return Met::Unknown;
+                if has_entry(index, parent_folder(&path), name) && path.ends_with("__init__.py") {
+                    return Resolution::Unknown;
                 }
             }
-            met
+            resolved
         }
     }
 }
 
-fn joined(module: &str, name: &str) -> String {
+fn join_module(module: &str, name: &str) -> String {
     if module.ends_with('.') { format!("{module}{name}") } else { format!("{module}.{name}") }
 }
 
-/// Whether a file has a name for others, also if it passes on what another has.
-pub(super) fn offered(
-    world: &World<'_>,
+/// Resolves an exported name of a file, following re-exports.
+pub(super) fn resolve_export(
+    repo: &RepoIndex<'_>,
     side: Side,
-    family: Family,
+    family: LanguageFamily,
     path: &str,
     name: &str,
-) -> Met {
-    let Ok(index) = world.index(side) else { return Met::Unknown };
+) -> Resolution {
+    let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
     let (mut seen, mut waiting) = (BTreeSet::new(), vec![path.to_owned()]);
     let mut is_known = true;
     while let Some(at) = waiting.pop() {
@@ -114,101 +125,120 @@ pub(super) fn offered(
             continue;
         }
         if seen.len() > HOPS_MAX {
-            return Met::Unknown;
+            return Resolution::Unknown;
         }
-        let Some(unit) = world.unit(side, &at) else { return Met::Unknown };
+        let Some(unit) = repo.source(side, &at) else { return Resolution::Unknown };
         let surface = &unit.surface;
-        if surface.offers.iter().any(|it| it.is_exported && it.name == name) {
-            return Met::In(at);
+        if surface.declarations.iter().any(|it| it.is_exported && it.name == name) {
+            return Resolution::DefinedIn(at);
         }
-        is_known &= !surface.has_errors && !surface.is_open;
-        if family == Family::Script
-            && !surface.offers.iter().any(|it| it.is_exported)
-            && surface.takes.is_empty()
+        is_known &= !surface.has_errors && !surface.has_hidden_names;
+        if family == LanguageFamily::Script
+            && !surface.declarations.iter().any(|it| it.is_exported)
+            && surface.imports.is_empty()
         {
-            // Neither kind of module: a script that leaves its names to everybody.
+            // A classic script, whose names are global.
             is_known = false;
         }
-        for take in surface.takes.iter().filter(|it| it.what == Taken::All && it.is_passed_on) {
-            match module(index, family, &at, &take.module) {
-                Module::File(next) => waiting.push(next),
-                Module::Missing | Module::Absent | Module::Unknown | Module::Folder => {
+        for import in
+            surface.imports.iter().filter(|it| it.item == ImportedItem::All && it.is_reexported)
+        {
+            match module_target(index, family, &at, &import.module) {
+                ModuleTarget::File(next) => waiting.push(next),
+                ModuleTarget::Missing
+                | ModuleTarget::MaybeExternal
+                | ModuleTarget::Unknown
+                | ModuleTarget::Folder => {
                     is_known = false;
                 }
             }
         }
     }
-    if is_known { Met::NoName(path.to_owned()) } else { Met::Unknown }
+    if is_known { Resolution::MissingName(path.to_owned()) } else { Resolution::Unknown }
 }
 
-/// The file of a module.
-pub(super) fn module(index: &Index, family: Family, from: &str, module: &str) -> Module {
+pub(super) fn module_target(
+    index: &PathIndex,
+    family: LanguageFamily,
+    from: &str,
+    module: &str,
+) -> ModuleTarget {
     match family {
-        Family::Python => python(index, from, module),
-        Family::Script => script(index, from, module),
-        Family::Go | Family::Rust | Family::Java | Family::Ruby => Module::Unknown,
+        LanguageFamily::Python => python_target(index, from, module),
+        LanguageFamily::Script => script_target(index, from, module),
+        LanguageFamily::Go | LanguageFamily::Rust | LanguageFamily::Java | LanguageFamily::Ruby => {
+            ModuleTarget::Unknown
+        }
     }
 }
 
-fn script(index: &Index, from: &str, module: &str) -> Module {
+fn script_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     if !module.starts_with('.') || module.contains(['?', '!', '*', '#']) {
-        return Module::Unknown;
+        return ModuleTarget::Unknown;
     }
-    let Some(path) = normal(folder(from), module) else { return Module::Unknown };
+    let Some(path) = normalize_path(parent_folder(from), module) else {
+        return ModuleTarget::Unknown;
+    };
     if path.is_empty() {
-        return Module::Unknown;
+        return ModuleTarget::Unknown;
     }
     let exact = Some(path.clone()).filter(|path| index.has(path));
     let with = |stem: &str| {
         let files = SCRIPT_ENDINGS.iter().map(|ending| format!("{stem}{ending}"));
         files.into_iter().find(|path| index.has(path))
     };
-    // `./x.js` is written for what `x.ts` will be.
+    // `./x.js` may refer to `x.ts`, which compiles to it.
     let compiled = [".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|it| path.strip_suffix(it));
     let file = exact
         .or_else(|| with(&path))
         .or_else(|| compiled.and_then(with))
-        .or_else(|| with(&below(&path, "index")));
+        .or_else(|| with(&join(&path, "index")));
     match file {
-        Some(file) if Family::of(&file) == Some(Family::Script) => Module::File(file),
-        Some(_) => Module::Unknown,
+        Some(file) if LanguageFamily::from_path(&file) == Some(LanguageFamily::Script) => {
+            ModuleTarget::File(file)
+        }
+        Some(_) => ModuleTarget::Unknown,
         None => {
             let stem = SCRIPT_ENDINGS.iter().find_map(|it| path.strip_suffix(it)).unwrap_or(&path);
             let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
-            // `./x.css`, `./x.vue` and the like are for somebody else to find; `./user.service` is code.
+            // Bundlers resolve `./x.css`, `./x.vue` and the like; `./user.service` is code.
             let is_code = name.rsplit_once('.').is_none_or(|(_, end)| SCRIPT_KINDS.contains(&end));
             let has_folder = folder.is_empty() || index.folders.contains(folder);
-            match !is_code || has_alike(index, stem) {
-                true => Module::Unknown,
-                false if is_built(index, &path) || !has_folder => Module::Absent,
-                false => Module::Missing,
+            match !is_code || has_similar_file(index, stem) {
+                true => ModuleTarget::Unknown,
+                false if is_build_output(index, &path) || !has_folder => {
+                    ModuleTarget::MaybeExternal
+                }
+                false => ModuleTarget::Missing,
             }
         }
     }
 }
 
-/// Words that the name of a script ends with before its ending, which an import then leaves out.
+/// Words before the extension of a script that an import includes: `user.service`.
 #[rustfmt::skip]
 const SCRIPT_KINDS: [&str; 24] = [
     "service", "component", "module", "controller", "model", "util", "utils", "config", "types", "helper", "helpers", "store",
     "schema", "entity", "dto", "interface", "guard", "pipe", "directive", "routes", "router", "constants", "resolver", "mock",
 ];
 
-/// What stands behind the name of a script in the names of files that belong to it and are not it: `x.test.ts`, `x.stories.tsx`.
-const BESIDE: [&str; 9] =
+/// Suffixes of files that accompany a script: `x.test.ts`, `x.stories.tsx`.
+const COMPANION_SUFFIXES: [&str; 9] =
     ["test", "spec", "stories", "story", "bench", "e2e", "module", "md", "snap"];
 
-/// Whether something else is there that an import of this name may mean: `x.vue`, `x.native.ts`.
-fn has_alike(index: &Index, stem: &str) -> bool {
+/// Whether another file may be meant by this import: `x.vue`, `x.native.ts`.
+fn has_similar_file(index: &PathIndex, stem: &str) -> bool {
     let dot = format!("{stem}.");
     let files = index.files.range(dot.clone()..).take_while(|it| it.starts_with(&dot));
     let mut rests = files.map(|it| it[dot.len()..].split('.').next().unwrap_or_default());
-    index.has(stem) || index.folders.contains(stem) || rests.any(|it| !BESIDE.contains(&it))
+    index.has(stem)
+        || index.folders.contains(stem)
+        || rests.any(|it| !COMPANION_SUFFIXES.contains(&it))
 }
 
-/// Whether a path leads to where programs write: what is built is not in the repository.
-fn is_built(index: &Index, path: &str) -> bool {
-    let folders: Vec<&str> = folder(path).split('/').collect();
+/// Whether a path is in a folder of build output, which is not in the repository.
+fn is_build_output(index: &PathIndex, path: &str) -> bool {
+    let folders: Vec<&str> = parent_folder(path).split('/').collect();
     let is_theirs = path.split('/').any(|part| {
         matches!(
             part,
@@ -224,13 +254,13 @@ fn is_built(index: &Index, path: &str) -> bool {
                 | ".svelte-kit"
         )
     });
-    // People write into such folders as well.
+    // Hand-written code uses these folder names as well.
     let mut places = (1..=folders.len()).filter(|to| matches!(folders[to - 1], "lib" | "types"));
     is_theirs || places.any(|to| !index.folders.contains(&folders[..to].join("/")))
 }
 
-/// A path from a folder, without `.` and `..`; none if it leads out of the repository.
-pub(super) fn normal(folder: &str, path: &str) -> Option<String> {
+/// Joins and normalizes a path; `None` if it leaves the repository.
+pub(super) fn normalize_path(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|it| !it.is_empty()).collect();
     for part in path.split('/') {
         match part {
@@ -244,93 +274,93 @@ pub(super) fn normal(folder: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Whether a folder has a file or a folder with this name, whatever its ending.
-pub(super) fn has_anything(index: &Index, folder: &str, stem: &str) -> bool {
-    let path = below(folder, stem);
+/// Whether a folder has a file (with any extension) or a folder of this name.
+pub(super) fn has_entry(index: &PathIndex, folder: &str, stem: &str) -> bool {
+    let path = join(folder, stem);
     let dot = format!("{path}.");
     index.has(&path)
         || index.folders.contains(&path)
         || index.files.range(dot.clone()..).next().is_some_and(|it| it.starts_with(&dot))
 }
 
-fn python(index: &Index, from: &str, module: &str) -> Module {
+fn python_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     let dots = module.len() - module.trim_start_matches('.').len();
     let parts: Vec<&str> = module[dots..].split('.').filter(|it| !it.is_empty()).collect();
     if dots > 0 {
-        let mut base = folder(from);
+        let mut base = parent_folder(from);
         for _ in 1..dots {
             if base.is_empty() {
-                return Module::Unknown;
+                return ModuleTarget::Unknown;
             }
-            base = folder(base);
+            base = parent_folder(base);
         }
-        return python_below(index, base, &parts);
+        return python_target_below(index, base, &parts);
     }
-    let [first, ..] = parts.as_slice() else { return Module::Unknown };
+    let [first, ..] = parts.as_slice() else { return ModuleTarget::Unknown };
     let mut roots: BTreeSet<&str> = BTreeSet::new();
-    // A package with a file of its own keeps out everything else of its name.
+    // A regular package hides everything else of its name.
     for path in index.stems.get("__init__").into_iter().flatten() {
-        let package = folder(path);
+        let package = parent_folder(path);
         if path.ends_with("/__init__.py") && package.rsplit('/').next() == Some(first) {
-            roots.insert(folder(package));
+            roots.insert(parent_folder(package));
         }
     }
     for path in index.stems.get(*first).into_iter().flatten().filter(|it| it.ends_with(".py")) {
-        roots.insert(folder(path));
+        roots.insert(parent_folder(path));
     }
-    // One without may have parts elsewhere.
+    // A namespace package may have parts elsewhere.
     let at_top = index.folders.contains(*first).then_some("");
-    let in_src = index.folders.contains(&below("src", first)).then_some("src");
+    let in_src = index.folders.contains(&join("src", first)).then_some("src");
     roots.extend(at_top.into_iter().chain(in_src));
     roots.retain(|root| is_root(index, from, root));
-    let mut met = BTreeSet::new();
+    let mut resolved = BTreeSet::new();
     let (mut is_missing, mut is_folder) = (false, false);
     for root in &roots {
-        match python_below(index, root, &parts) {
-            Module::File(path) => {
-                met.insert(path);
+        match python_target_below(index, root, &parts) {
+            ModuleTarget::File(path) => {
+                resolved.insert(path);
             }
-            Module::Missing => is_missing = true,
-            Module::Absent => {}
-            Module::Folder => is_folder = true,
-            Module::Unknown => return Module::Unknown,
+            ModuleTarget::Missing => is_missing = true,
+            ModuleTarget::MaybeExternal => {}
+            ModuleTarget::Folder => is_folder = true,
+            ModuleTarget::Unknown => return ModuleTarget::Unknown,
         }
     }
-    match (met.len(), roots.len()) {
-        (1, _) => met.pop_first().map_or(Module::Unknown, Module::File),
-        (0, _) if is_folder => Module::Folder,
-        (0, 1) if is_missing => Module::Missing,
-        (0, _) => Module::Absent,
-        _ => Module::Unknown,
+    match (resolved.len(), roots.len()) {
+        (1, _) => resolved.pop_first().map_or(ModuleTarget::Unknown, ModuleTarget::File),
+        (0, _) if is_folder => ModuleTarget::Folder,
+        (0, 1) if is_missing => ModuleTarget::Missing,
+        (0, _) => ModuleTarget::MaybeExternal,
+        _ => ModuleTarget::Unknown,
     }
 }
 
-/// Whether modules are found from this folder by their full name.
-fn is_root(index: &Index, from: &str, root: &str) -> bool {
-    let is_package = index.has(&below(root, "__init__.py"));
+/// Whether a folder is a root of absolute imports.
+fn is_root(index: &PathIndex, from: &str, root: &str) -> bool {
+    let is_package = index.has(&join(root, "__init__.py"));
     let is_above = root.is_empty() || from.starts_with(&format!("{root}/"));
     let is_project =
-        ["pyproject.toml", "setup.py", "setup.cfg"].iter().any(|it| index.has(&below(root, it)));
+        ["pyproject.toml", "setup.py", "setup.cfg"].iter().any(|it| index.has(&join(root, it)));
     !is_package && (is_above || is_project || root == "src" || root.ends_with("/src"))
 }
 
-fn python_below(index: &Index, root: &str, parts: &[&str]) -> Module {
-    let path = below(root, &parts.join("/"));
+fn python_target_below(index: &PathIndex, root: &str, parts: &[&str]) -> ModuleTarget {
+    let path = join(root, &parts.join("/"));
     let path = path.trim_end_matches('/');
     for file in [format!("{path}/__init__.py"), format!("{path}.py")] {
         if index.has(file.trim_start_matches('/')) {
-            return Module::File(file.trim_start_matches('/').to_owned());
+            return ModuleTarget::File(file.trim_start_matches('/').to_owned());
         }
     }
     if index.folders.contains(path) || path.is_empty() {
-        return Module::Folder;
+        return ModuleTarget::Folder;
     }
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_made = name.contains("version") || name.contains("_pb2") || name.starts_with('_');
-    // Its package has to be there, with a file of its own.
-    let has_package = index.has(&below(above, "__init__.py")) || parts.len() == 1;
-    if has_anything(index, above, name) {
-        return Module::Unknown;
+    // The parent package must be a regular package.
+    let has_package = index.has(&join(above, "__init__.py")) || parts.len() == 1;
+    if has_entry(index, above, name) {
+        return ModuleTarget::Unknown;
     }
-    if is_made || !has_package { Module::Absent } else { Module::Missing }
+    if is_made || !has_package { ModuleTarget::MaybeExternal } else { ModuleTarget::Missing }
 }

@@ -1,86 +1,101 @@
-//! Rust: which file a path leads to, by the folders of a crate, and whether the name is there.
+//! Rust: resolves paths by the folders of a crate.
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::lost::{Lost, What, stem};
-use super::modules::Met;
-use super::world::{Index, Unit, World, below, folder};
+use super::removed::{RemovalKind, RemovedSymbol, module_stem};
+use super::repo_index::{PathIndex, RepoIndex, SourceFile, join, parent_folder};
+use super::resolve::Resolution;
 use crate::Project;
 use crh_review::finding::Side;
-use crh_syntax::{OfferKind, Taken};
+use crh_syntax::{DeclarationKind, ImportedItem};
 
-/// How often a name is followed from module to module.
+/// How many modules are followed for one name.
 const HOPS_MAX: usize = 6;
 
-/// The most manifests that are read: no workspace comes near it.
+/// Manifests read per repository.
 const MANIFESTS_MAX: usize = 1_000;
 
-/// Where a path has led so far: a file, and a module inside it.
+/// A module: its file, and the inline module inside the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Spot {
+struct RustModule {
     file: String,
     within: String,
-    /// The folder in which the modules below are.
+    /// The folder of its child modules.
     folder: String,
 }
 
-/// Whether macros that a file has on both sides of the change count as a reason not to trust the list of its names.
+/// Whether macros that a file has on both sides make its list of names uncertain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Makers {
-    /// They do: the name may always have been made by one.
+pub(super) enum MacroPolicy {
+    /// They do: a macro may always have defined the name.
     Count,
-    /// They do not: the name was defined beside them before, so that none of them makes it.
-    Known,
+    /// They do not: the name was defined beside them before, so no macro defines it.
+    Ignore,
 }
 
-/// Whether a path that is written in a file leads to something.
-pub(super) fn met(world: &World<'_>, side: Side, makers: Makers, from: &str, path: &str) -> Met {
-    let Ok(index) = world.index(side) else { return Met::Unknown };
+/// Resolves a path that is written in a file.
+pub(super) fn resolve(
+    repo: &RepoIndex<'_>,
+    side: Side,
+    makers: MacroPolicy,
+    from: &str,
+    path: &str,
+) -> Resolution {
+    let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
     let segments: Vec<&str> = path.split("::").filter(|it| !it.is_empty()).collect();
     let home = source_folder(index, from);
     let (start, rest) = match (segments.split_first(), home) {
-        (Some((&"crate", rest)), Some(home)) => (root(world, side, &home, from), rest),
+        (Some((&"crate", rest)), Some(home)) => (crate_root(repo, side, &home, from), rest),
         (Some((&("self" | "super"), _)), Some(home)) => {
             let ups = segments.iter().take_while(|it| **it == "super").count();
             let skip = if segments[0] == "self" { 1 } else { ups };
-            (above(world, side, &home, from, ups), &segments[skip..])
+            (module_above(repo, side, &home, from, ups), &segments[skip..])
         }
-        (None, _) | (Some((&("crate" | "self" | "super"), _)), None) => return Met::Unknown,
+        (None, _) | (Some((&("crate" | "self" | "super"), _)), None) => return Resolution::Unknown,
         (Some((first, rest)), home) => {
-            // A module of the file's own comes first.
-            let is_own = world.unit(side, from).is_none_or(|unit| {
-                let takes = unit.surface.takes.iter().filter(|it| it.module == "self");
-                let mut modules = takes.filter_map(|it| it.local.as_deref());
-                let mut offers = unit.surface.offers.iter();
+            // A module of the same file takes precedence.
+            let is_own = repo.source(side, from).is_none_or(|unit| {
+                let takes = unit.surface.imports.iter().filter(|it| it.module == "self");
+                let mut modules = takes.filter_map(|it| it.local_name.as_deref());
+                let mut offers = unit.surface.declarations.iter();
                 modules.any(|it| it == *first)
                     || offers.any(|it| {
-                        it.name == *first && it.kind != OfferKind::PassedOn && !it.is_associated()
+                        it.name == *first
+                            && it.kind != DeclarationKind::Reexport
+                            && !it.is_associated()
                     })
             });
             match (is_own, home) {
-                (true, Some(home)) => (above(world, side, &home, from, 0), segments.as_slice()),
-                (true, None) => return Met::Unknown,
-                (false, _) => (library(world, side, first), rest),
+                (true, Some(home)) => {
+                    (module_above(repo, side, &home, from, 0), segments.as_slice())
+                }
+                (true, None) => return Resolution::Unknown,
+                (false, _) => (library_root(repo, side, first), rest),
             }
         }
     };
-    let Some(start) = start else { return Met::Unknown };
-    follow(world, side, makers, start, rest)
+    let Some(start) = start else { return Resolution::Unknown };
+    follow(repo, side, makers, start, rest)
 }
 
-/// The library of a crate of this repository.
-fn library(world: &World<'_>, side: Side, name: &str) -> Option<Spot> {
-    let home = below(world.crates(side).get(name)?, "src");
-    let file = below(&home, "lib.rs");
-    let is_there = world.index(side).is_ok_and(|it| it.has(&file));
-    is_there.then(|| Spot { file, within: String::new(), folder: home })
+/// The library root of a crate of this repository.
+fn library_root(repo: &RepoIndex<'_>, side: Side, name: &str) -> Option<RustModule> {
+    let home = join(repo.crates(side).get(name)?, "src");
+    let file = join(&home, "lib.rs");
+    let is_there = repo.paths(side).is_ok_and(|it| it.has(&file));
+    is_there.then(|| RustModule { file, within: String::new(), folder: home })
 }
 
-/// The crates of a side by the name that code knows them by, with their folders. A name that two have is left out.
-pub(super) fn crates(project: &dyn Project, side: Side, index: &Index) -> HashMap<String, String> {
+/// Folders of the crates of a side, by the name used in code. A name that two crates have is left
+/// out.
+pub(super) fn crates(
+    project: &dyn Project,
+    side: Side,
+    index: &PathIndex,
+) -> HashMap<String, String> {
     let manifests = index.stems.get("Cargo").into_iter().flatten();
-    // What has no library, such as a sample among tests, is taken from by nobody.
-    let has_library = |it: &&String| index.has(&below(folder(it), "src/lib.rs"));
+    // A crate without a library cannot be imported.
+    let has_library = |it: &&String| index.has(&join(parent_folder(it), "src/lib.rs"));
     let manifests = manifests.filter(|it| it.ends_with("Cargo.toml")).filter(has_library);
     let manifests = manifests.take(MANIFESTS_MAX);
     let mut crates: HashMap<String, Option<String>> = HashMap::new();
@@ -88,13 +103,13 @@ pub(super) fn crates(project: &dyn Project, side: Side, index: &Index) -> HashMa
         let text =
             project.file(side, path).ok().flatten().and_then(|it| String::from_utf8(it).ok());
         let Some(name) = text.as_deref().and_then(crate_name) else { continue };
-        let home = Some(folder(path).to_owned());
+        let home = Some(parent_folder(path).to_owned());
         crates.entry(name).and_modify(|it| *it = None).or_insert(home);
     }
     crates.into_iter().filter_map(|(name, home)| Some((name, home?))).collect()
 }
 
-/// The name that code knows a crate by; none if its library is not where libraries are.
+/// The name of a crate in code; `None` if its library is not at the default path.
 fn crate_name(manifest: &str) -> Option<String> {
     let table: toml::Table = manifest.parse().ok()?;
     let package = table.get("package")?.get("name")?.as_str()?;
@@ -106,25 +121,34 @@ fn crate_name(manifest: &str) -> Option<String> {
     Some(name.unwrap_or(package).replace('-', "_"))
 }
 
-fn follow(world: &World<'_>, side: Side, makers: Makers, start: Spot, segments: &[&str]) -> Met {
-    let Ok(index) = world.index(side) else { return Met::Unknown };
+fn follow(
+    repo: &RepoIndex<'_>,
+    side: Side,
+    makers: MacroPolicy,
+    start: RustModule,
+    segments: &[&str],
+) -> Resolution {
+    let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
     let mut spot = start;
     for (at, segment) in segments.iter().enumerate() {
         if *segment == "super" || *segment == "self" {
-            return Met::Unknown;
+            return Resolution::Unknown;
         }
         let is_last = at + 1 == segments.len();
-        let Some(unit) = world.unit(side, &spot.file) else { return Met::Unknown };
-        let inside =
-            unit.surface.offers.iter().find(|it| it.name == *segment && it.within == spot.within);
+        let Some(unit) = repo.source(side, &spot.file) else { return Resolution::Unknown };
+        let inside = unit
+            .surface
+            .declarations
+            .iter()
+            .find(|it| it.name == *segment && it.within == spot.within);
         if let Some(offer) = inside
-            && (is_last || offer.kind != OfferKind::Module)
+            && (is_last || offer.kind != DeclarationKind::Module)
         {
-            return Met::In(spot.file);
+            return Resolution::DefinedIn(spot.file);
         }
-        if let Some(next) = child(index, &spot, segment) {
+        if let Some(next) = child_module(index, &spot, segment) {
             if is_last {
-                return Met::In(next.file);
+                return Resolution::DefinedIn(next.file);
             }
             spot = next;
             continue;
@@ -135,38 +159,46 @@ fn follow(world: &World<'_>, side: Side, makers: Makers, start: Spot, segments: 
             } else {
                 format!("{}::{segment}", spot.within)
             };
-            spot = Spot { within, ..spot };
+            spot = RustModule { within, ..spot };
             continue;
         }
-        return by_globs(world, side, makers, &spot, segment);
+        return resolve_globs(repo, side, makers, &spot, segment);
     }
-    Met::In(spot.file)
+    Resolution::DefinedIn(spot.file)
 }
 
-/// Whether a module has a name because it passes on all that another has.
-fn by_globs(world: &World<'_>, side: Side, makers: Makers, spot: &Spot, name: &str) -> Met {
+/// Resolves a name through glob re-exports.
+fn resolve_globs(
+    repo: &RepoIndex<'_>,
+    side: Side,
+    makers: MacroPolicy,
+    spot: &RustModule,
+    name: &str,
+) -> Resolution {
     let (mut seen, mut waiting) = (BTreeSet::new(), vec![spot.file.clone()]);
     while let Some(file) = waiting.pop() {
         if !seen.insert(file.clone()) {
             continue;
         }
-        let Some(unit) = world.unit(side, &file) else { return Met::Unknown };
+        let Some(unit) = repo.source(side, &file) else { return Resolution::Unknown };
         let surface = &unit.surface;
         if surface
-            .offers
+            .declarations
             .iter()
             .filter(|it| it.name == name && !it.is_associated())
             .any(|it| file != spot.file || it.within == spot.within)
         {
-            return Met::In(file);
+            return Resolution::DefinedIn(file);
         }
-        let is_open = surface.is_open && (makers == Makers::Count || !makes_the_same(world, &file));
+        let is_open = surface.has_hidden_names
+            && (makers == MacroPolicy::Count || !has_same_macros(repo, &file));
         if is_open || surface.has_errors || seen.len() > HOPS_MAX || !spot.within.is_empty() {
-            return Met::Unknown;
+            return Resolution::Unknown;
         }
-        for take in surface.takes.iter().filter(|it| it.what == Taken::All) {
-            let Met::In(next) = met(world, side, makers, &file, &take.module) else {
-                return Met::Unknown;
+        for import in surface.imports.iter().filter(|it| it.item == ImportedItem::All) {
+            let Resolution::DefinedIn(next) = resolve(repo, side, makers, &file, &import.module)
+            else {
+                return Resolution::Unknown;
             };
             waiting.push(next);
         }
@@ -177,33 +209,35 @@ fn by_globs(world: &World<'_>, side: Side, makers: Makers, spot: &Spot, name: &s
         && name.chars().all(|it| it.is_lowercase() || it == '_' || it.is_ascii_digit())
         && side == Side::New
     {
-        return Met::Absent;
+        return Resolution::MaybeExternal;
     }
-    Met::NoName(spot.file.clone())
+    Resolution::MissingName(spot.file.clone())
 }
 
-/// Whether nothing else can be meant by `Type::name`: no trait or macro gives the type something of that name, and the type itself is the same.
-pub(super) fn is_nowhere_else(
-    world: &World<'_>,
-    lost: &Lost<'_>,
+/// Whether `Type::name` can refer to nothing else: no trait or macro defines that name for the
+/// type, and the type itself is unchanged.
+pub(super) fn is_only_definition(
+    repo: &RepoIndex<'_>,
+    removed: &RemovedSymbol<'_>,
     owner: &str,
     hits: &BTreeSet<String>,
 ) -> bool {
-    let [old, new] = [(Side::Old, lost.path), (Side::New, lost.file.path.as_str())]
-        .map(|(side, path)| world.unit(side, path));
+    let [old, new] = [(Side::Old, removed.path), (Side::New, removed.file.path.as_str())]
+        .map(|(side, path)| repo.source(side, path));
     let (Some(old), Some(new)) = (old, new) else { return false };
-    let kind = |unit: &Unit| {
-        let mut offers = unit.surface.offers.iter();
+    let kind = |unit: &SourceFile| {
+        let mut offers = unit.surface.declarations.iter();
         offers.find(|it| it.name == owner && it.within.is_empty()).map(|it| it.kind)
     };
-    // What is derived may have functions of its own.
+    // A derive may add functions.
     let derived = |text: &str| text.lines().filter(|it| it.contains("derive(")).count();
-    let is_same = kind(&old) == Some(OfferKind::Type)
-        && kind(&new) == Some(OfferKind::Type)
+    let is_same = kind(&old) == Some(DeclarationKind::Type)
+        && kind(&new) == Some(DeclarationKind::Type)
         && derived(&old.text) == derived(&new.text)
-        && old.surface.makers == new.surface.makers;
-    let is_other = |it: &String| *it != lost.file.path || matches!(lost.what, What::Name);
-    let name = lost.name.as_str();
+        && old.surface.macro_texts == new.surface.macro_texts;
+    let is_other =
+        |it: &String| *it != removed.file.path || matches!(removed.what, RemovalKind::Name);
+    let name = removed.name.as_str();
     let defines = |line: &str| {
         ["fn ", "const ", "type "].iter().any(|word| {
             let rest = line.split(word).nth(1).and_then(|it| it.strip_prefix(name));
@@ -211,73 +245,80 @@ pub(super) fn is_nowhere_else(
         })
     };
     let may_define = |path: &&String| {
-        world.unit(Side::New, path).is_none_or(|unit| unit.text.lines().any(defines))
+        repo.source(Side::New, path).is_none_or(|unit| unit.text.lines().any(defines))
     };
     let mut files = hits.iter().filter(|it| it.ends_with(".rs") && is_other(it));
     is_same && !files.any(|it| may_define(&it))
 }
 
-/// Whether what makes names in a file is what did so before the change.
-pub(super) fn makes_the_same(world: &World<'_>, file: &str) -> bool {
-    let [old, new] = [Side::Old, Side::New].map(|side| world.unit(side, file));
-    matches!((old, new), (Some(old), Some(new)) if old.surface.makers == new.surface.makers)
+/// Whether a file uses the same macros on both sides.
+pub(super) fn has_same_macros(repo: &RepoIndex<'_>, file: &str) -> bool {
+    let [old, new] = [Side::Old, Side::New].map(|side| repo.source(side, file));
+    matches!((old, new), (Some(old), Some(new)) if old.surface.macro_texts == new.surface.macro_texts)
 }
 
-/// Whether a name that was taken from elsewhere means something without being taken, as that of a crate, a macro or a number does.
-pub(super) fn may_be_outside(world: &World<'_>, lost: &Lost<'_>) -> bool {
-    let was_taken = world.unit(Side::Old, lost.path).is_some_and(|unit| {
-        let mut offers = unit.surface.offers.iter();
-        offers.any(|it| it.name == lost.name && it.kind == OfferKind::PassedOn)
+/// Whether a re-exported name may also be visible without the import, as a crate, macro or
+/// primitive is.
+pub(super) fn may_be_external(repo: &RepoIndex<'_>, removed: &RemovedSymbol<'_>) -> bool {
+    let was_taken = repo.source(Side::Old, removed.path).is_some_and(|unit| {
+        let mut offers = unit.surface.declarations.iter();
+        offers.any(|it| it.name == removed.name && it.kind == DeclarationKind::Reexport)
     });
-    was_taken && lost.name.starts_with(char::is_lowercase)
+    was_taken && removed.name.starts_with(char::is_lowercase)
 }
 
-/// Whether the module above a file names it; one that nobody names is never compiled. In doubt it is.
-pub(super) fn is_built(world: &World<'_>, path: &str) -> bool {
-    let Ok(index) = world.index(Side::New) else { return true };
-    let name = stem(path);
+/// Whether the parent module declares a file; otherwise the file is not compiled. Returns `true` in
+/// doubt.
+pub(super) fn is_compiled(repo: &RepoIndex<'_>, path: &str) -> bool {
+    let Ok(index) = repo.paths(Side::New) else { return true };
+    let name = module_stem(path);
     let is_root = matches!(path.rsplit('/').next(), Some("lib.rs" | "main.rs"));
     let parent = source_folder(index, path)
         .filter(|_| !is_root)
-        .and_then(|home| above(world, Side::New, &home, path, 1))
-        .and_then(|parent| world.unit(Side::New, &parent.file));
+        .and_then(|home| module_above(repo, Side::New, &home, path, 1))
+        .and_then(|parent| repo.source(Side::New, &parent.file));
     parent.is_none_or(|parent| {
-        parent.surface.is_open
-            || parent.surface.takes.iter().any(|it| it.local.as_deref() == Some(name.as_str()))
+        parent.surface.has_hidden_names
+            || parent
+                .surface
+                .imports
+                .iter()
+                .any(|it| it.local_name.as_deref() == Some(name.as_str()))
     })
 }
 
-/// The folder `src` of the crate around a file that belongs to its main part, or that of another program which has modules of its own.
-fn source_folder(index: &Index, from: &str) -> Option<String> {
-    let mut root = folder(from);
-    while !index.has(&below(root, "Cargo.toml")) {
+/// The `src` folder of a file's crate, or the folder of a multi-file binary.
+fn source_folder(index: &PathIndex, from: &str) -> Option<String> {
+    let mut root = parent_folder(from);
+    while !index.has(&join(root, "Cargo.toml")) {
         if root.is_empty() {
             return None;
         }
-        root = folder(root);
+        root = parent_folder(root);
     }
-    let home = below(root, "src");
+    let home = join(root, "src");
     let rest = from.strip_prefix(&home)?.strip_prefix('/')?;
     let Some(program) = rest.strip_prefix("bin/") else { return Some(home) };
     let (program, _) = program.split_once('/')?;
-    let home = below(&home, &format!("bin/{program}"));
-    index.has(&below(&home, "main.rs")).then_some(home)
+    let home = join(&home, &format!("bin/{program}"));
+    index.has(&join(&home, "main.rs")).then_some(home)
 }
 
-/// The root of the crate that a file belongs to: of the two that a folder can have, the one that has its module.
-fn root(world: &World<'_>, side: Side, home: &str, from: &str) -> Option<Spot> {
-    let index = world.index(side).ok()?;
-    let [library, program] = ["lib.rs", "main.rs"].map(|it| below(home, it));
+/// The root module of a file's crate. If the crate has a library and a binary, the one that
+/// declares the file's module.
+fn crate_root(repo: &RepoIndex<'_>, side: Side, home: &str, from: &str) -> Option<RustModule> {
+    let index = repo.paths(side).ok()?;
+    let [library, program] = ["lib.rs", "main.rs"].map(|it| join(home, it));
     let file = match (index.has(&library), index.has(&program)) {
         (true, true) if from == program => program,
         (true, true) if from != library => {
             let rest = from.strip_prefix(home)?.trim_start_matches('/');
             let first = rest.split('/').next()?.trim_end_matches(".rs");
             let has = |root: &str| {
-                let unit = world.unit(side, root);
-                unit.is_some_and(|unit| {
-                    let mut takes = unit.surface.takes.iter();
-                    takes.any(|it| it.module == "self" && it.local.as_deref() == Some(first))
+                let source = repo.source(side, root);
+                source.is_some_and(|unit| {
+                    let mut takes = unit.surface.imports.iter();
+                    takes.any(|it| it.module == "self" && it.local_name.as_deref() == Some(first))
                 })
             };
             match (has(&library), has(&program)) {
@@ -290,12 +331,18 @@ fn root(world: &World<'_>, side: Side, home: &str, from: &str) -> Option<Spot> {
         (false, true) => program,
         (false, false) => return None,
     };
-    Some(Spot { file, within: String::new(), folder: home.to_owned() })
+    Some(RustModule { file, within: String::new(), folder: home.to_owned() })
 }
 
-/// The module of a file, or one that is so many above it.
-fn above(world: &World<'_>, side: Side, home: &str, from: &str, ups: usize) -> Option<Spot> {
-    let index = world.index(side).ok()?;
+/// The module of a file, or a module that many levels above it.
+fn module_above(
+    repo: &RepoIndex<'_>,
+    side: Side,
+    home: &str,
+    from: &str,
+    ups: usize,
+) -> Option<RustModule> {
+    let index = repo.paths(side).ok()?;
     let rest = from.strip_prefix(home)?.strip_prefix('/')?.strip_suffix(".rs")?;
     let mut parts: Vec<&str> = rest.split('/').collect();
     if matches!(parts.last(), Some(&("mod" | "lib" | "main"))) {
@@ -304,20 +351,20 @@ fn above(world: &World<'_>, side: Side, home: &str, from: &str, ups: usize) -> O
     for _ in 0..ups {
         parts.pop()?;
     }
-    let folder = parts.iter().fold(home.to_owned(), |folder, part| below(&folder, part));
+    let folder = parts.iter().fold(home.to_owned(), |folder, part| join(&folder, part));
     if parts.is_empty() {
-        return root(world, side, home, from);
+        return crate_root(repo, side, home, from);
     }
-    let files = [format!("{folder}.rs"), below(&folder, "mod.rs")];
+    let files = [format!("{folder}.rs"), join(&folder, "mod.rs")];
     let file = files.into_iter().find(|it| index.has(it))?;
-    Some(Spot { file, within: String::new(), folder })
+    Some(RustModule { file, within: String::new(), folder })
 }
 
-fn child(index: &Index, spot: &Spot, name: &str) -> Option<Spot> {
+fn child_module(index: &PathIndex, spot: &RustModule, name: &str) -> Option<RustModule> {
     let inside = spot.within.split("::").filter(|it| !it.is_empty());
-    let folder = inside.fold(spot.folder.clone(), |folder, part| below(&folder, part));
-    let folder = below(&folder, name);
-    let files = [format!("{folder}.rs"), below(&folder, "mod.rs")];
+    let folder = inside.fold(spot.folder.clone(), |folder, part| join(&folder, part));
+    let folder = join(&folder, name);
+    let files = [format!("{folder}.rs"), join(&folder, "mod.rs")];
     let file = files.into_iter().find(|it| index.has(it))?;
-    Some(Spot { file, within: String::new(), folder })
+    Some(RustModule { file, within: String::new(), folder })
 }

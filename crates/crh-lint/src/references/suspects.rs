@@ -1,24 +1,25 @@
-//! What in the diff alone is a reason to look closer. It reads no file, so that a change that removes nothing costs next to nothing.
+//! Finds the files that the diff alone makes suspicious. Reads no file, so a change that removes
+//! nothing costs almost nothing.
 
 use std::collections::HashSet;
 
-use crate::{Change, ChangedFile, paths};
+use crate::{ChangeView, ChangedFile, paths};
 use crh_syntax::Language;
 
-/// A file of the change, and why it is looked at.
+/// A changed file that may break references.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reason<'a> {
+pub(super) struct SuspectFile<'a> {
     pub(super) file: &'a ChangedFile,
-    pub(super) family: Family,
-    /// Whether it may have lost names, or changed parameters.
-    pub(super) may_lose: bool,
-    /// Whether it may take something that is not there.
-    pub(super) may_miss: bool,
+    pub(super) family: LanguageFamily,
+    /// Whether it may remove names or change parameters.
+    pub(super) may_remove_names: bool,
+    /// Whether it may import something that does not exist.
+    pub(super) may_miss_imports: bool,
 }
 
-/// Languages that can take names from each other.
+/// Languages that can import from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Family {
+pub(super) enum LanguageFamily {
     Python,
     /// JavaScript and TypeScript.
     Script,
@@ -28,9 +29,9 @@ pub(super) enum Family {
     Ruby,
 }
 
-impl Family {
-    pub(super) fn of(path: &str) -> Option<Self> {
-        match Language::of_path(path)? {
+impl LanguageFamily {
+    pub(super) fn from_path(path: &str) -> Option<Self> {
+        match Language::from_path(path)? {
             Language::Python => Some(Self::Python),
             Language::JavaScript | Language::TypeScript | Language::Tsx => Some(Self::Script),
             Language::Go => Some(Self::Go),
@@ -47,31 +48,36 @@ impl Family {
     }
 }
 
-/// The files worth a closer look.
-pub(super) fn reasons<'a>(change: &Change<'a>) -> Vec<Reason<'a>> {
+pub(super) fn suspect_files<'a>(change: &ChangeView<'a>) -> Vec<SuspectFile<'a>> {
     let files: HashSet<&str> = change.files.iter().map(|it| it.path.as_str()).collect();
-    // What has no line to review, but was somewhere else before, is no less gone from there.
-    let went = change.all.iter().filter(|it| {
+    // A moved file without changed lines is still gone from its old path.
+    let went = change.all_files.iter().filter(|it| {
         it.added.is_empty() && it.removed.is_empty() && !files.contains(it.path.as_str())
     });
-    change.files.iter().chain(went).filter_map(reason).collect()
+    change.files.iter().chain(went).filter_map(suspect_file).collect()
 }
 
-fn reason(file: &ChangedFile) -> Option<Reason<'_>> {
-    let before = file.before.as_deref();
-    let family = Family::of(&file.path).or_else(|| before.and_then(Family::of))?;
+fn suspect_file(file: &ChangedFile) -> Option<SuspectFile<'_>> {
+    let before = file.old_path.as_deref();
+    let family = LanguageFamily::from_path(&file.path)
+        .or_else(|| before.and_then(LanguageFamily::from_path))?;
     if !file.has_lines || is_foreign(&file.path) {
         return None;
     }
     let went = file.is_deleted || before.is_some_and(|before| before != file.path);
     let removed = file.removed.iter().any(|line| may_define(family, line));
-    let reshaped = file.added.iter().any(|line| may_reshape(family, &line.text));
+    let reshaped = file.added.iter().any(|line| may_change_parameters(family, &line.text));
     let may_lose = before.is_some() && (went || removed || reshaped);
-    let may_miss = !file.is_deleted && file.added.iter().any(|line| may_take(family, &line.text));
-    (may_lose || may_miss).then_some(Reason { file, family, may_lose, may_miss })
+    let may_miss = !file.is_deleted && file.added.iter().any(|line| may_import(family, &line.text));
+    (may_lose || may_miss).then_some(SuspectFile {
+        file,
+        family,
+        may_remove_names: may_lose,
+        may_miss_imports: may_miss,
+    })
 }
 
-/// Whether others wrote the file, or a program did.
+/// Whether a file is third-party code, generated or documentation.
 pub(super) fn is_foreign(path: &str) -> bool {
     let is_theirs = |part: &str| {
         matches!(
@@ -85,7 +91,7 @@ pub(super) fn is_foreign(path: &str) -> bool {
                 | "fixtures"
                 | "__fixtures__"
                 | "snapshots"
-                // What is tried out there need not work.
+                // Experiments need not work.
                 | "playground"
                 | "playgrounds"
         )
@@ -99,19 +105,19 @@ pub(super) fn is_foreign(path: &str) -> bool {
         || paths::is_document(path)
 }
 
-/// Whether a line that was taken away may have named something that others can use.
-fn may_define(family: Family, line: &[u8]) -> bool {
+/// Whether a removed line may have defined a name that others use.
+fn may_define(family: LanguageFamily, line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
     let word = line.trim_start();
     let has = |words: &[&str]| words.iter().any(|it| word.starts_with(it));
     let is_outermost = line.starts_with(|it: char| it.is_alphanumeric() || it == '_' || it == '@');
     match family {
-        Family::Python => {
+        LanguageFamily::Python => {
             has(&["def ", "async def ", "class ", "from ", "import "])
                 || is_outermost && line.contains('=')
-                || is_item(word)
+                || is_list_item(word)
         }
-        Family::Script => {
+        LanguageFamily::Script => {
             has(&[
                 "export",
                 "function",
@@ -128,13 +134,13 @@ fn may_define(family: Family, line: &[u8]) -> bool {
                 "abstract class",
                 "import ",
                 "declare ",
-            ]) || is_item(word)
+            ]) || is_list_item(word)
                 || is_method(family, line)
         }
-        Family::Go => {
-            has(&["func ", "type ", "const ", "var "]) || is_item(word) || word.contains('=')
+        LanguageFamily::Go => {
+            has(&["func ", "type ", "const ", "var "]) || is_list_item(word) || word.contains('=')
         }
-        Family::Rust => {
+        LanguageFamily::Rust => {
             has(&[
                 "pub",
                 "fn ",
@@ -149,33 +155,33 @@ fn may_define(family: Family, line: &[u8]) -> bool {
                 "use ",
                 "unsafe fn",
                 "macro_rules!",
-            ]) || is_item(word)
+            ]) || is_list_item(word)
         }
-        Family::Java => {
+        LanguageFamily::Java => {
             word.contains('(')
                 || word.contains("static ")
                 || word.contains("class ")
                 || word.contains("interface ")
                 || word.contains("enum ")
                 || word.contains("record ")
-                || is_item(word)
+                || is_list_item(word)
         }
-        Family::Ruby => {
+        LanguageFamily::Ruby => {
             has(&["def ", "class ", "module "])
                 || word.starts_with(|it: char| it.is_ascii_uppercase())
         }
     }
 }
 
-/// Whether a line may begin a method of a class, in the languages in which those are followed.
-pub(super) fn is_method(family: Family, line: &str) -> bool {
+/// Whether a line may start a method, in the languages whose methods are followed.
+pub(super) fn is_method(family: LanguageFamily, line: &str) -> bool {
     let word = line.trim();
     match family {
-        Family::Python => {
+        LanguageFamily::Python => {
             line.starts_with([' ', '\t'])
                 && (word.starts_with("def ") || word.starts_with("async def "))
         }
-        Family::Script => {
+        LanguageFamily::Script => {
             let modifiers = ["public ", "private ", "protected ", "static ", "async "];
             let mut name = word;
             while let Some(rest) = modifiers.iter().find_map(|it| name.strip_prefix(it)) {
@@ -192,29 +198,35 @@ pub(super) fn is_method(family: Family, line: &str) -> bool {
                 && word.ends_with('{')
                 && !word.contains("=>")
         }
-        Family::Go | Family::Rust | Family::Java | Family::Ruby => false,
+        LanguageFamily::Go | LanguageFamily::Rust | LanguageFamily::Java | LanguageFamily::Ruby => {
+            false
+        }
     }
 }
 
-/// Whether an added line may be part of the parameters of a function.
-fn may_reshape(family: Family, line: &[u8]) -> bool {
+/// Whether an added line may be part of a parameter list.
+fn may_change_parameters(family: LanguageFamily, line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
     let word = line.trim_start();
     match family {
-        Family::Python => {
-            word.starts_with("def ") || word.starts_with("async def ") || is_item(word)
+        LanguageFamily::Python => {
+            word.starts_with("def ") || word.starts_with("async def ") || is_list_item(word)
         }
-        Family::Script => word.contains("function") || word.contains("=>") || is_item(word),
-        Family::Go => word.starts_with("func ") || is_item(word),
-        Family::Rust => word.contains("fn ") || is_item(word),
-        Family::Java => word.contains('(') && word.ends_with(['{', ',']) || is_item(word),
-        Family::Ruby => word.starts_with("def "),
+        LanguageFamily::Script => {
+            word.contains("function") || word.contains("=>") || is_list_item(word)
+        }
+        LanguageFamily::Go => word.starts_with("func ") || is_list_item(word),
+        LanguageFamily::Rust => word.contains("fn ") || is_list_item(word),
+        LanguageFamily::Java => {
+            word.contains('(') && word.ends_with(['{', ',']) || is_list_item(word)
+        }
+        LanguageFamily::Ruby => word.starts_with("def "),
     }
 }
 
-/// One of several on lines of their own: `name,`, `name: Type,`, `Type name,` or `name = 1,`, in brackets that open above. What
-/// has values or calls in it is part of a call or a table, which are everywhere.
-fn is_item(word: &str) -> bool {
+/// An item on a line of its own: `name,`, `name: Type,`, `Type name,` or `name = 1,`. Items with
+/// values or calls belong to calls or tables and are too common.
+fn is_list_item(word: &str) -> bool {
     let name = word.trim_start_matches(['*', '&']);
     let end = name
         .find(|it: char| !(it.is_alphanumeric() || it == '_' || it == '$'))
@@ -242,35 +254,39 @@ fn is_item(word: &str) -> bool {
     !annotation.is_empty() && !is_value && !annotation.ends_with([';', '{'])
 }
 
-/// Words that stand on lines of their own and name nothing.
+/// Words that stand on lines of their own and define nothing.
 #[rustfmt::skip]
 const STATEMENTS: [&str; 22] = [
     "else", "try", "finally", "return", "pass", "break", "continue", "end", "default", "do", "loop", "begin", "ensure", "true", "false",
     "null", "None", "True", "False", "self", "this", "raise",
 ];
 
-/// Whether an added line may take something from elsewhere in the repository.
-fn may_take(family: Family, line: &[u8]) -> bool {
+/// Whether an added line may import something from the repository.
+fn may_import(family: LanguageFamily, line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
     let word = line.trim_start();
     match family {
-        Family::Python => {
-            word.starts_with("from ") || word.starts_with("import ") || is_listed(word)
+        LanguageFamily::Python => {
+            word.starts_with("from ") || word.starts_with("import ") || is_import_list_item(word)
         }
-        Family::Script => line.contains("'.") || line.contains("\".") || is_listed(word),
-        Family::Go => word.starts_with("import ") || word.starts_with('"') || word.ends_with('"'),
-        Family::Rust => {
+        LanguageFamily::Script => {
+            line.contains("'.") || line.contains("\".") || is_import_list_item(word)
+        }
+        LanguageFamily::Go => {
+            word.starts_with("import ") || word.starts_with('"') || word.ends_with('"')
+        }
+        LanguageFamily::Rust => {
             ["use ", "mod "].iter().any(|it| word.starts_with(it))
                 || word.starts_with("pub") && (word.contains(" use ") || word.contains(" mod "))
-                || is_listed(word)
+                || is_import_list_item(word)
         }
-        Family::Java => word.starts_with("import "),
-        Family::Ruby => word.starts_with("require_relative"),
+        LanguageFamily::Java => word.starts_with("import "),
+        LanguageFamily::Ruby => word.starts_with("require_relative"),
     }
 }
 
-/// Names alone, as in a list of imports: `name,`, `a, b as c,`, `type Row }`.
-fn is_listed(word: &str) -> bool {
+/// Plain names, as in a list of imports: `name,`, `a, b as c,`, `type Row }`.
+fn is_import_list_item(word: &str) -> bool {
     let word = word.trim_start_matches(['{', '(']).trim_end_matches([';', ')', '}', ',', ' ']);
     let is_word = |it: &str| {
         it.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '$' | ':'))
@@ -290,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_and_imports_on_lines_of_their_own_are_a_reason_and_statements_are_not() {
+    fn list_items_are_suspicious_and_statements_are_not() {
         let items = [
             "name,",
             "name",
@@ -323,14 +339,15 @@ mod tests {
             "a.load(\"x\"),",
             "case: {",
         ];
-        assert_eq!(items.map(is_item), [true; 14]);
-        assert_eq!(others.map(is_item), [false; 14]);
+        assert_eq!(items.map(is_list_item), [true; 14]);
+        assert_eq!(others.map(is_list_item), [false; 14]);
         assert_eq!(
-            ["name,", "a as b,", "type Row,", "a::b,", "a, b,", "{ a, b }"].map(is_listed),
+            ["name,", "a as b,", "type Row,", "a::b,", "a, b,", "{ a, b }"]
+                .map(is_import_list_item),
             [true; 6]
         );
         assert_eq!(
-            ["else:", "return", "1,", "end", "a b c", "f(a, b);"].map(is_listed),
+            ["else:", "return", "1,", "end", "a b c", "f(a, b);"].map(is_import_list_item),
             [false; 6]
         );
     }

@@ -1,4 +1,4 @@
-//! What has to be found, and what must not be, by language. Each fixture is a whole repository.
+//! What must be reported and what must not, by language. Each fixture is a whole repository.
 
 mod config;
 mod go;
@@ -12,8 +12,8 @@ use crate::references::review;
 use crate::testing::Fixture;
 use crh_review::finding::Side;
 
-/// What is found, as `path:line rule title`; a line of before with a minus.
-fn found(fixture: &str) -> Vec<String> {
+/// Findings as `path:line rule title`; an old line has a minus.
+fn findings(fixture: &str) -> Vec<String> {
     let returned = Fixture::new(fixture).with(review);
     assert_eq!(returned.notes, Vec::<String>::new(), "{fixture}");
     let shown = returned.findings.iter().map(|it| {
@@ -28,7 +28,7 @@ fn found(fixture: &str) -> Vec<String> {
 fn must_find(table: &[(&str, &str)]) {
     let wrong: Vec<String> = table
         .iter()
-        .map(|(fixture, expected)| (fixture, expected, found(fixture).join("\n")))
+        .map(|(fixture, expected)| (fixture, expected, findings(fixture).join("\n")))
         .filter(|(_, expected, found)| found != *expected)
         .map(|(fixture, expected, found)| {
             format!("{fixture}\nEXPECTED {expected}\nFOUND    {found}\n")
@@ -40,7 +40,7 @@ fn must_find(table: &[(&str, &str)]) {
 fn must_not_find(table: &[&str]) {
     let wrong: Vec<String> = table
         .iter()
-        .map(|fixture| (fixture, found(fixture).join("\n")))
+        .map(|fixture| (fixture, findings(fixture).join("\n")))
         .filter(|(_, found)| !found.is_empty())
         .map(|(fixture, found)| format!("{fixture}\nFOUND    {found}\n"))
         .collect();
@@ -48,7 +48,7 @@ fn must_not_find(table: &[&str]) {
 }
 
 #[test]
-fn a_loss_is_said_at_its_own_hunk_and_the_first_places_that_break_are_named() {
+fn removal_is_reported_at_its_hunk_with_first_uses() {
     let users: String = (1..=7).map(|at| format!("//- m{at}.py\nfrom a import load\n")).collect();
     let fixture = format!(
         "//- a.py\ndef keep():\n    pass\n\n\ndef load():\n    pass\n\n\ndef other():\n    pass\n{users}//- head\n//- a.py\ndef keep():\n    pass\n\n\ndef other():\n    pass\n//- m1.py\nfrom a import load\nx = 1\n"
@@ -69,17 +69,17 @@ fn a_loss_is_said_at_its_own_hunk_and_the_first_places_that_break_are_named() {
 }
 
 #[test]
-fn what_the_change_tells_git_to_leave_alone_is_not_missing_and_that_is_said() {
+fn newly_ignored_file_is_noted_not_missing() {
     let base = "//- src/a.ts\nexport const x = 1\n//- .gitignore\nb\n//- src/m.ts\nimport { x } from './a'\n";
     let head = "//- head\n//- src/a.ts deleted\n//- .gitignore\nb\nsrc/a.ts\n";
     let returned = Fixture::new(&format!("{base}{head}")).with(review);
     assert_eq!(returned.findings.len(), 0, "{returned:?}");
-    let note = "`src/a.ts` is not looked for: the change tells git to leave it alone";
+    let note = "`src/a.ts` is not checked: the change adds it to a .gitignore file";
     assert_eq!(returned.notes, [note]);
 }
 
 #[test]
-fn what_is_said_of_a_file_that_is_gone_counts_the_imports() {
+fn removed_file_finding_counts_imports() {
     let why = |users: &str| {
         let fixture = format!(
             "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\n{users}//- head\n//- p/a.py deleted\n"

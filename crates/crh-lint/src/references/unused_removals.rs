@@ -1,88 +1,100 @@
-//! Files that have lost nothing that anybody uses, as far as the touched statements tell: no tree of a whole file is needed to know.
+//! Drops files whose removed names are not used anywhere, judged by the changed statements alone,
+//! so that no whole file has to be parsed.
 //!
-//! Invariant: what is set aside here would have come to nothing. Of the touched statements' names more than were lost are followed, never fewer, and
-//! a line counts as a use unless it only defines.
+//! Invariant: a dropped file would have had no finding. Of the changed statements' names, at least
+//! all removed ones are followed, and a line counts as a use unless it only defines the name.
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::members;
-use super::reason::{Family, Reason, is_foreign};
-use super::uses::HITS_MAX;
-use crate::touched::{Shown, touched};
-use crate::{ChangedFile, HitLine, Project, source};
+use super::broken_uses::HITS_MAX;
+use super::methods;
+use super::suspects::{LanguageFamily, SuspectFile, is_foreign};
+use crate::changed_statements::{StatementPart, changed_statements};
+use crate::{ChangedFile, Project, SearchHit, source};
 use crh_review::finding::Side;
-use crh_syntax::{Language, OfferKind, Parsed, Surface};
+use crh_syntax::{DeclarationKind, Language, Surface, SyntaxTree};
 
-/// A longer line is no plain definition.
+/// Longer lines are not plain definitions.
 const DEFINITION_BYTES_MAX: usize = 1_000;
 
-/// The reasons, without those to look for lost names where no file uses any that may be lost.
-pub(super) fn worth_following<'a>(
+/// Clears `may_remove_names` of files whose possibly removed names no file uses, and drops files
+/// without any reason left.
+pub(super) fn drop_unused<'a>(
     project: &dyn Project,
-    reasons: Vec<Reason<'a>>,
-) -> Vec<Reason<'a>> {
+    suspects: Vec<SuspectFile<'a>>,
+) -> Vec<SuspectFile<'a>> {
     let names: Vec<Option<BTreeSet<String>>> =
-        reasons.iter().map(|reason| may_be_lost(project, reason)).collect();
+        suspects.iter().map(|reason| possibly_removed_names(project, reason)).collect();
     let all: BTreeSet<&str> = names.iter().flatten().flatten().map(String::as_str).collect();
-    let Some(used) = used(project, &all) else { return reasons };
+    let Some(used) = used_names(project, &all) else { return suspects };
     let is_used = |names: BTreeSet<String>| names.iter().any(|name| used.contains(name.as_str()));
     let followed: Vec<bool> = names.iter().map(|names| names.clone().is_none_or(is_used)).collect();
-    let reasons = reasons.into_iter().zip(followed);
-    let reasons = reasons
-        .map(|(reason, is_followed)| Reason { may_lose: reason.may_lose && is_followed, ..reason });
-    reasons.filter(|it| it.may_lose || it.may_miss).collect()
+    let suspects = suspects.into_iter().zip(followed);
+    let suspects = suspects.map(|(reason, is_followed)| SuspectFile {
+        may_remove_names: reason.may_remove_names && is_followed,
+        ..reason
+    });
+    suspects.filter(|it| it.may_remove_names || it.may_miss_imports).collect()
 }
 
-/// Every name that a file may have lost, or that may be called with other arguments; none if only the whole file tells.
-fn may_be_lost(project: &dyn Project, reason: &Reason<'_>) -> Option<BTreeSet<String>> {
-    let file = reason.file;
-    let stays = !file.is_deleted && file.before.as_deref() == Some(file.path.as_str());
-    // In other languages a name can be taken from others by what stands far away from it.
-    if !reason.may_lose
+/// Names that a file may have removed or whose parameters may have changed; `None` if only the
+/// whole file can tell.
+fn possibly_removed_names(
+    project: &dyn Project,
+    suspect: &SuspectFile<'_>,
+) -> Option<BTreeSet<String>> {
+    let file = suspect.file;
+    let stays = !file.is_deleted && file.old_path.as_deref() == Some(file.path.as_str());
+    // In other languages a distant statement can hide a name.
+    if !suspect.may_remove_names
         || !stays
-        || reason.family != Family::Python
-        || members::loses_a_method(reason)
+        || suspect.family != LanguageFamily::Python
+        || methods::may_remove_method(suspect)
     {
         return None;
     }
     let texts = [Side::Old, Side::New].map(|side| text(project, side, file));
     let [Some(old), Some(new)] = texts else { return None };
-    let [before, after] = touched(Language::Python, [&old, &new])?;
+    let [before, after] = changed_statements(Language::Python, [&old, &new])?;
     let headers: [HashSet<&str>; 2] =
-        [&before, &after].map(|it| it.statements().filter_map(header).collect());
+        [&before, &after].map(|it| it.statements().filter_map(function_header).collect());
     let is_same = |statement: &str, others: &HashSet<&str>| {
-        // What a function declares to be the module's is the module's.
-        header(statement).is_some_and(|it| others.contains(it)) && !statement.contains("global")
+        // A function can define module names with `global`.
+        function_header(statement).is_some_and(|it| others.contains(it))
+            && !statement.contains("global")
     };
-    let before =
-        before.alone(|it| if is_same(it, &headers[1]) { Shown::Nothing } else { shown(it) });
+    let before = before.render(|it| {
+        if is_same(it, &headers[1]) { StatementPart::Nothing } else { relevant_part(it) }
+    });
     if before.trim().is_empty() {
         return Some(BTreeSet::new());
     }
-    let after = after.alone(|it| if is_same(it, &headers[0]) { Shown::Nothing } else { shown(it) });
+    let after = after.render(|it| {
+        if is_same(it, &headers[0]) { StatementPart::Nothing } else { relevant_part(it) }
+    });
     let (before, after) = (surface(&before)?, surface(&after)?);
-    let gone = before.offers.into_iter().filter(|it| {
-        !after.offers.iter().any(|kept| {
+    let gone = before.declarations.into_iter().filter(|it| {
+        !after.declarations.iter().any(|kept| {
             kept.name == it.name
                 && kept.within == it.within
                 && kept.is_exported >= it.is_exported
-                && kept.shape == it.shape
-                && (it.shape.is_some() || !may_have_shape(it.kind))
+                && kept.signature == it.signature
+                && (it.signature.is_some() || !may_have_signature(it.kind))
         })
     });
     Some(gone.map(|it| it.name).collect())
 }
 
-/// Whether something that is called may take what it takes by a statement elsewhere, such as the import of its decorator.
-fn may_have_shape(kind: OfferKind) -> bool {
+/// Whether parameters may depend on a statement elsewhere, such as the import of a decorator.
+fn may_have_signature(kind: DeclarationKind) -> bool {
     match kind {
-        OfferKind::Function | OfferKind::Type => true,
-        OfferKind::Implementer
-        | OfferKind::Enumeration
-        | OfferKind::OpenType
-        | OfferKind::Module
-        | OfferKind::Value
-        | OfferKind::PassedOn => false,
+        DeclarationKind::Function | DeclarationKind::Type => true,
+        DeclarationKind::Implementer
+        | DeclarationKind::Enumeration
+        | DeclarationKind::OpenType
+        | DeclarationKind::Module
+        | DeclarationKind::Value
+        | DeclarationKind::Reexport => false,
     }
 }
 
@@ -91,36 +103,36 @@ fn text(project: &dyn Project, side: Side, file: &ChangedFile) -> Option<String>
 }
 
 fn surface(text: &str) -> Option<Surface> {
-    let parsed = Parsed::new(Language::Python, text).ok()?;
+    let parsed = SyntaxTree::new(Language::Python, text).ok()?;
     parsed.surface().filter(|surface| !surface.has_errors)
 }
 
-/// What tells the names that a module has by a statement: of most functions their header.
-fn shown(statement: &str) -> Shown {
+/// The part of a statement that defines module names: for most functions the header.
+fn relevant_part(statement: &str) -> StatementPart {
     let is_told_inside = ["global", "__getattr__"].iter().any(|it| statement.contains(it));
-    let header = header(statement).filter(|_| !is_told_inside);
-    // A comment before it may say the same, behind its sign.
+    let header = function_header(statement).filter(|_| !is_told_inside);
+    // A comment above may contain the same text.
     let starts_line = |at: usize| at == 0 || statement.as_bytes()[at - 1] == b'\n';
     let end = header.and_then(|header| {
         let mut places = statement.match_indices(header);
         places.find(|(at, _)| starts_line(*at)).map(|(at, it)| at + it.len())
     });
-    end.map_or(Shown::All, |end| Shown::Header { end })
+    end.map_or(StatementPart::All, |end| StatementPart::Header { end })
 }
 
-/// The first line of a function that begins with its name and has all of its parameters there: whatever is below it, that is what the module has by
+/// The first line of a function if it contains all parameters. It fixes what the module exports by
 /// that name.
-fn header(statement: &str) -> Option<&str> {
+fn function_header(statement: &str) -> Option<&str> {
     let line = statement.lines().find(|it| !it.is_empty() && !it.starts_with('#'))?.trim_end();
     let is_function = line.starts_with("def ") || line.starts_with("async def ");
     let count = |sign: char| line.matches(sign).count();
     let is_closed = count('(') == count(')') && count('[') == count(']');
-    let is_plain = !line.contains(['"', '\'', '{', '#', '\\']) || is_plainly_ended(line);
+    let is_plain = !line.contains(['"', '\'', '{', '#', '\\']) || has_plain_strings(line);
     (is_function && is_closed && is_plain && line.ends_with(':')).then_some(line)
 }
 
-/// Whether the quotes of a line come in pairs with nothing but letters in them.
-fn is_plainly_ended(line: &str) -> bool {
+/// Whether the quotes of a line are balanced and contain only plain characters.
+fn has_plain_strings(line: &str) -> bool {
     let mut parts = line.split('"');
     let is_plain = |code: &str| !code.contains(['\'', '{', '#', '\\']);
     let mut count = 0;
@@ -134,30 +146,31 @@ fn is_plainly_ended(line: &str) -> bool {
     all && count % 2 == 1
 }
 
-/// Those of the names that code uses; none if that cannot be told.
-fn used<'n>(project: &dyn Project, names: &BTreeSet<&'n str>) -> Option<HashSet<&'n str>> {
+/// The names that code uses; `None` if that cannot be determined.
+fn used_names<'n>(project: &dyn Project, names: &BTreeSet<&'n str>) -> Option<HashSet<&'n str>> {
     let words: Vec<&str> = names.iter().copied().filter(|it| !it.is_empty()).collect();
     if words.is_empty() {
         return Some(HashSet::new());
     }
-    let hits = project.search(Side::New, &words, HITS_MAX).ok().filter(|it| it.is_all)?;
+    let hits = project.search(Side::New, &words, HITS_MAX).ok().filter(|it| it.is_complete)?;
     let mut used = HashSet::new();
-    let in_code =
-        |it: &&HitLine| Family::of(&it.path) == Some(Family::Python) && !is_foreign(&it.path);
+    let in_code = |it: &&SearchHit| {
+        LanguageFamily::from_path(&it.path) == Some(LanguageFamily::Python) && !is_foreign(&it.path)
+    };
     for line in hits.lines.iter().filter(in_code) {
         let mut found = line
             .text
             .split(|it: char| !(it.is_alphanumeric() || it == '_'))
             .filter_map(|it| names.get(it))
             .peekable();
-        // The search has another idea of a word.
+        // The search has another definition of a word.
         found.peek()?;
         used.extend(found.filter(|it| !only_defines(&line.text, it)));
     }
     Some(used)
 }
 
-/// Whether a line does nothing with a name but define it.
+/// Whether a line only defines a name.
 fn only_defines(line: &str, name: &str) -> bool {
     let code = line.trim_start();
     let rest = ["def ", "async def ", "class "].iter().find_map(|it| code.strip_prefix(it));
@@ -171,11 +184,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_of_a_function_is_a_line_that_says_all_about_its_parameters() {
+    fn function_header_has_all_parameters_on_one_line() {
         let known = ["def f():", "async def f(a, *, b=(1, 2)) -> list[int]:", "def f(a=\"b\"):"];
         for line in known {
             let statement = format!("# why\n\n{line}\n    return 1\n");
-            assert_eq!(header(&statement), Some(line));
+            assert_eq!(function_header(&statement), Some(line));
         }
         for line in [
             "def f(",
@@ -188,27 +201,27 @@ mod tests {
             "def f():  # a:",
             "x = 1",
         ] {
-            assert_eq!(header(&format!("{line}\n    return 1\n")), None, "{line}");
+            assert_eq!(function_header(&format!("{line}\n    return 1\n")), None, "{line}");
         }
     }
 
     #[test]
-    fn of_most_functions_the_header_is_shown() {
+    fn most_functions_are_reduced_to_their_header() {
         let header = "# def f(a):\ndef f(a):";
         let statement = format!("{header}\n    return a\n");
-        assert_eq!(shown(&statement), Shown::Header { end: header.len() });
+        assert_eq!(relevant_part(&statement), StatementPart::Header { end: header.len() });
         for statement in [
             "def f(a):\n    global b\n    b = a\n",
             "def __getattr__(name):\n    raise AttributeError\n",
             "@d\ndef f(a):\n    return a\n",
             "x = 1\n",
         ] {
-            assert_eq!(shown(statement), Shown::All, "{statement}");
+            assert_eq!(relevant_part(statement), StatementPart::All, "{statement}");
         }
     }
 
     #[test]
-    fn a_line_that_has_a_name_only_to_define_it_is_no_use() {
+    fn definition_line_is_not_a_use() {
         assert!(only_defines("    def load(self):", "load"));
         assert!(only_defines("class Load:", "Load"));
         for line in ["def load(load):", "def save(load):", "def loads():", "load()", "classload()"]

@@ -1,4 +1,4 @@
-//! What is made of what `ruff` prints, and what becomes of one that misbehaves. A script stands in for it.
+//! Parsing of ruff's output, and misbehaving programs. A script replaces ruff.
 
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A folder with a `ruff` that does this.
+/// A folder with a `ruff` that runs this script.
 fn folder(script: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let stand_in = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ruff");
@@ -18,10 +18,10 @@ fn folder(script: &str) -> TempDir {
     folder
 }
 
-/// Longer than any of these takes.
+/// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A `ruff` that does this, with the programs that scripts need.
+/// A `ruff` that runs this script, with the programs that scripts need.
 fn ruff(script: &str) -> (TempDir, Ruff) {
     let folder = folder(script);
     let path = std::env::join_paths([folder.path(), Path::new("/bin"), Path::new("/usr/bin")]);
@@ -30,7 +30,7 @@ fn ruff(script: &str) -> (TempDir, Ruff) {
     (folder, ruff)
 }
 
-fn shown(found: Result<Vec<RuffFinding>, RuffError>) -> String {
+fn format_result(found: Result<Vec<RuffFinding>, RuffError>) -> String {
     let found = match found {
         Ok(found) => found,
         Err(error) => return error.to_string(),
@@ -41,19 +41,19 @@ fn shown(found: Result<Vec<RuffFinding>, RuffError>) -> String {
 
 fn check(script: &str, text: &[u8], expected: Expect) {
     let (_folder, ruff) = ruff(script);
-    expected.assert_eq(&shown(ruff.findings("shop/orders.py", text)));
+    expected.assert_eq(&format_result(ruff.findings("shop/orders.py", text)));
 }
 
-/// A finding as it is printed.
-fn printed(rule: &str, row: u32) -> String {
+/// A finding as ruff prints it.
+fn finding_json(rule: &str, row: u32) -> String {
     format!(
         r#"{{"code": {rule}, "message": "m", "location": {{"row": {row}, "column": 3}}, "fix": null, "url": "https://x"}}"#
     )
 }
 
 #[test]
-fn findings_are_read_in_the_order_of_their_lines() {
-    let (b, a) = (printed("\"F821\"", 2), printed("\"B006\"", 1));
+fn findings_are_sorted_by_line() {
+    let (b, a) = (finding_json("\"F821\"", 2), finding_json("\"B006\"", 1));
     check(
         &format!("echo '[{b}, {a}]'"),
         b"first\nsecond\n",
@@ -66,9 +66,9 @@ fn findings_are_read_in_the_order_of_their_lines() {
 }
 
 #[test]
-fn what_has_no_name_is_a_syntax_error_and_stands_on_a_line_that_is_there() {
+fn finding_without_code_is_a_syntax_error() {
     check(
-        &format!("echo '[{}, {}]'", printed("null", 9), printed("null", 0)),
+        &format!("echo '[{}, {}]'", finding_json("null", 9), finding_json("null", 0)),
         b"def f(:\n",
         expect![[r#"
             1 invalid-syntax m
@@ -76,7 +76,7 @@ fn what_has_no_name_is_a_syntax_error_and_stands_on_a_line_that_is_there() {
         "#]],
     );
     check(
-        &format!("echo '[{}]'", printed("null", 1)),
+        &format!("echo '[{}]'", finding_json("null", 1)),
         b"",
         expect![[r#"
             1 invalid-syntax m
@@ -85,38 +85,40 @@ fn what_has_no_name_is_a_syntax_error_and_stands_on_a_line_that_is_there() {
 }
 
 #[test]
-fn it_is_given_a_name_a_text_and_nothing_of_the_user() {
+fn ruff_gets_only_file_name_and_text() {
     let (_folder, ruff) = ruff(r#"(echo "$@"; ls -A; cat; env | grep -c HOME) >&2; exit 3"#);
-    let said = shown(ruff.findings("../--fix/a b.py", b"text\n"));
+    let said = format_result(ruff.findings("../--fix/a b.py", b"text\n"));
     expect!["`ruff` failed: check --isolated --no-cache --exit-zero --output-format=json --select=E9,F,B,PLE,PLW,S,ASYNC,BLE,DTZ,PERF,RUF --stdin-filename=a b.py - text 0"]
         .assert_eq(&said);
 }
 
 #[test]
-fn one_that_misbehaves_is_an_error_that_says_how() {
-    check("echo hello", b"", expect!["what `ruff` printed is not understood"]);
-    check("echo '{}'", b"", expect!["what `ruff` printed is not understood"]);
+fn misbehaving_ruff_gives_a_specific_error() {
+    check("echo hello", b"", expect!["the output of `ruff` is not understood"]);
+    check("echo '{}'", b"", expect!["the output of `ruff` is not understood"]);
     check("echo oh no >&2; exit 1", b"", expect!["`ruff` failed: oh no"]);
     check("exit 2", b"", expect!["`ruff` failed: it said nothing"]);
     check("kill -9 $$", b"", expect!["`ruff` failed: it said nothing"]);
     check("echo '[]'", b"\xff\xfe", expect!["the file is not UTF-8"]);
     let long = "printf 'no %.0s' $(seq 500) >&2; exit 1";
     let (_folder, ruff) = ruff(long);
-    assert_eq!(shown(ruff.findings("a.py", b"")).chars().count(), "`ruff` failed: ".len() + 301);
+    assert_eq!(
+        format_result(ruff.findings("a.py", b"")).chars().count(),
+        "`ruff` failed: ".len() + 301
+    );
 }
 
 #[test]
-fn one_that_does_not_end_is_ended() {
+fn hanging_ruff_is_killed() {
     for script in ["sleep 1000", "sleep 1000 & sleep 1000", "exec >&- 2>&-; sleep 1000"] {
         let (_folder, mut ruff) = ruff(script);
         ruff.bounds.time = Duration::from_millis(50);
-        let said = shown(ruff.findings("a.py", b""));
-        assert_eq!(said, "`ruff` did not end within 0 seconds", "{script}");
+        let said = format_result(ruff.findings("a.py", b""));
+        assert_eq!(said, "`ruff` did not finish within 0 seconds", "{script}");
     }
 }
 
-/// Waits until nobody reads from a pipe with a name: it can be written to as long as somebody does. Whoever is ended may take a moment
-/// to go.
+/// Waits until no process reads from a named pipe. A killed process may take a moment to exit.
 fn wait_until_unread(pipe: &Path) {
     let is_read = || {
         let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
@@ -124,50 +126,52 @@ fn wait_until_unread(pipe: &Path) {
     };
     let began = std::time::Instant::now();
     while is_read() {
-        assert!(began.elapsed() < Duration::from_secs(60), "somebody is still there");
+        assert!(began.elapsed() < Duration::from_secs(60), "a process is still running");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn what_it_has_started_is_ended_with_it() {
+fn children_are_killed_on_timeout() {
     let script = r#"cd "${0%/*}"; mkfifo pipe; cat pipe & yes"#;
     let (folder, mut ruff) = ruff(script);
     ruff.bounds.output = 1_000_000;
-    expect!["`ruff` printed more than 1000000 bytes"].assert_eq(&shown(ruff.findings("a.py", b"")));
+    expect!["`ruff` printed more than 1000000 bytes"]
+        .assert_eq(&format_result(ruff.findings("a.py", b"")));
     wait_until_unread(&folder.path().join("pipe"));
 }
 
 #[test]
-fn what_it_leaves_behind_is_ended_also_if_all_went_well() {
-    // The pipe can be opened for writing only when the other has opened it.
+fn children_are_killed_after_success() {
+    // The pipe can be opened for writing only after the other side has opened it.
     let script = r#"cd "${0%/*}"; mkfifo pipe; sleep 1000 < pipe > pipe.out 2>&1 & : > pipe; echo '[]'; exit 0"#;
     let (folder, ruff) = ruff(script);
-    expect![""].assert_eq(&shown(ruff.findings("a.py", b"")));
+    expect![""].assert_eq(&format_result(ruff.findings("a.py", b"")));
     wait_until_unread(&folder.path().join("pipe"));
 }
 
 #[test]
-fn one_that_does_not_stop_printing_is_ended() {
+fn endless_output_is_stopped() {
     let (_folder, mut ruff) = ruff("yes");
     ruff.bounds.output = 1_000;
-    expect!["`ruff` printed more than 1000 bytes"].assert_eq(&shown(ruff.findings("a.py", b"")));
+    expect!["`ruff` printed more than 1000 bytes"]
+        .assert_eq(&format_result(ruff.findings("a.py", b"")));
 }
 
 #[test]
-fn a_text_that_nobody_reads_is_no_failure() {
+fn unread_stdin_is_not_an_error() {
     check("echo '[]'", &vec![b'x'; 1 << 20], expect![""]);
 }
 
 #[test]
-fn only_what_is_new_is_introduced() {
-    // Finds something on every line that has an `x`.
+fn introduced_returns_only_new_findings() {
+    // Reports every line with an `x`.
     let script = r#"grep -n x | sed 's/:.*//' | while read n; do
         printf '%s{"code": "F1", "message": "m", "location": {"row": %s}}' "$sep" "$n"; sep=,
     done > out; echo "[$(cat out)]""#;
     let (_folder, ruff) = ruff(script);
     let introduced = |old: Option<&str>, new: &str| {
-        shown(ruff.introduced("a.py", old.map(str::as_bytes), new.as_bytes()))
+        format_result(ruff.introduced("a.py", old.map(str::as_bytes), new.as_bytes()))
     };
     expect![[r#"
         1 F1 m
@@ -182,8 +186,8 @@ fn only_what_is_new_is_introduced() {
 }
 
 #[test]
-fn findings_hold_nothing_of_a_line_however_many_there_are_on_it() {
-    let all: Vec<String> = (0..500).map(|_| printed("\"F1\"", 1)).collect();
+fn findings_do_not_quote_the_line() {
+    let all: Vec<String> = (0..500).map(|_| finding_json("\"F1\"", 1)).collect();
     let (_folder, ruff) = ruff(&format!("echo '[{}]'", all.join(",")));
     let line = "x ".repeat(500_000);
     let found = ruff.introduced("a.py", Some(b"y"), line.as_bytes()).unwrap();
@@ -195,7 +199,7 @@ fn findings_hold_nothing_of_a_line_however_many_there_are_on_it() {
 }
 
 #[test]
-fn it_is_looked_for_in_absolute_folders_and_has_to_be_a_program() {
+fn ruff_must_be_executable_in_an_absolute_folder() {
     let found = |path: &str| Ruff::find(OsStr::new(path), LONG).map(|ruff| ruff.program);
     let (right, wrong) = (folder(""), tempfile::tempdir().unwrap());
     fs::write(wrong.path().join("ruff"), "#!/bin/sh").unwrap();

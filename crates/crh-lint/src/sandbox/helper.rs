@@ -1,10 +1,11 @@
-//! The helper: it shuts itself in, for good, and then becomes the analyser.
+//! The sandbox helper: it restricts itself permanently and then becomes the analyser.
 //!
-//! It does so in two steps, since a process cannot enter a process namespace of its own, only its children can. The first makes the
-//! namespaces and starts the second in them, which takes every other right away from itself and runs the program in its place.
-//! If the first is ended, so is the second, and with it everything in its namespace.
+//! This takes two stages, because a process cannot enter its own new PID namespace, only its
+//! children can. The first stage creates the namespaces and starts the second, which drops all
+//! other rights and executes the program. If the first stage is killed, the second and its whole
+//! namespace are killed too.
 //!
-//! Invariant: where any of this fails, nothing is run.
+//! Invariant: if any step fails, nothing is run.
 
 use std::fs;
 use std::io::Read;
@@ -17,29 +18,29 @@ use landlock::{
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 
-use super::{NOT_SHUT_IN, Program, Spec, calls};
+use super::{HelperProgram, HelperSpec, NOT_SANDBOXED, syscalls};
 use crate::process;
 
-/// The word that makes the helper its second step.
-const SECOND: &str = "second";
+/// The argument that selects the second stage.
+const SECOND_STAGE: &str = "second";
 
-/// Linux 6.2. Before it, a process that may open next to nothing could still cut every file of the user to nothing.
-const LANDLOCK: ABI = ABI::V3;
-/// What newer kernels keep watch over besides: devices, ports, and signals and sockets that lead out of the sandbox. The namespaces
-/// keep from most of it already.
-const LANDLOCK_MORE: ABI = ABI::V6;
+/// Linux 6.2. Before, a process without file access could still truncate the user's files.
+const LANDLOCK_REQUIRED: ABI = ABI::V3;
+/// Restrictions of newer kernels: devices, ports, and signals and sockets that leave the sandbox.
+/// The namespaces already block most of this.
+const LANDLOCK_WANTED: ABI = ABI::V6;
 
-/// Programs and libraries of the system. Not all of `/usr`: in containers, checkouts lie in `/usr/src`. What is installed elsewhere is
-/// named by whoever has found it.
+/// System programs and libraries. Not all of `/usr`: containers may keep checkouts in `/usr/src`.
+/// Other installations are passed explicitly.
 #[rustfmt::skip]
-const SYSTEM: [&str; 18] = [
+const SYSTEM_FOLDERS: [&str; 18] = [
     "/bin", "/sbin", "/lib", "/lib32", "/lib64",
     "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share",
     "/usr/local/bin", "/usr/local/lib", "/usr/local/lib64", "/usr/local/share",
     "/nix/store", "/home/linuxbrew/.linuxbrew",
 ];
-/// What the loader, the runtimes of Python and node, programs that count processors, and semgrep read: it does not start without
-/// certificates, though it has nobody to ask.
+/// Files that the loader, Python, node, CPU detection and semgrep read. semgrep does not start
+/// without certificates, although it has no network.
 const SYSTEM_FILES: [&str; 14] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
@@ -58,90 +59,92 @@ const SYSTEM_FILES: [&str; 14] = [
 ];
 const NULL: &str = "/dev/null";
 
-/// Nobody, in the namespace: whoever is not root there has no rights over it once a program runs.
-const NOBODY: u32 = 65_534;
+/// The user inside the namespace. A user other than root has no rights over it once a program runs.
+const OVERFLOW_ID: u32 = 65_534;
 
-/// Memory that is written to, of one process. Addresses that are only reserved do not count: node reserves terabytes.
-const DATA: u64 = 4 << 30;
-/// The largest file: what analysers write is a cache or a report.
-const FILE: u64 = 256 << 20;
-/// Processes and threads: semgrep and node start a few for each core.
-const PROCESSES: u64 = 512;
-/// Open files, as most systems have it.
-const OPEN_FILES: u64 = 1_024;
+/// Written memory per process. Reserved addresses do not count: node reserves terabytes.
+const DATA_BYTES_MAX: u64 = 4 << 30;
+/// Largest file: analysers write caches and reports.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+/// Processes and threads: semgrep and node start a few per core.
+const PROCESSES_MAX: u64 = 512;
+/// Open files, the default of most systems.
+const OPEN_FILES_MAX: u64 = 1_024;
 
-/// What `crh __sandbox` does. Ends with the exit code of the program, or with why it was not run, which is told as [`super::said`] has it.
-pub fn helper(word: Option<&str>, stdin: impl Read) -> (u8, Option<String>) {
+/// Implements `crh __sandbox`. Returns the exit code of the program and, if it was not run, the
+/// reason, which the caller prints with [`super::helper_error_line`].
+pub fn run_helper(word: Option<&str>, stdin: impl Read) -> (u8, Option<String>) {
     let done = match word {
-        None => first(stdin),
-        Some(SECOND) => second(stdin),
-        Some(other) => Err(format!("there is no step `{other}`")),
+        None => first_stage(stdin),
+        Some(SECOND_STAGE) => second_stage(stdin),
+        Some(other) => Err(format!("unknown stage `{other}`")),
     };
     match done {
         Ok(code) => (code, None),
-        Err(why) => (NOT_SHUT_IN, Some(why)),
+        Err(why) => (NOT_SANDBOXED, Some(why)),
     }
 }
 
-fn first(mut stdin: impl Read) -> Result<u8, String> {
-    // It ends with crh, however that ends.
-    end_with_parent()?;
+fn first_stage(mut stdin: impl Read) -> Result<u8, String> {
+    // Dies with crh, however crh ends.
+    die_with_parent()?;
     close_inherited()?;
     let mut spec = Vec::new();
-    stdin.read_to_end(&mut spec).map_err(|why| format!("reading what to run: {why}"))?;
-    namespaces()?;
-    let helper = fs::read_link("/proc/self/exe").map_err(|why| format!("finding crh: {why}"))?;
-    let code = process::follow(&helper, &[super::HELPER, SECOND], &spec);
-    code.map_err(|why| format!("the second step: {why}"))
+    stdin.read_to_end(&mut spec).map_err(|why| format!("cannot read the job: {why}"))?;
+    enter_namespaces()?;
+    let helper = fs::read_link("/proc/self/exe")
+        .map_err(|why| format!("cannot find the crh program: {why}"))?;
+    let code = process::run_inherited(&helper, &[super::HELPER, SECOND_STAGE], &spec);
+    code.map_err(|why| format!("cannot start the second stage: {why}"))
 }
 
-fn second(stdin: impl Read) -> Result<u8, String> {
-    end_with_parent()?;
-    let spec: Spec =
-        serde_json::from_reader(stdin).map_err(|why| format!("reading what to run: {why}"))?;
-    limits(spec.run.as_ref())?;
-    shut_in(spec.run.as_ref())?;
-    for filter in calls::filters()? {
+fn second_stage(stdin: impl Read) -> Result<u8, String> {
+    die_with_parent()?;
+    let spec: HelperSpec =
+        serde_json::from_reader(stdin).map_err(|why| format!("cannot read the job: {why}"))?;
+    set_limits(spec.run.as_ref())?;
+    restrict_files(spec.run.as_ref())?;
+    for filter in syscalls::filters()? {
         seccompiler::apply_filter(&filter)
-            .map_err(|why| format!("this kernel offers no seccomp: {why}"))?;
+            .map_err(|why| format!("the kernel does not support seccomp: {why}"))?;
     }
     let Some(run) = spec.run else { return Ok(0) };
-    let Program { program, args, path, scratch, folder, .. } = run;
+    let HelperProgram { program, args, path, scratch, folder, .. } = run;
     let variables = [
         ("PATH", path.as_os_str()),
         ("HOME", scratch.as_os_str()),
         ("TMPDIR", scratch.as_os_str()),
         ("LANG", "C.UTF-8".as_ref()),
     ];
-    let why = process::become_program(&program, &args, &folder, &variables);
-    Err(format!("running `{}`: {why}", program.display()))
+    let why = process::exec(&program, &args, &folder, &variables);
+    Err(format!("cannot run `{}`: {why}", program.display()))
 }
 
-fn end_with_parent() -> Result<(), String> {
+fn die_with_parent() -> Result<(), String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|why| format!("asking to be ended with crh: {why}"))
+        .map_err(|why| format!("cannot set the parent death signal: {why}"))
 }
 
-/// Closes every file that whoever started crh has left open: no rule looks at what is open already.
+/// Closes files that crh inherited: no rule restricts open files.
 fn close_inherited() -> Result<(), String> {
-    let said = |why: std::io::Error| format!("listing open files: {why}");
+    let list_error = |why: std::io::Error| format!("cannot list open files: {why}");
     let mut open: Vec<i32> = Vec::new();
-    for entry in fs::read_dir("/proc/self/fd").map_err(said)? {
-        let name = entry.map_err(said)?.file_name();
+    for entry in fs::read_dir("/proc/self/fd").map_err(list_error)? {
+        let name = entry.map_err(list_error)?.file_name();
         open.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
     }
     for file in open.into_iter().filter(|file| *file > 2) {
         match nix::unistd::close(file) {
-            // The list itself was one of them.
+            // The directory handle itself was listed.
             Ok(()) | Err(nix::errno::Errno::EBADF) => {}
-            Err(why) => return Err(format!("closing what was left open: {why}")),
+            Err(why) => return Err(format!("cannot close an inherited file: {why}")),
         }
     }
     Ok(())
 }
 
-/// A network without anything in it, no processes but its own, and no rights over either.
-fn namespaces() -> Result<(), String> {
+/// Enters an empty network, its own process namespace, and a user without rights over either.
+fn enter_namespaces() -> Result<(), String> {
     let user = rustix::process::geteuid().as_raw();
     let group = rustix::process::getegid().as_raw();
     let kinds = CloneFlags::CLONE_NEWUSER
@@ -149,77 +152,80 @@ fn namespaces() -> Result<(), String> {
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWIPC;
     unshare(kinds).map_err(|why| {
-        format!("this kernel offers no network namespace to ordinary users ({why})")
+        format!("the kernel does not allow network namespaces for ordinary users ({why})")
     })?;
     for (file, text) in [
         ("/proc/self/setgroups", "deny".to_owned()),
-        ("/proc/self/uid_map", format!("{NOBODY} {user} 1")),
-        ("/proc/self/gid_map", format!("{NOBODY} {group} 1")),
+        ("/proc/self/uid_map", format!("{OVERFLOW_ID} {user} 1")),
+        ("/proc/self/gid_map", format!("{OVERFLOW_ID} {group} 1")),
     ] {
-        fs::write(file, text)
-            .map_err(|why| format!("this kernel offers no user namespace (`{file}`: {why})"))?;
+        fs::write(file, text).map_err(|why| {
+            format!("the kernel does not allow user namespaces (`{file}`: {why})")
+        })?;
     }
     Ok(())
 }
 
-fn limits(run: Option<&Program>) -> Result<(), String> {
+fn set_limits(run: Option<&HelperProgram>) -> Result<(), String> {
     let cpu = run.map_or(1, |run| run.cpu);
     for (resource, most) in [
         (Resource::Core, 0),
         (Resource::Cpu, cpu),
-        (Resource::Data, DATA),
-        (Resource::Fsize, FILE),
-        (Resource::Nproc, PROCESSES),
-        (Resource::Nofile, OPEN_FILES),
+        (Resource::Data, DATA_BYTES_MAX),
+        (Resource::Fsize, FILE_BYTES_MAX),
+        (Resource::Nproc, PROCESSES_MAX),
+        (Resource::Nofile, OPEN_FILES_MAX),
     ] {
-        // What is less already stays as it is.
+        // Lower limits stay as they are.
         let most = rustix::process::getrlimit(resource).maximum.map_or(most, |now| now.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
-            .map_err(|why| format!("setting a limit: {why}"))?;
+            .map_err(|why| format!("cannot set a resource limit: {why}"))?;
     }
     Ok(())
 }
 
-/// Takes away every right to open files, but for those that are named.
-fn shut_in(run: Option<&Program>) -> Result<(), String> {
-    let status = rules(run).map_err(|why| {
-        format!("this kernel offers no Landlock that is good enough: {}", innermost(&why))
+/// Removes access to all files except the listed ones.
+fn restrict_files(run: Option<&HelperProgram>) -> Result<(), String> {
+    let status = apply_landlock(run).map_err(|why| {
+        format!("the kernel's Landlock support is too old or missing: {}", root_cause(&why))
     })?;
     let is_enforced = match status.ruleset {
-        // What was asked for is required, or an error; newer kernels enforce more.
+        // Required restrictions are enforced or an error; newer kernels enforce more.
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => true,
         RulesetStatus::NotEnforced => false,
     };
     match is_enforced && status.no_new_privs {
         true => Ok(()),
-        false => Err("this kernel offers no Landlock".to_owned()),
+        false => Err("the kernel does not support Landlock".to_owned()),
     }
 }
 
-fn rules(run: Option<&Program>) -> Result<landlock::RestrictionStatus, RulesetError> {
-    let read = AccessFs::from_read(LANDLOCK);
+fn apply_landlock(
+    run: Option<&HelperProgram>,
+) -> Result<landlock::RestrictionStatus, RulesetError> {
+    let read = AccessFs::from_read(LANDLOCK_REQUIRED);
     let open = AccessFs::ReadFile | AccessFs::ReadDir;
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(LANDLOCK))?
+        .handle_access(AccessFs::from_all(LANDLOCK_REQUIRED))?
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(LANDLOCK_MORE))?
-        .handle_access(AccessNet::from_all(LANDLOCK_MORE))?
-        .scope(Scope::from_all(LANDLOCK_MORE))?
+        .handle_access(AccessFs::from_all(LANDLOCK_WANTED))?
+        .handle_access(AccessNet::from_all(LANDLOCK_WANTED))?
+        .scope(Scope::from_all(LANDLOCK_WANTED))?
         .create()?
-        .add_rules(path_beneath_rules(SYSTEM, read))?
+        .add_rules(path_beneath_rules(SYSTEM_FOLDERS, read))?
         .add_rules(path_beneath_rules(SYSTEM_FILES, open))?
         .add_rules(path_beneath_rules([NULL], open | AccessFs::WriteFile))?;
     if let Some(run) = run {
         rules = rules
             .add_rules(path_beneath_rules(&run.readable, read))?
-            .add_rules(path_beneath_rules([Path::new(&run.scratch)], scratch()))?;
+            .add_rules(path_beneath_rules([Path::new(&run.scratch)], scratch_access()))?;
     }
     rules.restrict_self()
 }
 
-/// Whatever can be done with files, but running them, and making what is no file: a pipe or a device would only be waited for.
-fn scratch() -> BitFlags<AccessFs> {
+/// All file operations except executing, and creating pipes or devices.
+fn scratch_access() -> BitFlags<AccessFs> {
     AccessFs::ReadFile
         | AccessFs::ReadDir
         | AccessFs::WriteFile
@@ -232,8 +238,8 @@ fn scratch() -> BitFlags<AccessFs> {
         | AccessFs::Refer
 }
 
-/// The reason behind all reasons: the others only say where it came up.
-fn innermost(error: &dyn std::error::Error) -> String {
+/// The innermost error; the outer ones only say where it occurred.
+fn root_cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
         error = source;

@@ -1,15 +1,12 @@
-//! The sandbox in which analysers of others run: a process of their own with no network, no other processes to see, next to nothing
-//! of the disk, and no way to get any of it back.
+//! The sandbox for external analysers: a process without network, without other processes, and with
+//! almost no access to the disk.
 //!
-//! crh starts itself again as a helper, which shuts itself in (`inside.rs`) and then becomes the analyser. Where the kernel cannot
-//! shut a process in completely, nothing is run.
+//! crh starts itself as a helper, which restricts itself (`helper.rs`) and then becomes the
+//! analyser. If the kernel does not support all restrictions, nothing is run.
 
-#[path = "syscalls.rs"]
-mod calls;
-#[path = "user_command.rs"]
-mod command;
-#[path = "helper.rs"]
-mod inside;
+mod helper;
+mod syscalls;
+mod user_command;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -17,75 +14,75 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::command::{CommandEnd, UserCommand};
-pub use self::inside::helper;
+pub use self::helper::run_helper;
+pub use self::user_command::{CommandOutcome, UserCommand};
 use crate::process;
-use crate::process::{Bounds, Finished, Launch, UNSTOPPED, Unfinished};
+use crate::process::{NEVER_STOPPED, ProcessCommand, ProcessError, ProcessLimits, ProcessOutput};
 
-/// The word on the command line of crh that makes it the helper.
+/// The argument that turns crh into the sandbox helper.
 pub const HELPER: &str = "__sandbox";
 
-/// How the helper ends if it could not shut itself in. An analyser that ends the same way is taken for a broken one, which it is.
-const NOT_SHUT_IN: u8 = 125;
-/// What its complaint begins with.
-const COMPLAINT: &str = "crh-sandbox: ";
-/// How long shutting a process in may take: a hundred times what it does on a slow machine.
-const PROBE_TIME: Duration = Duration::from_secs(20);
-/// More than a complaint has.
-const PROBE_OUTPUT: u64 = 10_000;
-/// How many characters of a complaint are told.
-const WORDS_CHARS: usize = 300;
+/// Exit code of a helper that could not restrict itself. An analyser with the same exit code is
+/// treated as failed.
+const NOT_SANDBOXED: u8 = 125;
+/// Prefix of the helper's error message.
+const ERROR_PREFIX: &str = "crh-sandbox: ";
+/// About 100 times what a slow machine takes.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+const PROBE_OUTPUT_MAX: u64 = 10_000;
+/// How much of an error message is quoted.
+const ERROR_CHARS_MAX: usize = 300;
 
-/// A sandbox that works here.
+/// A working sandbox.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    /// The program that is the helper: crh.
+    /// The helper program: crh.
     helper: PathBuf,
 }
 
-/// Why there is no sandbox, as the end of a sentence.
+/// Why the sandbox is not available, as the end of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NoSandbox(pub String);
+pub struct SandboxUnavailable(pub String);
 
-/// A program to be run in the sandbox.
+/// A program to run in the sandbox.
 #[derive(Debug)]
-pub(crate) struct Job<'a> {
+pub(crate) struct SandboxJob<'a> {
     pub(crate) program: &'a Path,
     pub(crate) args: Vec<String>,
-    /// Where it finds other programs.
+    /// The program's own `PATH`.
     pub(crate) path: &'a OsStr,
-    /// The one folder that it may write to; its home.
+    /// The only writable folder; its `HOME`.
     pub(crate) scratch: &'a Path,
-    /// Where in it the program begins.
+    /// Working directory, inside the scratch folder.
     pub(crate) folder: PathBuf,
-    /// What it may read and run besides the system's own programs.
+    /// What it may read and execute besides the system's programs.
     pub(crate) readable: Vec<PathBuf>,
 }
 
-/// What the helper is told, on its standard input.
+/// The helper's input, on stdin.
 #[derive(Debug, Serialize, Deserialize)]
-struct Spec {
-    /// None if it is only asked whether it can be done.
-    run: Option<Program>,
+struct HelperSpec {
+    /// `None` for a probe.
+    run: Option<HelperProgram>,
 }
 
-/// What the helper becomes.
+/// The program that the helper executes.
 #[derive(Debug, Serialize, Deserialize)]
-struct Program {
+struct HelperProgram {
     program: PathBuf,
     args: Vec<String>,
     path: OsString,
     scratch: PathBuf,
     folder: PathBuf,
     readable: Vec<PathBuf>,
-    /// Seconds of work, on all cores together.
+    /// CPU time limit in seconds, over all cores.
     cpu: u64,
 }
 
-/// Why a job did not come to its end.
+/// Why a job did not finish.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum JobError {
+pub(crate) enum SandboxJobError {
     #[error("the sandbox failed: {0}")]
     Sandbox(String),
     #[error("it did not end within {0} seconds")]
@@ -99,26 +96,35 @@ pub(crate) enum JobError {
 }
 
 impl Sandbox {
-    /// Tries whether a process can be shut in here, by a helper that is this program.
-    pub fn probe(helper: &Path) -> Result<Self, NoSandbox> {
+    /// Checks whether processes can be sandboxed on this machine. `helper` is the crh program.
+    pub fn probe(helper: &Path) -> Result<Self, SandboxUnavailable> {
         let sandbox = Self { helper: helper.to_owned() };
-        let bounds = Bounds { time: PROBE_TIME, output: PROBE_OUTPUT, is_stopped: UNSTOPPED };
-        let finished = sandbox.start(&Spec { run: None }, bounds);
-        let no = |why: String| NoSandbox(why);
+        let bounds = ProcessLimits {
+            time: PROBE_TIMEOUT,
+            output: PROBE_OUTPUT_MAX,
+            is_stopped: NEVER_STOPPED,
+        };
+        let finished = sandbox.start(&HelperSpec { run: None }, bounds);
+        let no = |why: String| SandboxUnavailable(why);
         let finished = finished.map_err(|why| no(why.to_string()))?;
         match finished.status.success() {
             true => Ok(sandbox),
             false => {
-                Err(no(complaint(&finished).unwrap_or_else(|| "the helper failed".to_owned())))
+                Err(no(helper_error(&finished)
+                    .unwrap_or_else(|| "the sandbox helper failed".to_owned())))
             }
         }
     }
 
     /// Runs a program to its end.
-    pub(crate) fn run(&self, job: Job<'_>, bounds: Bounds) -> Result<Finished, JobError> {
-        // Whatever it computes on two cores in its time; it must not go on for ever if nobody ends it.
+    pub(crate) fn run(
+        &self,
+        job: SandboxJob<'_>,
+        bounds: ProcessLimits,
+    ) -> Result<ProcessOutput, SandboxJobError> {
+        // Twice the time limit: a runaway process ends even if it is not killed.
         let cpu = bounds.time.as_secs().saturating_mul(2).max(1);
-        let program = Program {
+        let program = HelperProgram {
             program: job.program.to_owned(),
             args: job.args,
             path: job.path.to_owned(),
@@ -127,38 +133,43 @@ impl Sandbox {
             readable: job.readable,
             cpu,
         };
-        let finished = self.start(&Spec { run: Some(program) }, bounds)?;
-        match complaint(&finished) {
-            Some(why) => Err(JobError::Sandbox(why)),
+        let finished = self.start(&HelperSpec { run: Some(program) }, bounds)?;
+        match helper_error(&finished) {
+            Some(why) => Err(SandboxJobError::Sandbox(why)),
             None => Ok(finished),
         }
     }
 
-    fn start(&self, spec: &Spec, bounds: Bounds) -> Result<Finished, JobError> {
-        let input = serde_json::to_vec(spec).map_err(|why| JobError::Io(why.to_string()))?;
-        let launch = Launch { program: &self.helper, args: &[HELPER], path: OsStr::new(""), input };
+    fn start(
+        &self,
+        spec: &HelperSpec,
+        bounds: ProcessLimits,
+    ) -> Result<ProcessOutput, SandboxJobError> {
+        let input = serde_json::to_vec(spec).map_err(|why| SandboxJobError::Io(why.to_string()))?;
+        let launch =
+            ProcessCommand { program: &self.helper, args: &[HELPER], path: OsStr::new(""), input };
         process::run(launch, bounds).map_err(|unfinished| match unfinished {
-            Unfinished::Io(error) => JobError::Io(error.to_string()),
-            Unfinished::TooSlow => JobError::TooSlow(bounds.time.as_secs()),
-            Unfinished::Stopped => JobError::Stopped,
-            Unfinished::TooMuch => JobError::TooMuch(bounds.output),
+            ProcessError::Io(error) => SandboxJobError::Io(error.to_string()),
+            ProcessError::Timeout => SandboxJobError::TooSlow(bounds.time.as_secs()),
+            ProcessError::Stopped => SandboxJobError::Stopped,
+            ProcessError::TooMuchOutput => SandboxJobError::TooMuch(bounds.output),
         })
     }
 }
 
-/// What a helper says that could not shut itself in, as it is printed on standard error.
-pub fn said(why: &str) -> String {
-    format!("{COMPLAINT}{why}")
+/// The line that a failed helper prints on stderr.
+pub fn helper_error_line(why: &str) -> String {
+    format!("{ERROR_PREFIX}{why}")
 }
 
-/// Why the helper did not shut itself in; none if it did.
-fn complaint(finished: &Finished) -> Option<String> {
-    if finished.status.code() != Some(NOT_SHUT_IN.into()) {
+/// The error of a failed helper, if it failed.
+fn helper_error(finished: &ProcessOutput) -> Option<String> {
+    if finished.status.code() != Some(NOT_SANDBOXED.into()) {
         return None;
     }
-    let said = String::from_utf8_lossy(&finished.stderr);
-    let said = said.lines().find_map(|line| line.strip_prefix(COMPLAINT))?;
-    Some(said.chars().take(WORDS_CHARS).collect())
+    let stderr = String::from_utf8_lossy(&finished.stderr);
+    let stderr = stderr.lines().find_map(|line| line.strip_prefix(ERROR_PREFIX))?;
+    Some(stderr.chars().take(ERROR_CHARS_MAX).collect())
 }
 
 #[cfg(test)]
@@ -166,12 +177,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_helper_that_is_not_one_is_no_sandbox() {
+    fn invalid_helper_makes_sandbox_unavailable() {
         for (helper, why) in [
-            ("/bin/false", "the helper failed"),
+            ("/bin/false", "the sandbox helper failed"),
             ("/nowhere/crh", "it could not be run: No such file or directory (os error 2)"),
         ] {
-            assert_eq!(Sandbox::probe(Path::new(helper)).unwrap_err(), NoSandbox(why.to_owned()));
+            assert_eq!(
+                Sandbox::probe(Path::new(helper)).unwrap_err(),
+                SandboxUnavailable(why.to_owned())
+            );
         }
     }
 }

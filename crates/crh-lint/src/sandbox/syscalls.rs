@@ -1,8 +1,8 @@
-//! System calls that nobody in the sandbox may make.
+//! System calls that are denied in the sandbox.
 //!
-//! What files are opened is Landlock's business, and what can be reached that of the namespaces. Here is what both leave open: new
-//! sockets, the permissions and times of files (which Landlock does not look at), ways out of the process group, and
-//! parts of the kernel that no analyser needs and exploits like.
+//! Landlock controls which files can be opened; namespaces control what can be reached. The filters
+//! here close what both leave open: new sockets, permissions and times of files (which Landlock
+//! does not check), ways out of the process group, and kernel features that no analyser needs.
 
 use std::collections::BTreeMap;
 
@@ -12,30 +12,30 @@ use seccompiler::{
     TargetArch,
 };
 
-/// Refused with `EPERM`.
+/// Denied with `EPERM`.
 #[rustfmt::skip]
-const REFUSED: &[i64] = &[
-    // Reaching somebody: sockets of every family, and queues of requests that this filter does not see. Of `socketpair` and
-    // `sendto`, see below.
+const DENIED: &[i64] = &[
+    // Communication: sockets of every family, and request queues that this filter cannot inspect.
+    // `socketpair` and `sendto` are handled below.
     libc::SYS_socket, libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_sendmmsg,
     libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register,
-    // Files that it may not open, and yet change.
+    // Changing files without opening them.
     libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_fchown, libc::SYS_fchownat,
     libc::SYS_setxattr, libc::SYS_lsetxattr, libc::SYS_fsetxattr, libc::SYS_removexattr,
     libc::SYS_lremovexattr, libc::SYS_fremovexattr, SETXATTRAT, REMOVEXATTRAT, FILE_SETATTR,
     libc::SYS_utimensat, libc::SYS_open_by_handle_at, libc::SYS_name_to_handle_at,
-    // Seeing what happens to files that it may not open.
+    // Watching files that it may not open.
     libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_fanotify_init, libc::SYS_fanotify_mark,
-    // Leaving the group that is ended as a whole.
+    // Leaving the process group, which is killed as a whole.
     libc::SYS_setsid, libc::SYS_setpgid,
     // Other processes.
     libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_pidfd_getfd,
     libc::SYS_process_madvise, libc::SYS_kcmp,
-    // Other views of the system.
+    // Namespaces and mounts.
     libc::SYS_unshare, libc::SYS_setns, libc::SYS_chroot, libc::SYS_pivot_root, libc::SYS_mount,
     libc::SYS_umount2, libc::SYS_open_tree, libc::SYS_move_mount, libc::SYS_fsopen, libc::SYS_fsconfig,
     libc::SYS_fsmount, libc::SYS_fspick, libc::SYS_mount_setattr,
-    // Keys, and the kernel's own affairs.
+    // Keys and kernel administration.
     libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl, libc::SYS_bpf, libc::SYS_perf_event_open,
     libc::SYS_userfaultfd, libc::SYS_quotactl, libc::SYS_syslog, libc::SYS_acct,
     libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_reboot, libc::SYS_kexec_load, libc::SYS_init_module,
@@ -44,13 +44,13 @@ const REFUSED: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
-/// Numbers that are the same on every architecture, of calls that are newer than the list they would be in.
+/// Calls newer than the libc crate's list. Their numbers are the same on every architecture.
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const FILE_SETATTR: i64 = 469;
 
-/// Calls of this architecture alone.
+/// Calls that only this architecture has.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const REFUSED_HERE: &[i64] = &[
@@ -60,55 +60,56 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Kernels may have a second set of numbers beside the usual one, with this bit. A few calls have numbers of their own there.
+/// x86_64 kernels may support the x32 ABI, which sets this bit in call numbers. A few calls have
+/// other numbers there.
 #[cfg(target_arch = "x86_64")]
-const SECOND_SET: Option<i64> = Some(0x4000_0000);
+const X32_BIT: Option<i64> = Some(0x4000_0000);
 #[cfg(not(target_arch = "x86_64"))]
-const SECOND_SET: Option<i64> = None;
-/// `ptrace`, `kexec_load`, `process_vm_readv`, `process_vm_writev`, those that run a program, `ioctl` and `sendmmsg`, in the
-/// second set.
-const SECOND_SET_ONLY: [i64; 8] = [521, 528, 539, 540, 520, 545, 514, 538];
+const X32_BIT: Option<i64> = None;
+/// x32 numbers of `ptrace`, `kexec_load`, `process_vm_readv`, `process_vm_writev`, `execve`,
+/// `execveat`, `ioctl` and `sendmmsg`.
+const X32_ONLY: [i64; 8] = [521, 528, 539, 540, 520, 545, 514, 538];
 
-/// The kinds of sockets as `socketpair` is told them: the lowest bits of its second argument.
+/// Socket types: the lowest bits of `socketpair`'s second argument.
 const SOCKET_KINDS: std::ops::Range<u64> = 0..0x10;
-/// Requests of `ioctl` that change a file which is only open for reading: its flags, in two widths, its version, its extended
-/// flags, its encryption, its seal; and those that type into a terminal.
-const REQUESTS: [u64; 8] =
+/// `ioctl` requests that change a file opened only for reading (flags in two widths, version,
+/// extended flags, encryption, seal), and those that type into a terminal.
+const DENIED_IOCTLS: [u64; 8] =
     [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820, 0x800c_6613, 0x4080_6685, 0x5412, 0x541c];
 
-/// The filters, to be applied in this order. The error is a sentence.
+/// The filters, in the order to apply them. The error is a sentence.
 pub(super) fn filters() -> Result<Vec<Vec<seccompiler::sock_filter>>, String> {
     let mut refused: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    for call in REFUSED.iter().chain(REFUSED_HERE) {
+    for call in DENIED.iter().chain(REFUSED_HERE) {
         refused.insert(*call, Vec::new());
-        refused.extend(SECOND_SET.map(|bit| (call | bit, Vec::new())));
+        refused.extend(X32_BIT.map(|bit| (call | bit, Vec::new())));
     }
-    let second = |call: i64| SECOND_SET.map(|bit| (call | bit, Vec::new()));
-    refused.extend(SECOND_SET_ONLY.into_iter().filter_map(second));
+    let second = |call: i64| X32_BIT.map(|bit| (call | bit, Vec::new()));
+    refused.extend(X32_ONLY.into_iter().filter_map(second));
     for (call, rules) in [
-        (libc::SYS_clone, with_namespace()?),
-        (libc::SYS_socketpair, with_address()?),
+        (libc::SYS_clone, deny_user_namespaces()?),
+        (libc::SYS_socketpair, deny_datagram_pairs()?),
         (libc::SYS_sendto, vec![rule(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?]),
-        (libc::SYS_ioctl, with_request()?),
+        (libc::SYS_ioctl, deny_ioctls()?),
     ] {
-        refused.extend(SECOND_SET.map(|bit| (call | bit, rules.clone())));
+        refused.extend(X32_BIT.map(|bit| (call | bit, rules.clone())));
         refused.insert(call, rules);
     }
-    // Its arguments cannot be seen; whoever is told that it does not exist asks for `clone`.
-    let unknown = [Some(libc::SYS_clone3), SECOND_SET.map(|bit| libc::SYS_clone3 | bit)];
+    // The arguments of `clone3` cannot be inspected. After `ENOSYS`, programs fall back to `clone`.
+    let unknown = [Some(libc::SYS_clone3), X32_BIT.map(|bit| libc::SYS_clone3 | bit)];
     let unknown = unknown.into_iter().flatten().map(|call| (call, Vec::new())).collect();
     Ok(vec![filter(unknown, libc::ENOSYS)?, filter(refused, libc::EPERM)?])
 }
 
-/// A new process may not have a user namespace of its own: in it, it could mount things.
-fn with_namespace() -> Result<Vec<SeccompRule>, String> {
+/// A child process must not get its own user namespace, in which it could mount file systems.
+fn deny_user_namespaces() -> Result<Vec<SeccompRule>, String> {
     let flag = u64::try_from(libc::CLONE_NEWUSER).map_err(|why| why.to_string())?;
     Ok(vec![rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)?])
 }
 
-/// Pairs of streams are how node and Python talk to their own children. Each end has its other end for good; one end of any
-/// other kind of pair could be sent from to whoever listens at a path.
-fn with_address() -> Result<Vec<SeccompRule>, String> {
+/// node and Python talk to their children through stream pairs, whose ends are connected for good.
+/// Sockets of other pairs could send to any listening path, so they are denied.
+fn deny_datagram_pairs() -> Result<Vec<SeccompRule>, String> {
     let number = |it: i32| u64::try_from(it).map_err(|why| why.to_string());
     let (family, stream) = (number(libc::AF_UNIX)?, number(libc::SOCK_STREAM)?);
     let kind = SeccompCmpOp::MaskedEq(SOCKET_KINDS.end - 1);
@@ -117,12 +118,12 @@ fn with_address() -> Result<Vec<SeccompRule>, String> {
     others.chain([rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)]).collect()
 }
 
-fn with_request() -> Result<Vec<SeccompRule>, String> {
+fn deny_ioctls() -> Result<Vec<SeccompRule>, String> {
     let rule = |request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request);
-    REQUESTS.into_iter().map(rule).collect()
+    DENIED_IOCTLS.into_iter().map(rule).collect()
 }
 
-/// A call whose argument, counted from 0, is so.
+/// A rule for a call whose argument (0-based) matches.
 fn rule(
     argument: u8,
     length: SeccompCmpArgLen,
@@ -148,7 +149,7 @@ fn filter(
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_filters_can_be_made_here() {
+    fn filters_compile_on_this_architecture() {
         assert_eq!(super::filters().map(|filters| filters.len()), Ok(2));
     }
 }

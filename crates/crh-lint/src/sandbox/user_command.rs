@@ -1,4 +1,5 @@
-//! A command of the user's in the sandbox: it sees a copy of a tree, which it may write to and run, and the programs of the system.
+//! User commands in the sandbox. A command sees a copy of the tree, which it may change and run,
+//! and the system's programs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,59 +7,59 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Job, JobError, Sandbox};
-use crate::process::Bounds;
+use super::{Sandbox, SandboxJob, SandboxJobError};
+use crate::process::ProcessLimits;
 
-/// More than anybody reads of what a command prints; the end of it tells.
-const OUTPUT: u64 = 64 << 20;
+/// Output limit; only the end is shown.
+const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
-/// A command, and where it works.
+/// A command and its environment.
 #[derive(Debug)]
 pub struct UserCommand<'a> {
-    /// The program: a name to be found in `path`, or a path; one with a slash that is relative starts in the tree.
+    /// The program: a name in `path`, or a path. A relative path with a slash starts in the tree.
     pub program: &'a str,
-    /// Its arguments.
+    /// Arguments.
     pub args: &'a [String],
-    /// Where programs are.
+    /// The `PATH` to search.
     pub path: &'a OsStr,
-    /// The folder that it may write to, with the tree in it. It is its home.
+    /// The writable folder, which contains the tree and serves as `HOME`.
     pub scratch: &'a Path,
-    /// The tree, where it begins.
+    /// The tree: the working directory.
     pub tree: &'a Path,
-    /// How long it may take.
+    /// Time limit.
     pub time: Duration,
-    /// Whether nobody wants to wait for it any more.
+    /// Whether the user cancelled the run.
     pub is_stopped: fn() -> bool,
 }
 
-/// How a command came to its end.
+/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CommandEnd {
-    /// It ended well.
+pub enum CommandOutcome {
+    /// It succeeded.
     Passed,
-    /// It ended badly: its exit code, or none after a signal, and all that it printed.
+    /// It failed: exit code (none after a signal) and output.
     Failed(Option<i32>, String),
-    /// It was ended: it took so many seconds.
+    /// It exceeded the time limit, in seconds.
     TooSlow(u64),
-    /// It could not be run, and why.
+    /// It could not be run, with the reason.
     NotRun(String),
 }
 
 impl Sandbox {
-    /// Runs a command of the user's.
-    pub fn command(&self, command: &UserCommand<'_>) -> CommandEnd {
-        let Some(program) = found(command) else {
-            return CommandEnd::NotRun(format!("there is no program `{}`", command.program));
+    /// Runs a user command.
+    pub fn run_command(&self, command: &UserCommand<'_>) -> CommandOutcome {
+        let Some(program) = find_program(command) else {
+            return CommandOutcome::NotRun(format!("there is no program `{}`", command.program));
         };
         let (scratch, tree) = match (command.scratch.canonicalize(), command.tree.canonicalize()) {
             (Ok(scratch), Ok(tree)) => (scratch, tree),
-            (Err(why), _) | (_, Err(why)) => return CommandEnd::NotRun(why.to_string()),
+            (Err(why), _) | (_, Err(why)) => return CommandOutcome::NotRun(why.to_string()),
         };
-        // What lies beside the program belongs to it as a rule: interpreters bring their libraries along.
+        // Interpreters keep their libraries beside the program.
         let installed =
             program.parent().and_then(Path::parent).filter(|root| *root != Path::new("/"));
         let readable = installed.map(Path::to_owned).into_iter().chain([tree.clone()]).collect();
-        let job = Job {
+        let job = SandboxJob {
             program: &program,
             args: command.args.to_vec(),
             path: command.path,
@@ -67,29 +68,29 @@ impl Sandbox {
             readable,
         };
         let UserCommand { time, is_stopped, .. } = *command;
-        match self.run(job, Bounds { time, output: OUTPUT, is_stopped }) {
-            Ok(finished) if finished.status.success() => CommandEnd::Passed,
+        match self.run(job, ProcessLimits { time, output: OUTPUT_BYTES_MAX, is_stopped }) {
+            Ok(finished) if finished.status.success() => CommandOutcome::Passed,
             Ok(finished) => {
                 let printed = [finished.stdout, finished.stderr].concat();
                 let printed = String::from_utf8_lossy(&printed).into_owned();
-                CommandEnd::Failed(finished.status.code(), printed)
+                CommandOutcome::Failed(finished.status.code(), printed)
             }
-            Err(JobError::TooSlow(seconds)) => CommandEnd::TooSlow(seconds),
+            Err(SandboxJobError::TooSlow(seconds)) => CommandOutcome::TooSlow(seconds),
             Err(
-                why @ (JobError::Sandbox(_)
-                | JobError::TooMuch(_)
-                | JobError::Stopped
-                | JobError::Io(_)),
-            ) => CommandEnd::NotRun(why.to_string()),
+                why @ (SandboxJobError::Sandbox(_)
+                | SandboxJobError::TooMuch(_)
+                | SandboxJobError::Stopped
+                | SandboxJobError::Io(_)),
+            ) => CommandOutcome::NotRun(why.to_string()),
         }
     }
 }
 
-fn found(command: &UserCommand<'_>) -> Option<PathBuf> {
+fn find_program(command: &UserCommand<'_>) -> Option<PathBuf> {
     let name = command.program;
     if name.contains('/') {
         return Some(command.tree.join(name)).filter(|file| file.is_file());
     }
     let folders = std::env::split_paths(command.path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(|file| crate::analysers::is_program(file))
+    folders.map(|folder| folder.join(name)).find(|file| crate::analysers::is_executable(file))
 }

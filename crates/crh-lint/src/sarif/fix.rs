@@ -1,13 +1,14 @@
-//! A fix in a SARIF file as the new text of the lines of its finding, where it is exactly that.
+//! Converts a SARIF fix into the new text of a finding's lines.
 
+use super::location::LocationResolver;
 use super::log::{Region, SarifResult, ToolRun};
-use super::place::Places;
 
-/// The new text for the lines of a finding, both included; none unless the fix is one replacement inside of them.
+/// The new text for the lines of a finding. `None` unless the fix is a single replacement within
+/// them.
 pub(super) fn replacement(
     run: &ToolRun,
     result: &SarifResult,
-    places: &Places<'_>,
+    places: &LocationResolver<'_>,
     path: &str,
     (first, last): (u32, u32),
     (text, starts): &(String, Vec<usize>),
@@ -34,7 +35,7 @@ fn end(run: &ToolRun, text: &str, starts: &[usize], region: Region) -> Option<us
     let line = region.end_line.or(region.start_line)?;
     match region.end_column {
         Some(column) => offset(run, text, starts, line, column),
-        // To the end of the line, its newline not included.
+        // To the end of the line, without its newline.
         None => {
             let next = starts.get(index(line)? + 1);
             Some(next.map_or(text.len(), |next| next - 1))
@@ -42,7 +43,8 @@ fn end(run: &ToolRun, text: &str, starts: &[usize], region: Region) -> Option<us
     }
 }
 
-/// The byte at a line and column. Beyond ASCII a column means one thing only if the file says so.
+/// The byte offset of a line and column. Columns beyond ASCII are unambiguous only if the file
+/// declares their unit.
 fn offset(run: &ToolRun, text: &str, starts: &[usize], line: u32, column: u32) -> Option<usize> {
     let at = index(line)?;
     let start = *starts.get(at)?;

@@ -1,4 +1,4 @@
-//! The parts of SARIF 2.1.0 that are read, and what they say by default.
+//! The parts of SARIF 2.1.0 that crh reads, with their defaults.
 
 use std::collections::BTreeMap;
 
@@ -8,116 +8,115 @@ use serde_json::Value;
 
 use crate::REVIEWERS;
 
-/// More results than this were never meant for people.
+/// More results are not meant for people.
 const RESULTS_MAX: usize = 100_000;
-/// What code-scanning services take, uncompressed, many times over.
+/// Many times what code-scanning services accept.
 const BYTES_MAX: usize = 256 << 20;
-/// A name of a tool or rule that is longer is not one.
+/// Limit for names of tools and rules.
 const NAME_CHARS: usize = 100;
 
-/// Why a file cannot be used.
+/// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SarifError {
-    /// It is no JSON, or has not the shape of a log.
-    #[error("it is not SARIF: {0}")]
+pub enum SarifReadError {
+    /// Not JSON, or not a SARIF log.
+    #[error("not a SARIF file: {0}")]
     NotSarif(String),
-    /// It is another version.
-    #[error("it is SARIF `{0}`, and only `2.1.0` is read")]
+    /// An unsupported version.
+    #[error("SARIF version `{0}` is not supported (only `2.1.0`)")]
     Version(String),
-    /// It is too large.
-    #[error("it has {0} bytes, more than the {BYTES_MAX} that are read")]
+    /// Too large, in bytes.
+    #[error("the file has {0} bytes, the limit is {BYTES_MAX}")]
     TooLarge(usize),
 }
 
-/// A file, read.
 #[derive(Debug, Clone)]
-pub(super) struct Log {
+pub(super) struct SarifLog {
     pub(super) runs: Vec<ToolRun>,
 }
 
-/// What one run of a tool says.
+/// One run of a tool.
 #[derive(Debug, Clone)]
 pub(super) struct ToolRun {
     pub(super) name: String,
-    rules: BTreeMap<String, RuleFacts>,
+    rules: BTreeMap<String, SarifRule>,
     in_order: Vec<String>,
     pub(super) bases: BTreeMap<String, ArtifactLocation>,
     pub(super) artifacts: Vec<Artifact>,
     pub(super) columns_are_characters: bool,
     pub(super) results: Vec<SarifResult>,
-    /// How many results were not read because there are too many.
+    /// Results over the limit.
     pub(super) more: usize,
-    /// How many have not the shape of one.
+    /// Malformed results.
     pub(super) malformed: usize,
-    /// The messages that all rules share.
-    shared: BTreeMap<String, Text>,
+    /// Messages shared by all rules.
+    shared: BTreeMap<String, SarifText>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Top {
+struct RawLog {
     version: String,
-    runs: Vec<Run>,
+    runs: Vec<RawRun>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Run {
-    tool: Tool,
+struct RawRun {
+    tool: SarifTool,
     #[serde(default)]
     original_uri_base_ids: BTreeMap<String, ArtifactLocation>,
     #[serde(default)]
     artifacts: Vec<Artifact>,
     #[serde(default)]
     column_kind: String,
-    /// Null, or missing, if the tool did not run to its end.
+    /// Null or missing if the tool did not finish.
     #[serde(default)]
-    results: Option<Vec<Row>>,
+    results: Option<Vec<RawResult>>,
 }
 
-/// What one tool wrote wrong about one result costs that result alone.
+/// A malformed result does not invalidate the others.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Row {
+enum RawResult {
     Result(Box<SarifResult>),
     Malformed(IgnoredAny),
 }
 
 #[derive(Debug, Deserialize)]
-struct Tool {
-    driver: Component,
+struct SarifTool {
+    driver: ToolComponent,
     #[serde(default)]
-    extensions: Vec<Component>,
+    extensions: Vec<ToolComponent>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Component {
+struct ToolComponent {
     #[serde(default)]
     name: String,
     #[serde(default)]
-    rules: Vec<RuleFacts>,
+    rules: Vec<SarifRule>,
     #[serde(default, rename = "globalMessageStrings")]
-    shared: BTreeMap<String, Text>,
+    shared: BTreeMap<String, SarifText>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct RuleFacts {
+pub(super) struct SarifRule {
     id: String,
-    pub(super) short_description: Text,
-    message_strings: BTreeMap<String, Text>,
-    default_configuration: Configuration,
+    pub(super) short_description: SarifText,
+    message_strings: BTreeMap<String, SarifText>,
+    default_configuration: RuleConfiguration,
     properties: Value,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Configuration {
+struct RuleConfiguration {
     level: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Text {
+pub(super) struct SarifText {
     pub(super) text: String,
 }
 
@@ -129,11 +128,11 @@ pub(super) struct SarifResult {
     rule: RuleReference,
     level: String,
     kind: String,
-    pub(super) message: Message,
-    pub(super) locations: Vec<Location>,
-    suppressions: Vec<SuppressionFacts>,
+    pub(super) message: SarifMessage,
+    pub(super) locations: Vec<SarifLocation>,
+    suppressions: Vec<SarifSuppression>,
     baseline_state: String,
-    pub(super) fixes: Vec<Fix>,
+    pub(super) fixes: Vec<SarifFix>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -144,7 +143,7 @@ struct RuleReference {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message {
+pub(super) struct SarifMessage {
     pub(super) text: String,
     pub(super) markdown: String,
     pub(super) id: String,
@@ -153,7 +152,7 @@ pub(super) struct Message {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Location {
+pub(super) struct SarifLocation {
     pub(super) physical_location: PhysicalLocation,
 }
 
@@ -189,7 +188,7 @@ pub(super) struct Region {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct SuppressionFacts {
+struct SarifSuppression {
     kind: String,
     status: String,
     justification: String,
@@ -197,8 +196,8 @@ struct SuppressionFacts {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Fix {
-    pub(super) description: Text,
+pub(super) struct SarifFix {
+    pub(super) description: SarifText,
     pub(super) artifact_changes: Vec<ArtifactChange>,
 }
 
@@ -206,40 +205,40 @@ pub(super) struct Fix {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ArtifactChange {
     pub(super) artifact_location: ArtifactLocation,
-    pub(super) replacements: Vec<Replacement>,
+    pub(super) replacements: Vec<SarifReplacement>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Replacement {
+pub(super) struct SarifReplacement {
     pub(super) deleted_region: Region,
-    pub(super) inserted_content: Text,
+    pub(super) inserted_content: SarifText,
 }
 
-impl Log {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, SarifError> {
+impl SarifLog {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, SarifReadError> {
         if bytes.len() > BYTES_MAX {
-            return Err(SarifError::TooLarge(bytes.len()));
+            return Err(SarifReadError::TooLarge(bytes.len()));
         }
-        // A mark at the start is common on Windows.
+        // Windows tools often write a byte order mark.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let top: Top = serde_json::from_slice(bytes)
-            .map_err(|error| SarifError::NotSarif(words(&error.to_string())))?;
+        let top: RawLog = serde_json::from_slice(bytes)
+            .map_err(|error| SarifReadError::NotSarif(one_line(&error.to_string())))?;
         if top.version != "2.1.0" {
-            return Err(SarifError::Version(words(&top.version)));
+            return Err(SarifReadError::Version(one_line(&top.version)));
         }
-        Ok(Self { runs: top.runs.into_iter().map(ToolRun::of).collect() })
+        Ok(Self { runs: top.runs.into_iter().map(ToolRun::from_raw).collect() })
     }
 }
 
 /// A short text on one line.
-fn words(text: &str) -> String {
+fn one_line(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(2 * NAME_CHARS).collect()
 }
 
 impl ToolRun {
-    fn of(run: Run) -> Self {
-        let Run { tool, original_uri_base_ids, artifacts, column_kind, results } = run;
+    fn from_raw(run: RawRun) -> Self {
+        let RawRun { tool, original_uri_base_ids, artifacts, column_kind, results } = run;
         let in_order = tool.driver.rules.iter().map(|rule| rule.id.clone()).collect();
         let all = tool.extensions.into_iter().flat_map(|it| it.rules).chain(tool.driver.rules);
         let rows = results.unwrap_or_default();
@@ -247,8 +246,8 @@ impl ToolRun {
         let (mut results, mut malformed) = (Vec::new(), 0);
         for row in rows.into_iter().take(RESULTS_MAX) {
             match row {
-                Row::Result(result) => results.push(*result),
-                Row::Malformed(_) => malformed += 1,
+                RawResult::Result(result) => results.push(*result),
+                RawResult::Malformed(_) => malformed += 1,
             }
         }
         Self {
@@ -265,8 +264,8 @@ impl ToolRun {
         }
     }
 
-    /// The tool's name as a part of ours. One that is called like a reviewer that is built in is not that reviewer: what holds
-    /// for its rules does not hold for the tool's.
+    /// The tool's name as a rule prefix. A tool named like a built-in reviewer gets a suffix, so
+    /// that it is not mistaken for it.
     pub(super) fn slug(&self) -> String {
         let mut slug = String::new();
         for char in self.name.chars().take(NAME_CHARS) {
@@ -283,7 +282,7 @@ impl ToolRun {
         }
     }
 
-    /// The rule of a result with the tool before it: `codeql/js/xss`.
+    /// The rule id with the tool's prefix: `codeql/js/xss`.
     pub(super) fn rule_id(&self, result: &SarifResult) -> String {
         let id = self.plain_id(result);
         let is_plain = |char: &char| !char.is_whitespace() && !char.is_control() && *char != '`';
@@ -305,17 +304,17 @@ impl ToolRun {
             .unwrap_or_default()
     }
 
-    pub(super) fn facts(&self, result: &SarifResult) -> Option<&RuleFacts> {
+    pub(super) fn rule(&self, result: &SarifResult) -> Option<&SarifRule> {
         let id = self.plain_id(result);
-        // The id of a result can be finer than that of its rule: `CA1000/1`.
+        // A result's id can be more specific than its rule's: `CA1000/1`.
         let coarser = || id.rsplit_once('/').and_then(|(id, _)| self.rules.get(id));
         self.rules.get(id).or_else(coarser)
     }
 
-    /// The message that a result names instead of saying it.
-    pub(super) fn named(&self, result: &SarifResult) -> Option<&str> {
+    /// The message that a result refers to by id.
+    pub(super) fn message_by_id(&self, result: &SarifResult) -> Option<&str> {
         let id = &result.message.id;
-        let own = self.facts(result).and_then(|rule| rule.message_strings.get(id));
+        let own = self.rule(result).and_then(|rule| rule.message_strings.get(id));
         own.or_else(|| self.shared.get(id)).map(|it| it.text.as_str())
     }
 
@@ -323,12 +322,12 @@ impl ToolRun {
         if !result.level.is_empty() {
             return &result.level;
         }
-        self.facts(result).map_or("", |rule| rule.default_configuration.level.as_str())
+        self.rule(result).map_or("", |rule| rule.default_configuration.level.as_str())
     }
 
-    /// How bad it is for security, from 0 to 10.
+    /// Security severity from 0 to 10.
     pub(super) fn security_severity(&self, result: &SarifResult) -> Option<f64> {
-        match self.facts(result)?.properties.get("security-severity")? {
+        match self.rule(result)?.properties.get("security-severity")? {
             Value::String(text) => text.trim().parse().ok(),
             Value::Number(number) => number.as_f64(),
             _ => None,
@@ -336,27 +335,27 @@ impl ToolRun {
     }
 
     pub(super) fn tags(&self, result: &SarifResult) -> Vec<&str> {
-        let tags = self.facts(result).and_then(|rule| rule.properties.get("tags"));
+        let tags = self.rule(result).and_then(|rule| rule.properties.get("tags"));
         let tags = tags.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         tags.iter().filter_map(Value::as_str).collect()
     }
 }
 
 impl SarifResult {
-    /// Whether it is a problem that its own baseline does not know.
+    /// Whether it is a problem that the file's own baseline does not contain.
     pub(super) fn is_problem(&self) -> bool {
         (self.kind.is_empty() || self.kind == "fail")
             && !matches!(self.baseline_state.as_str(), "unchanged" | "absent")
     }
 
-    /// Why it counts as suppressed by the file itself.
-    pub(super) fn suppressed(&self) -> Option<String> {
+    /// The reason, if the file suppresses the result.
+    pub(super) fn suppression_reason(&self) -> Option<String> {
         let all_count =
             self.suppressions.iter().all(|it| it.status.is_empty() || it.status == "accepted");
         let first = self.suppressions.first().filter(|_| all_count)?;
         let kind = if first.kind == "inSource" { "in the source" } else { "outside the source" };
-        let why = words(&first.justification);
+        let why = one_line(&first.justification);
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-        Some(format!("suppressed {kind}, as its SARIF file says{why}"))
+        Some(format!("suppressed {kind} by its SARIF file{why}"))
     }
 }

@@ -18,22 +18,22 @@ fn with(mut result: Value, more: Value) -> Value {
     result
 }
 
-fn log(run: Value) -> Sarif {
+fn log(run: Value) -> SarifFile {
     let log = json!({ "version": "2.1.0", "runs": [run] });
-    Sarif::read(log.to_string().as_bytes()).unwrap()
+    SarifFile::read(log.to_string().as_bytes()).unwrap()
 }
 
-fn of(results: &[Value]) -> Sarif {
+fn sarif_file(results: &[Value]) -> SarifFile {
     log(json!({ "tool": { "driver": { "name": "Code QL!" } }, "results": results }))
 }
 
-fn shown(head: &Sarif, base: Option<&Sarif>, fixture: &str) -> String {
+fn format_findings(head: &SarifFile, base: Option<&SarifFile>, fixture: &str) -> String {
     let (head, base) = (std::slice::from_ref(head), base.map(std::slice::from_ref));
-    let compared = base.map_or(Compared::WithAddedLines, Compared::With);
+    let compared = base.map_or(SarifComparison::AddedLines, SarifComparison::BaseFiles);
     let mut out = String::new();
     for row in Fixture::new(fixture).with(|change| review(head, compared, change)) {
         out += &format!("{}\n", row.tool);
-        let line = |it: &Reported| {
+        let line = |it: &StaticFinding| {
             let finding = &it.finding;
             let (file, line) = (&finding.file, finding.line_start.unwrap());
             let (severity, category) = (finding.severity, finding.category);
@@ -51,35 +51,35 @@ fn shown(head: &Sarif, base: Option<&Sarif>, fixture: &str) -> String {
 
 #[test]
 fn without_a_base_only_results_on_added_lines_count() {
-    let log = of(&[at("src/a%20b.py", 2), at("src/a%20b.py", 4), at("gone.py", 1)]);
+    let log = sarif_file(&[at("src/a%20b.py", 2), at("src/a%20b.py", 4), at("gone.py", 1)]);
     expect_test::expect![[r#"
         code-ql
           src/a b.py:4 code-ql/py/eval P2 bug: This calls eval | This calls eval. It is bad.
-          note: 1 result on lines that this change does not add is left out: `--sarif-base FILE` tells what was there before
+          note: 1 result on lines that this change does not add is left out; pass `--sarif-base FILE` to compare with the base
           note: 1 result has no line in a file of the reviewed tree and is left out
     "#]]
-    .assert_eq(&shown(&log, None, CHANGE));
+    .assert_eq(&format_findings(&log, None, CHANGE));
 }
 
 #[test]
-fn with_a_base_what_was_there_is_not_new_wherever_it_moved() {
+fn base_results_are_not_new_after_a_move() {
     let fixture =
         "//- a.py\neval(old)\n//- head\n//- b.py from a.py\nx = 1\n  eval(old)\neval(new)\n";
-    let (head, base) = (of(&[at("b.py", 2), at("b.py", 3)]), of(&[at("a.py", 1)]));
+    let (head, base) = (sarif_file(&[at("b.py", 2), at("b.py", 3)]), sarif_file(&[at("a.py", 1)]));
     expect_test::expect![[r#"
         code-ql
           b.py:3 code-ql/py/eval P2 bug: This calls eval | This calls eval. It is bad.
     "#]]
-    .assert_eq(&shown(&head, Some(&base), fixture));
+    .assert_eq(&format_findings(&head, Some(&base), fixture));
 }
 
 #[test]
-fn every_way_to_name_a_file_is_understood() {
+fn every_location_style_is_resolved() {
     let check = |location: Value, run: Value| {
         let result = json!({ "message": { "text": "x" }, "locations": [{ "physicalLocation": {
             "artifactLocation": location, "region": { "startLine": 4 } } }] });
         let tool = json!({ "tool": { "driver": { "name": "t" } }, "results": [result] });
-        let found = shown(&log(with(tool, run)), None, CHANGE);
+        let found = format_findings(&log(with(tool, run)), None, CHANGE);
         assert_eq!(found.contains("src/a b.py:4"), !found.contains("no line in a file"), "{found}");
         found.contains("src/a b.py:4")
     };
@@ -103,7 +103,7 @@ fn every_way_to_name_a_file_is_understood() {
 }
 
 #[test]
-fn rules_say_how_bad_it_is_and_what_it_is_called() {
+fn rules_set_severity_and_title() {
     let rules = json!([
         { "id": "py/eval", "shortDescription": { "text": "Code injection." },
           "properties": { "security-severity": "9.3", "tags": ["security"] } },
@@ -138,12 +138,12 @@ fn rules_say_how_bad_it_is_and_what_it_is_called() {
           src/a b.py:4 t/py/eval P0 security: This calls eval | This calls eval. It is bad.
           src/a b.py:4 t/r P2 bug: This calls eval | This calls eval. It is bad.
           src/a b.py:4 t/slow P3 performance: eval is slow | eval is slow
-          (src/a b.py:4 t/s P2 bug: This calls eval | This calls eval. It is bad.) suppressed in the source, as its SARIF file says: ok
-    "#]].assert_eq(&shown(&log, None, CHANGE));
+          (src/a b.py:4 t/s P2 bug: This calls eval | This calls eval. It is bad.) suppressed in the source by its SARIF file: ok
+    "#]].assert_eq(&format_findings(&log, None, CHANGE));
 }
 
 #[test]
-fn a_fix_is_taken_over_where_it_is_exactly_the_lines() {
+fn fix_within_the_lines_becomes_a_replacement() {
     let check = |region: Value, text: &str, expected: Option<&str>| {
         let result = with(
             at("src/a b.py", 4),
@@ -151,9 +151,9 @@ fn a_fix_is_taken_over_where_it_is_exactly_the_lines() {
             "artifactLocation": { "uri": "src/a%20b.py" },
             "replacements": [{ "deletedRegion": region, "insertedContent": { "text": text } }] }] }] }),
         );
-        let head = [of(&[result])];
+        let head = [sarif_file(&[result])];
         let rows =
-            Fixture::new(CHANGE).with(|change| review(&head, Compared::WithAddedLines, change));
+            Fixture::new(CHANGE).with(|change| review(&head, SarifComparison::AddedLines, change));
         assert_eq!(rows[0].findings[0].finding.replacement.as_deref(), expected, "{region}");
     };
     check(json!({ "startLine": 4, "startColumn": 1, "endColumn": 5 }), "int", Some("int(new)\n"));
@@ -164,37 +164,38 @@ fn a_fix_is_taken_over_where_it_is_exactly_the_lines() {
 }
 
 #[test]
-fn what_is_no_sarif_is_refused_in_a_sentence() {
+fn invalid_sarif_is_rejected_with_a_reason() {
     let check = |text: &str, expected: expect_test::Expect| {
-        expected.assert_eq(&Sarif::read(text.as_bytes()).unwrap_err().to_string());
+        expected.assert_eq(&SarifFile::read(text.as_bytes()).unwrap_err().to_string());
     };
-    check("<xml/>", expect_test::expect!["it is not SARIF: expected value at line 1 column 1"]);
+    check("<xml/>", expect_test::expect!["not a SARIF file: expected value at line 1 column 1"]);
     check(
         "[]",
         expect_test::expect![
-            "it is not SARIF: invalid length 0, expected struct Top with 2 elements at line 1 column 2"
+            "not a SARIF file: invalid length 0, expected struct RawLog with 2 elements at line 1 column 2"
         ],
     );
     check(
         r#"{"version": "2.0.0", "runs": []}"#,
-        expect_test::expect!["it is SARIF `2.0.0`, and only `2.1.0` is read"],
+        expect_test::expect!["SARIF version `2.0.0` is not supported (only `2.1.0`)"],
     );
     check(
         r#"{"version": "2.1.0", "runs": [{}]}"#,
-        expect_test::expect!["it is not SARIF: missing field `tool` at line 1 column 32"],
+        expect_test::expect!["not a SARIF file: missing field `tool` at line 1 column 32"],
     );
 }
 
 #[test]
-fn hostile_words_are_cleaned_and_bounded() {
+fn hostile_messages_are_cleaned_and_truncated() {
     let text = format!("a\u{1b}[31m\nb {}", "x".repeat(100_000));
-    let log = of(&[with(
+    let log = sarif_file(&[with(
         at("src/a b.py", 4),
         json!({ "ruleId": "a `b`\n/c", "message": { "text": text } }),
     )]);
     let head = [log];
-    let rows = Fixture::new(CHANGE).with(|change| review(&head, Compared::WithAddedLines, change));
-    let Reported { rule, finding } = &rows[0].findings[0];
+    let rows =
+        Fixture::new(CHANGE).with(|change| review(&head, SarifComparison::AddedLines, change));
+    let StaticFinding { rule, finding } = &rows[0].findings[0];
     assert_eq!(rule, "code-ql/ab/c");
     assert!(!finding.why_it_matters.contains(['\u{1b}', '\n']));
     assert_eq!(
@@ -204,24 +205,25 @@ fn hostile_words_are_cleaned_and_bounded() {
 }
 
 #[test]
-fn a_line_moved_only_if_the_tool_had_said_the_same_of_it() {
+fn moved_line_needs_the_same_old_result() {
     let change = "//- a.py\none = 1\neval(x)\n//- b.py\ntwo = 2\n//- head\n//- a.py\none = 1\n//- b.py\ntwo = 2\neval(x)\n";
-    let head = of(&[at("b.py", 2)]);
-    let found =
-        |base: Option<&Sarif>| shown(&head, base, change).contains("b.py:2 code-ql/py/eval");
-    assert!(!found(Some(&of(&[at("a.py", 2)]))), "it moved");
-    assert!(found(Some(&of(&[at("a.py", 1)]))), "there was a guard before it");
-    assert!(found(None), "nobody knows what was said before");
+    let head = sarif_file(&[at("b.py", 2)]);
+    let found = |base: Option<&SarifFile>| {
+        format_findings(&head, base, change).contains("b.py:2 code-ql/py/eval")
+    };
+    assert!(!found(Some(&sarif_file(&[at("a.py", 2)]))), "it moved");
+    assert!(found(Some(&sarif_file(&[at("a.py", 1)]))), "there was a guard before it");
+    assert!(found(None), "the old results are unknown");
 }
 
 #[test]
-fn a_credential_that_a_tool_quotes_is_masked() {
+fn quoted_credential_is_masked() {
     let key = format!("AKIA{}3EGQW5RTYUIOPAS", 'Z');
     let change = format!("//- a.py\nx = 1\n//- head\n//- a.py\nx = 1\nA = \"{key}\"\n");
     let said = json!({ "message": { "text": format!("A password: {key}") } });
-    let head = of(&[with(at("a.py", 2), said)]);
+    let head = sarif_file(&[with(at("a.py", 2), said)]);
     let rows = Fixture::new(&change)
-        .with(|change| review(std::slice::from_ref(&head), Compared::WithAddedLines, change));
+        .with(|change| review(std::slice::from_ref(&head), SarifComparison::AddedLines, change));
     let finding = &rows[0].findings[0].finding;
     assert_eq!(finding.title, "A password: ****");
     assert!(!format!("{finding:?}").contains(&key), "{finding:?}");
@@ -229,25 +231,25 @@ fn a_credential_that_a_tool_quotes_is_masked() {
 }
 
 #[test]
-fn what_is_too_much_leaves_out_the_mildest_and_equal_ones_count_once() {
+fn limit_drops_mildest_and_duplicates_count_once() {
     let lines: String = (0..2_100).map(|at| format!("x{at} = 1\n")).collect();
     let change = format!("//- a.py\n\n//- head\n//- a.py\n{lines}");
     let suppressed = json!({ "suppressions": [{ "kind": "external" }] });
     let mut results: Vec<Value> = (1..=1_100).map(|line| at("a.py", line)).collect();
     results.extend((1..=2).map(|_| with(at("a.py", 2_000), json!({ "level": "error" }))));
     results.extend((1..=2_000).map(|_| with(at("a.py", 2_001), suppressed.clone())));
-    let head = of(&results);
+    let head = sarif_file(&results);
     let rows = Fixture::new(&change)
-        .with(|change| review(std::slice::from_ref(&head), Compared::WithAddedLines, change));
+        .with(|change| review(std::slice::from_ref(&head), SarifComparison::AddedLines, change));
     let [row] = &rows[..] else { panic!("{}", rows.len()) };
-    assert_eq!(row.findings.len(), RETURNED_MAX);
+    assert_eq!(row.findings.len(), FINDINGS_MAX);
     let worst = row.findings.iter().filter(|it| it.finding.severity == Severity::P1).count();
     assert_eq!((worst, row.suppressed.len()), (1, 1));
-    assert_eq!(row.notes, ["101 more findings are in no list"]);
+    assert_eq!(row.notes, ["101 more findings are not listed"]);
 }
 
 #[test]
-fn a_title_is_what_the_tool_says_of_the_place() {
+fn title_is_the_first_sentence_of_the_message() {
     let rules = json!([{ "id": "r", "shortDescription": { "text": "{0} is bad." },
         "messageStrings": { "m": { "text": "{0} of {1} in {0}" } } }]);
     let check = |message: Value, expected: &str| {
@@ -256,7 +258,7 @@ fn a_title_is_what_the_tool_says_of_the_place() {
             "globalMessageStrings": { "g": { "text": "All of {0}." } } });
         let head = [log(json!({ "tool": { "driver": driver }, "results": [result] }))];
         let rows =
-            Fixture::new(CHANGE).with(|change| review(&head, Compared::WithAddedLines, change));
+            Fixture::new(CHANGE).with(|change| review(&head, SarifComparison::AddedLines, change));
         assert_eq!(rows[0].findings[0].finding.title, expected, "{message}");
     };
     check(json!({ "id": "m", "arguments": ["{1}", "b"] }), "{1} of b in {1}");
@@ -269,27 +271,28 @@ fn a_title_is_what_the_tool_says_of_the_place() {
 }
 
 #[test]
-fn what_is_wrong_with_a_result_costs_that_result_alone() {
+fn malformed_result_is_skipped_alone() {
     for line in [json!(0), json!(-1), json!("4"), json!(99), json!(4.5), json!(1_u64 << 40)] {
         let mut bad = at("src/a b.py", 4);
         bad["locations"][0]["physicalLocation"]["region"]["startLine"] = line.clone();
-        let found = shown(&of(&[bad, at("src/a b.py", 4)]), None, CHANGE);
+        let found = format_findings(&sarif_file(&[bad, at("src/a b.py", 4)]), None, CHANGE);
         assert_eq!(found.matches("src/a b.py:4").count(), 1, "{line}: {found}");
         assert_eq!(found.matches("note: 1 result ").count(), 1, "{line}: {found}");
     }
     let mut long = at("src/a b.py", 4);
     long["locations"][0]["physicalLocation"]["region"]["endLine"] = json!(4_000);
-    let head = [of(&[long])];
-    let rows = Fixture::new(CHANGE).with(|change| review(&head, Compared::WithAddedLines, change));
+    let head = [sarif_file(&[long])];
+    let rows =
+        Fixture::new(CHANGE).with(|change| review(&head, SarifComparison::AddedLines, change));
     assert_eq!(rows[0].findings[0].finding.line_end, None);
 }
 
 #[test]
-fn a_tool_that_is_called_like_a_reviewer_is_another() {
+fn tool_named_like_a_reviewer_gets_a_suffix() {
     for reviewer in crate::REVIEWERS {
         let driver = json!({ "name": reviewer.to_uppercase() });
         let run = json!({ "tool": { "driver": driver }, "results": [at("src/a b.py", 4)] });
-        let found = shown(&log(run), None, CHANGE);
+        let found = format_findings(&log(run), None, CHANGE);
         assert!(found.starts_with(&format!("{reviewer}-tool\n")), "{found}");
         assert!(found.contains(&format!(" {reviewer}-tool/py/eval ")), "{found}");
     }

@@ -1,72 +1,75 @@
-//! What a result says, as the words of a finding: cleaned and bounded.
+//! The text of a SARIF result as finding text: cleaned and truncated.
 
 use super::log::{SarifResult, ToolRun};
 use crh_review::finding::TITLE_MAX;
 
-/// A message is a few sentences; data flows printed in full are not.
+/// Longer messages are printed data flows.
 const WHY_CHARS: usize = 1_000;
-/// How much of a message is looked at: enough that a credential which is cut here is not shown.
+/// How much of a message is read: enough to mask a credential that is cut here.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// A message has a handful of gaps.
-const GAP_DIGITS: usize = 2;
+/// Messages have few placeholders.
+const PLACEHOLDER_DIGITS: usize = 2;
 
-/// The words of a finding.
-pub(super) struct Words {
+pub(super) struct FindingText {
     pub(super) title: String,
     pub(super) why: String,
     pub(super) fix: String,
 }
 
-/// `masked` takes out what nobody may read, before anything is cut. The title is what the tool says of this place; what it says
-/// of its rule is for one that says nothing.
-pub(super) fn of(run: &ToolRun, result: &SarifResult, masked: &dyn Fn(&str) -> String) -> Words {
+/// Builds the text of a finding. `masked` removes secrets before anything is cut. The title is the
+/// result's message, otherwise the rule's description.
+pub(super) fn finding_text(
+    run: &ToolRun,
+    result: &SarifResult,
+    masked: &dyn Fn(&str) -> String,
+) -> FindingText {
     let plain = |text: &str, most: usize| plain(&masked(text), most);
     let message = plain(&message(run, result), WHY_CHARS);
     let first = message.split_inclusive(". ").next().unwrap_or_default().trim_end();
     let title = match plain(first, TITLE_MAX) {
         title if title.is_empty() => {
-            let short =
-                run.facts(result).map(|rule| plain(&rule.short_description.text, TITLE_MAX));
-            // Gaps that nothing fills are for programs.
-            short.filter(|text| filled(text, &[]) == *text).unwrap_or_default()
+            let short = run.rule(result).map(|rule| plain(&rule.short_description.text, TITLE_MAX));
+            // A description with unfilled placeholders is not for people.
+            short.filter(|text| fill_placeholders(text, &[]) == *text).unwrap_or_default()
         }
         title => title,
     };
     let title = title.trim_end_matches('.').to_owned();
-    let said = |text: String| if text.is_empty() { run.rule_id(result) } else { text };
+    let or_rule_id = |text: String| if text.is_empty() { run.rule_id(result) } else { text };
     let fix = result.fixes.first().map(|fix| plain(&fix.description.text, WHY_CHARS));
-    Words { title: said(title), why: said(message), fix: fix.unwrap_or_default() }
+    FindingText { title: or_rule_id(title), why: or_rule_id(message), fix: fix.unwrap_or_default() }
 }
 
-/// The message itself, or the one that it names, with what belongs into its gaps.
+/// The message of a result with its arguments filled in.
 fn message(run: &ToolRun, result: &SarifResult) -> String {
     let message = &result.message;
-    let texts = [Some(message.text.as_str()), run.named(result), Some(message.markdown.as_str())];
+    let texts =
+        [Some(message.text.as_str()), run.message_by_id(result), Some(message.markdown.as_str())];
     let text = texts.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
-    let text = start(text);
+    let text = truncate_bytes(text);
     match message.arguments.is_empty() {
         true => text.to_owned(),
-        false => filled(text, &message.arguments),
+        false => fill_placeholders(text, &message.arguments),
     }
 }
 
-fn start(text: &str) -> &str {
+fn truncate_bytes(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MESSAGE_BYTES)).unwrap_or(text)
 }
 
-/// A text with arguments in its gaps, `{0}` and so on. One that is missing is three dots.
-fn filled(text: &str, arguments: &[String]) -> String {
+/// Fills placeholders such as `{0}`. A missing argument becomes an ellipsis.
+fn fill_placeholders(text: &str, arguments: &[String]) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('{').filter(|_| out.len() < MESSAGE_BYTES) {
         out.push_str(before);
-        let digits = behind.bytes().take(GAP_DIGITS).take_while(u8::is_ascii_digit).count();
+        let digits = behind.bytes().take(PLACEHOLDER_DIGITS).take_while(u8::is_ascii_digit).count();
         let gap = behind.split_at(digits);
         let gap = gap.0.parse::<usize>().ok().zip(gap.1.strip_prefix('}'));
         match gap {
             Some((at, end)) => {
-                out.push_str(arguments.get(at).map_or("…", |argument| start(argument)));
+                out.push_str(arguments.get(at).map_or("…", |argument| truncate_bytes(argument)));
                 rest = end;
             }
             None => {
@@ -78,19 +81,20 @@ fn filled(text: &str, arguments: &[String]) -> String {
     out + rest
 }
 
-/// A text on one line, without links to places of the file, and not longer than so many characters.
+/// Text on one line, without links into the SARIF file, truncated.
 fn plain(text: &str, most: usize) -> String {
     let start: String = text.chars().take(4 * most).collect();
     let words: Vec<&str> = start.split_whitespace().collect();
-    let line: String = unlinked(&words.join(" ")).chars().filter(|it| !it.is_control()).collect();
+    let line: String =
+        strip_links(&words.join(" ")).chars().filter(|it| !it.is_control()).collect();
     match line.char_indices().nth(most) {
         Some(_) => line.chars().take(most - 1).chain(['…']).collect(),
         None => line,
     }
 }
 
-/// `[text](3)` leads to a related place, which is not shown here.
-fn unlinked(text: &str) -> String {
+/// Removes links such as `[text](3)`, which refer to related locations.
+fn strip_links(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('[') {

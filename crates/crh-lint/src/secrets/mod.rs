@@ -1,7 +1,7 @@
 //! Credentials in added lines.
 //!
-//! Few and true: what looks like a credential and is a placeholder, a lookup, a hash or a sample is passed over. No
-//! finding contains the value; what was found is given out by [`values`] alone, so that whoever writes can mask it.
+//! Precision over recall: placeholders, lookups, hashes and samples are skipped. No finding
+//! contains the value. Only [`values`] returns credentials, so that output can be masked.
 
 mod checksum;
 mod plausible;
@@ -10,36 +10,36 @@ mod rules;
 
 use std::ops::Range;
 
-use rules::Form;
+use rules::SecretFormat;
 
-use crate::found::{Found, RETURNED_MAX};
-use crate::{AddedLine, ChangedFile, Reported, Returned, Rule, paths};
+use crate::findings::{FINDINGS_MAX, FindingDraft};
+use crate::{AddedLine, ChangedFile, LintRule, StaticFinding, StaticOutput, paths};
 use crh_review::finding::{Confidence, Owner, Severity};
 
-/// What stands for what is not shown.
+/// Replacement for a masked credential.
 const MASK: &str = "****";
-/// How much of a long line is shown on either side of a credential.
+/// How much of a long line is shown on each side of a credential.
 const AROUND: usize = 80;
 
 const WHY: &str = "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out \
      later does not take it back.";
-const FIX: &str = "Revoke the credential now: whoever can read the branch has it. Then take it out of the change and out \
+const FIX: &str = "Revoke the credential now: each reader of the branch knows it. Then take it out of the change and out \
      of the branch's history, and read it from the environment or a secret store.";
 
-/// What is looked for: a rule for each format.
-pub(crate) const RULES: &[Rule] = &rules::ALL;
+/// One rule per format.
+pub(crate) const RULES: &[LintRule] = &rules::ALL;
 
 /// A credential in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Hit {
-    rule: &'static Rule,
+struct SecretMatch {
+    rule: &'static LintRule,
     /// What it is, for people.
-    what: &'static str,
+    description: &'static str,
     severity: Severity,
     confidence: Confidence,
-    /// Where its value stands in the line.
+    /// Range of the value in the line.
     range: Range<usize>,
-    /// What is masked: the value, and what other rules took for one and overlaps it.
+    /// Range to mask: the value and overlapping matches of other rules.
     mask: Range<usize>,
     /// How many bytes of the value may be shown.
     shown: usize,
@@ -47,29 +47,30 @@ struct Hit {
 
 /// What counts as a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Care {
-    /// Also what only its name or its place says to be one.
-    Usual,
-    /// What nothing else looks like: programs write many values under such names.
-    FormsAlone,
+enum Strictness {
+    /// Also values that only their name or place makes suspicious.
+    Normal,
+    /// Only unambiguous formats: generated files contain many values under suspicious names.
+    FormatsOnly,
 }
 
-/// Looks for credentials in the lines that files gain.
-pub fn review(files: &[ChangedFile]) -> Returned {
-    looked_for(files, Care::Usual)
+/// Finds credentials in added lines.
+pub fn review(files: &[ChangedFile]) -> StaticOutput {
+    find_secrets(files, Strictness::Normal)
 }
 
-/// The same in files that nobody reviews, since programs or others wrote them: only what is a credential by its form.
-pub fn review_left_out(files: &[ChangedFile]) -> Returned {
-    looked_for(files, Care::FormsAlone)
+/// Finds credentials in files that are excluded from review, such as generated and vendored ones.
+/// Only unambiguous formats count.
+pub fn review_excluded(files: &[ChangedFile]) -> StaticOutput {
+    find_secrets(files, Strictness::FormatsOnly)
 }
 
-fn looked_for(files: &[ChangedFile], care: Care) -> Returned {
-    let mut returned = Returned::default();
+fn find_secrets(files: &[ChangedFile], care: Strictness) -> StaticOutput {
+    let mut returned = StaticOutput::default();
     let mut left_out = 0_usize;
-    each(files, care, |file, line, hits| {
+    for_each_match(files, care, |file, line, hits| {
         for hit in hits {
-            if returned.findings.len() == RETURNED_MAX {
+            if returned.findings.len() == FINDINGS_MAX {
                 left_out += 1;
                 continue;
             }
@@ -82,14 +83,14 @@ fn looked_for(files: &[ChangedFile], care: Care) -> Returned {
     returned
 }
 
-/// The credentials themselves, sorted, so that they can be masked wherever something is written.
+/// The credentials themselves, sorted, for masking output.
 pub fn values(files: &[ChangedFile]) -> Vec<String> {
     let mut values = Vec::new();
-    each(files, Care::Usual, |file, line, hits| {
+    for_each_match(files, Strictness::Normal, |file, line, hits| {
         for hit in hits {
             let value = String::from_utf8_lossy(&line.text[hit.range.clone()]);
             values.push(value.into_owned());
-            values.extend(private_key::body(file, line.number, hit));
+            values.extend(private_key::key_rows(file, line.number, hit));
         }
     });
     values.extend(files.iter().flat_map(private_key::rows_without_heading));
@@ -99,15 +100,15 @@ pub fn values(files: &[ChangedFile]) -> Vec<String> {
     values
 }
 
-fn each<'a>(
+fn for_each_match<'a>(
     files: &'a [ChangedFile],
-    care: Care,
-    mut act: impl FnMut(&'a ChangedFile, &'a AddedLine, &[Hit]),
+    care: Strictness,
+    mut act: impl FnMut(&'a ChangedFile, &'a AddedLine, &[SecretMatch]),
 ) {
     for file in files {
-        let care = if paths::is_lock(&file.path) { Care::FormsAlone } else { care };
+        let care = if paths::is_lock(&file.path) { Strictness::FormatsOnly } else { care };
         for (at, line) in file.added.iter().enumerate() {
-            let hits = hits(file, at, care);
+            let hits = line_matches(file, at, care);
             if !hits.is_empty() {
                 act(file, line, &hits);
             }
@@ -115,22 +116,23 @@ fn each<'a>(
     }
 }
 
-/// The credentials of a line, from left to right, none inside another.
-fn hits(file: &ChangedFile, at: usize, care: Care) -> Vec<Hit> {
+/// The credentials of a line from left to right, without overlaps.
+fn line_matches(file: &ChangedFile, at: usize, care: Strictness) -> Vec<SecretMatch> {
     let text = &file.added[at].text;
     let candidates = rules::candidates(text).filter(|form| match care {
-        Care::Usual => true,
-        Care::FormsAlone => form.says_enough(),
+        Strictness::Normal => true,
+        Strictness::FormatsOnly => form.is_unambiguous(),
     });
-    let mut hits: Vec<Hit> = candidates.flat_map(|form| form.hits(&file.path, text)).collect();
-    hits.extend(private_key::hit(file, at));
+    let mut hits: Vec<SecretMatch> =
+        candidates.flat_map(|form| form.find_matches(&file.path, text)).collect();
+    hits.extend(private_key::find_match(file, at));
     hits.sort_by_key(|hit| hit.range.start);
-    let mut kept: Vec<Hit> = Vec::new();
-    // A rule that knows the format stands before one that guesses, and what is longer before what is in it.
-    let rank = |hit: &Hit| (hit.severity, std::cmp::Reverse(hit.range.len()));
+    let mut merged: Vec<SecretMatch> = Vec::new();
+    // A known format takes precedence over a guess, and a longer match over a shorter one.
+    let rank = |hit: &SecretMatch| (hit.severity, std::cmp::Reverse(hit.range.len()));
     for hit in hits {
-        let Some(last) = kept.last_mut().filter(|last| hit.range.start < last.mask.end) else {
-            kept.push(hit);
+        let Some(last) = merged.last_mut().filter(|last| hit.range.start < last.mask.end) else {
+            merged.push(hit);
             continue;
         };
         let mask = last.mask.start..last.mask.end.max(hit.mask.end);
@@ -139,32 +141,34 @@ fn hits(file: &ChangedFile, at: usize, care: Care) -> Vec<Hit> {
         }
         last.mask = mask;
     }
-    kept
+    merged
 }
 
 fn finding(
     files: &[ChangedFile],
     file: &ChangedFile,
     line: &AddedLine,
-    hits: &[Hit],
-    hit: &Hit,
-) -> Reported {
+    hits: &[SecretMatch],
+    hit: &SecretMatch,
+) -> StaticFinding {
     let value = &line.text[hit.range.clone()];
     let mut removed = files.iter().flat_map(|file| &file.removed);
-    // A line that moved is taken away at one place and added at another.
+    // A moved line is removed in one place and added in another.
     let was_there = !value.is_empty() && removed.any(|line| contains(line, value));
-    let found = Found::new(hit.rule, &file.path, line.number, &masked(&line.text, hits, hit));
-    let found = found.saying(format!("{} in the code", hit.what), WHY, FIX);
+    let found =
+        FindingDraft::new(hit.rule, &file.path, line.number, &mask_line(&line.text, hits, hit));
+    let found = found.with_text(format!("{} in the code", hit.description), WHY, FIX);
     let (severity, confidence) = (hit.severity, hit.confidence);
-    Found { severity, confidence, owner: Owner::Human, pre_existing: was_there, ..found }.reported()
+    FindingDraft { severity, confidence, owner: Owner::Human, pre_existing: was_there, ..found }
+        .into_finding()
 }
 
 fn contains(text: &[u8], value: &[u8]) -> bool {
     memchr::memmem::find(text, value).is_some()
 }
 
-/// A line, or what is around a hit if it is long, with all its credentials masked.
-fn masked(text: &[u8], hits: &[Hit], around: &Hit) -> String {
+/// A line, or the part around a match if it is long, with all credentials masked.
+fn mask_line(text: &[u8], hits: &[SecretMatch], around: &SecretMatch) -> String {
     let window =
         around.range.start.saturating_sub(AROUND)..(around.range.end + AROUND).min(text.len());
     let window = if text.len() <= 2 * AROUND { 0..text.len() } else { window };
@@ -184,21 +188,21 @@ fn masked(text: &[u8], hits: &[Hit], around: &Hit) -> String {
     String::from_utf8_lossy(&shown).trim().to_owned()
 }
 
-impl Form {
-    fn hits(&self, path: &str, text: &[u8]) -> Vec<Hit> {
+impl SecretFormat {
+    fn find_matches(&self, path: &str, text: &[u8]) -> Vec<SecretMatch> {
         let mut hits = Vec::new();
         for captures in self.pattern.iter().flat_map(|it| it.captures_iter(text)) {
             let Some(value) = captures.name("value").or_else(|| captures.get(0)) else { continue };
-            let judged = self.judged(path, text, &captures, value.as_bytes());
+            let judged = self.judge(path, text, &captures, value.as_bytes());
             let Some((severity, confidence)) = judged else { continue };
-            hits.push(Hit {
+            hits.push(SecretMatch {
                 rule: self.rule,
-                what: self.what,
+                description: self.description,
                 severity,
                 confidence,
                 range: value.range(),
                 mask: value.range(),
-                shown: self.shown,
+                shown: self.visible_prefix,
             });
         }
         hits

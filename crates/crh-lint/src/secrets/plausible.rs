@@ -1,5 +1,5 @@
-//! Whether something that has the form of a credential is one. Most of what has it is a placeholder, a lookup, a hash or
-//! a sample.
+//! Decides whether text in the format of a credential is one. Most of it is a placeholder, a
+//! lookup, a hash or a sample.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::paths;
 
-/// A vendor's key is drawn at random; bits in a byte below this are written by hand. Random hexadecimal digits have
-/// about 3.6, other letters more.
-const KEY_BITS: f64 = 3.0;
-/// The same for a short key, in which letters come twice by chance.
-const SHORT_KEY_BITS: f64 = 2.6;
+/// Entropy in bits per byte. Vendor keys are random; hand-written values are below this. Random
+/// hexadecimal digits have about 3.6, other letters more.
+const KEY_ENTROPY_MIN: f64 = 3.0;
+/// For short keys, in which letters repeat by chance.
+const SHORT_KEY_ENTROPY_MIN: f64 = 2.6;
 const SHORT_KEY_BYTES: usize = 24;
-/// The same for a value that only its name makes a secret: identifiers and words reach 3.3.
-const VALUE_BITS: f64 = 3.5;
-/// A password that is worth the name.
+/// For values that only their name makes suspicious: identifiers and words reach 3.3.
+const VALUE_ENTROPY_MIN: f64 = 3.5;
+/// Shortest password that counts.
 const PASSWORD_BYTES: usize = 6;
-/// A value that is drawn at random has at least so many bytes.
+/// Shortest random value that counts.
 const VALUE_BYTES: usize = 16;
 
-/// What people write where a credential belongs.
+/// Words that people write in place of a credential.
 #[rustfmt::skip]
 const PLACEHOLDERS: [&str; 34] = [
     "example", "sample", "dummy", "fake", "mock", "test", "placeholder", "changeme", "change_me", "change-me",
@@ -30,13 +30,13 @@ const PLACEHOLDERS: [&str; 34] = [
     "undefined", "localhost", "invalid", "demo",
 ];
 
-/// Signs of a value that is put in later.
+/// Interpolation syntax.
 const INTERPOLATIONS: [&str; 12] =
     ["${", "{{", "$(", "#{", "%(", "%s", "<", ">", "...", "***", "{}", "\u{2026}"];
 
-/// Words in a name that say that its value is about a secret and none itself.
+/// Words in a name that mean its value is not a secret itself.
 #[rustfmt::skip]
-const ABOUT: [&str; 52] = [
+const NON_SECRET_NAMES: [&str; 52] = [
     "audience", "issuer", "name", "type", "url", "uri", "path", "file", "field", "label", "hint", "prompt",
     "regex", "pattern", "format", "prefix", "suffix", "header", "hash", "digest", "checksum", "public",
     "message", "error", "help", "description", "title", "length", "column", "param", "variable", "env",
@@ -44,19 +44,20 @@ const ABOUT: [&str; 52] = [
     "csrf", "xsrf", "count", "limit", "index", "version", "ref", "arn", "_id",
 ];
 
-/// The key of the Azure storage emulator, which its documentation gives to everybody.
+/// The published key of the Azure storage emulator.
 const AZURE_EMULATOR: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// Whether a value of a vendor's form was drawn at random. What the vendor begins all of them with may well be a word
-/// that people write where a credential belongs.
+/// Whether a value in a vendor's format is random. The vendor's prefix (`beginning` bytes) is
+/// ignored, since it may be a placeholder word.
 pub(super) fn is_key(value: &[u8], beginning: usize) -> bool {
-    let least = if value.len() <= SHORT_KEY_BYTES { SHORT_KEY_BITS } else { KEY_BITS };
+    let least =
+        if value.len() <= SHORT_KEY_BYTES { SHORT_KEY_ENTROPY_MIN } else { KEY_ENTROPY_MIN };
     let drawn = value.get(beginning..).unwrap_or_default();
-    !is_placeholder(drawn) && value != AZURE_EMULATOR.as_bytes() && bits(value) >= least
+    !is_placeholder(drawn) && value != AZURE_EMULATOR.as_bytes() && entropy(value) >= least
 }
 
-/// Whether a password in an address opens something.
+/// Whether a password in a URL is real.
 pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u8]) -> bool {
     let host = String::from_utf8_lossy(host).to_ascii_lowercase();
     password.len() >= PASSWORD_BYTES
@@ -68,60 +69,64 @@ pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u
         && !is_common_password(password)
         && !is_made_of_placeholders(password)
         && is_real_host(&host)
-        && (!is_shown_only(path) || is_list(path))
+        && (!is_sample_or_document(path) || is_machine_read_text(path))
 }
 
-/// Whether a password in a field of its own opens something, and does not lead to where one is kept. Letters alone may be one.
+/// Whether a password in a field of its own is real and not a reference. Letters alone may be a
+/// password.
 pub(super) fn is_password_in_field(path: &str, user: &[u8], value: &[u8], host: &[u8]) -> bool {
-    !leads_elsewhere(value) && is_password_of(path, user, value, host)
+    !has_reference_syntax(value) && is_password_of(path, user, value, host)
 }
 
-/// Whether what follows a part of a line stands in quotes that the part opens.
+/// Whether the text after this part of a line is inside quotes.
 pub(super) fn is_quoted(before: &[u8]) -> bool {
     let is_open = |quote| memchr::memchr_iter(quote, before).count() % 2 == 1;
     [b'"', b'\'', b'`'].into_iter().any(is_open)
 }
 
-/// Whether a value was drawn at random, and is no sample.
-pub(super) fn is_drawn(path: &str, value: &[u8]) -> bool {
-    !is_shown_only(path) && !is_placeholder(value) && !is_reference(value) && is_random(value)
+/// Whether a value is random and not a sample.
+pub(super) fn is_random_secret(path: &str, value: &[u8]) -> bool {
+    !is_sample_or_document(path)
+        && !is_placeholder(value)
+        && !is_reference(value)
+        && is_random(value)
 }
 
-/// Whether a signed token is more than the one in every tutorial.
+/// Whether a JWT is more than a tutorial sample.
 pub(super) fn is_signed_token(path: &str, value: &[u8]) -> bool {
     let payload = value.split(|byte| *byte == b'.').nth(1).unwrap_or_default();
-    // What ends within a group of four letters is read up to there.
+    // Decode only complete groups of four letters.
     let payload = &payload[..payload.len() / 4 * 4];
     let payload = URL_SAFE_NO_PAD.decode(payload).unwrap_or_default();
     let claims = String::from_utf8_lossy(&payload).to_ascii_lowercase();
     let is_sample = ["1234567890", "john", "jane", "example", "\"test", "\"foo", "\"some"]
         .into_iter()
         .any(|word| claims.contains(word));
-    claims.starts_with('{') && !is_sample && !is_shown_only(path)
+    claims.starts_with('{') && !is_sample && !is_sample_or_document(path)
 }
 
-/// Whether a value is a secret because it looks like one and its name says so.
+/// Whether a value is a secret, judged by its name and its randomness.
 pub(super) fn is_named_secret(path: &str, text: &[u8], name: &[u8], value: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     let is_password = name.contains("pass") || name.ends_with("pwd");
-    !is_shown_only(path)
+    !is_sample_or_document(path)
         && !name.ends_with("id")
-        && !ABOUT.into_iter().any(|word| name.contains(word))
+        && !NON_SECRET_NAMES.into_iter().any(|word| name.contains(word))
         && !is_placeholder(value)
         && !is_reference(value)
         && !is_hash_line(text)
-        && (is_random(value) || is_password && is_mixed(value))
+        && (is_random(value) || is_password && is_complex_password(value))
 }
 
-/// Whether a file is read or tested rather than used.
-pub(super) fn is_shown_only(path: &str) -> bool {
-    // Pages are programs as well.
+/// Whether a file is a sample or a document.
+pub(super) fn is_sample_or_document(path: &str) -> bool {
+    // HTML pages are programs as well.
     let is_page = matches!(paths::extension(path).as_str(), "html" | "htm");
     paths::is_sample(path) || paths::is_document(path) && !is_page
 }
 
-/// Whether a text is read by programs: `requirements.txt`, and what is not named like something for people.
-pub(super) fn is_list(path: &str) -> bool {
+/// Whether a text file is read by programs, such as `requirements.txt`, not by people.
+pub(super) fn is_machine_read_text(path: &str) -> bool {
     #[rustfmt::skip]
     const FOR_PEOPLE: [&str; 18] = [
         "readme", "changelog", "changes", "license", "licence", "notice", "news", "history", "authors", "install",
@@ -131,7 +136,7 @@ pub(super) fn is_list(path: &str) -> bool {
     paths::extension(path) == "txt"
         && !paths::is_sample(path)
         && !path.split('/').any(|part| matches!(part, "docs" | "doc" | "documentation"))
-        && !paths::words_of(name).any(|word| FOR_PEOPLE.contains(&word.as_str()))
+        && !paths::name_words(name).any(|word| FOR_PEOPLE.contains(&word.as_str()))
 }
 
 fn is_placeholder(value: &[u8]) -> bool {
@@ -141,10 +146,10 @@ fn is_placeholder(value: &[u8]) -> bool {
         || has_run(value.as_bytes())
 }
 
-/// Whether a password is nothing but words that people write where one belongs. In an address people do write real ones
-/// that have such a word in them.
+/// Whether a password consists only of placeholder words. Real passwords in URLs may contain such a
+/// word.
 fn is_made_of_placeholders(value: &[u8]) -> bool {
-    /// Rests that make no password of it: `mypassword12`.
+    /// Remaining characters that do not make it a real password: `mypassword12`.
     const REST: usize = 3;
     #[rustfmt::skip]
     const WORDS: [&str; 16] = [
@@ -161,7 +166,7 @@ fn is_made_of_placeholders(value: &[u8]) -> bool {
     value.bytes().filter(u8::is_ascii_alphanumeric).count() <= REST
 }
 
-/// Whether a value has the same byte five times in a row, or seven in the order of the alphabet or of digits.
+/// Whether a value repeats a byte five times or contains seven consecutive letters or digits.
 fn has_run(value: &[u8]) -> bool {
     let (mut same, mut rising) = (1, 1);
     for pair in value.windows(2) {
@@ -217,13 +222,14 @@ fn is_real_host(host: &str) -> bool {
         )
 }
 
-/// Whether a value names something: a variable, a path, an address, a dotted or dashed row of words.
+/// Whether a value is a reference: a variable, a path, a URL, or words joined by dots or dashes.
 fn is_reference(value: &[u8]) -> bool {
-    leads_elsewhere(value) || value.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+    has_reference_syntax(value)
+        || value.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
-/// Whether the signs in a value say that it names something; a single word has none.
-fn leads_elsewhere(value: &[u8]) -> bool {
+/// Whether the punctuation of a value makes it a reference; a single word is none.
+fn has_reference_syntax(value: &[u8]) -> bool {
     let value = String::from_utf8_lossy(value);
     let is_words = |separator: char| {
         value.contains(separator)
@@ -242,10 +248,10 @@ fn leads_elsewhere(value: &[u8]) -> bool {
         || ['.', '-', '/', ':'].into_iter().any(is_words)
 }
 
-/// Whether a value that begins with a sign is a password rather than a variable or a tag: everything is in it, and signs that no
-/// name has. Hashes of passwords have a second dollar.
+/// Whether a value that starts with a sign is a password rather than a variable: it has all kinds
+/// of characters, including signs that names do not have. Password hashes have a second dollar.
 fn is_strong(value: &[u8]) -> bool {
-    /// Shorter ones may be anything.
+    /// Shorter values may be anything.
     const STRONG_BYTES: usize = 10;
     let Some((first, rest)) = value.split_first() else { return false };
     let has = |is: fn(&u8) -> bool| rest.iter().any(is);
@@ -264,22 +270,22 @@ fn is_hash_line(text: &[u8]) -> bool {
         .any(|word| text.contains(word))
 }
 
-/// Drawn at random: long, with letters and digits, and no pattern.
+/// Random: long, with letters and digits, and high entropy.
 fn is_random(value: &[u8]) -> bool {
     value.len() >= VALUE_BYTES
         && value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
-        && bits(value) >= VALUE_BITS.min(largest_bits(value))
+        && entropy(value) >= VALUE_ENTROPY_MIN.min(max_entropy(value))
 }
 
-/// Hexadecimal digits cannot reach what other letters do.
-fn largest_bits(value: &[u8]) -> f64 {
+/// Hexadecimal digits have lower entropy.
+fn max_entropy(value: &[u8]) -> f64 {
     let is_hex = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
     if value.iter().all(is_hex) { 3.0 } else { f64::INFINITY }
 }
 
-/// What people are told to make a password of: small and capital letters, digits, signs.
-fn is_mixed(value: &[u8]) -> bool {
+/// Mixed lower- and upper-case letters, digits and signs.
+fn is_complex_password(value: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| usize::from(value.iter().any(is));
     let kinds = has(u8::is_ascii_lowercase)
         + has(u8::is_ascii_uppercase)
@@ -288,8 +294,8 @@ fn is_mixed(value: &[u8]) -> bool {
     kinds == 4 || kinds == 3 && value.len() >= 10 && value.iter().any(u8::is_ascii_digit)
 }
 
-/// The bits that a byte of a value carries (Shannon).
-fn bits(value: &[u8]) -> f64 {
+/// Shannon entropy in bits per byte.
+fn entropy(value: &[u8]) -> f64 {
     let mut counts: BTreeMap<u8, u32> = BTreeMap::new();
     for byte in value {
         *counts.entry(*byte).or_default() += 1;

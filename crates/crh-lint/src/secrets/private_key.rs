@@ -1,34 +1,34 @@
-//! Private keys: a heading that is well known, and below it what makes it more than a heading.
+//! Private keys: a known header followed by rows of key material.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Hit, plausible};
-use crate::{ChangedFile, Rule};
+use super::{SecretMatch, plausible};
+use crate::{ChangedFile, LintRule};
 use crh_review::finding::{Category, Confidence, Severity};
 
-/// The rule of private keys.
-pub(super) const RULE: Rule = Rule {
+pub(super) const RULE: LintRule = LintRule {
     id: "secrets/private-key",
     severity: Severity::P0,
     category: Category::Security,
     confidence: Confidence::thousandths(950),
-    finds: WHAT,
-    also: &["detect-private-key"],
+    summary: DESCRIPTION,
+    aliases: &["detect-private-key"],
 };
 
-const WHAT: &str = "Private key";
-/// A key begins with a row of so many letters; an ellipsis or a sample does not.
+const DESCRIPTION: &str = "Private key";
+/// Shortest first row of a key; placeholders are shorter.
 const ROW_BYTES: usize = 32;
-/// The lines between the heading and the first row: `Proc-Type`, `DEK-Info` and an empty one, or `Version` and `Comment`.
+/// Lines between the header and the first row: `Proc-Type`, `DEK-Info` and an empty one, or
+/// `Version` and `Comment`.
 const LINES_BEFORE: usize = 4;
-/// The longest key there is has some hundred rows.
+/// The longest keys have some hundred rows.
 const ROWS_MAX: usize = 400;
-/// Lines in one piece that are all rows of a key are a part of it; fewer say nothing.
+/// Shortest block of key rows without a header.
 const PIECE_MIN: usize = 3;
-/// Rows of a key have so many different letters together; those of numbers and digests in hexadecimal have fewer.
+/// Distinct letters in key rows; hexadecimal data has fewer.
 const LETTERS_MIN: usize = 24;
 
 static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -39,7 +39,7 @@ static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"-----END (?:[A-Z0-9]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----";
     RegexBuilder::new(pattern).unicode(false).build().ok()
 });
-/// A row and nothing else, but for what quotes it and strings it together.
+/// A line with nothing but a row, quotes and concatenation.
 static ROW_ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern =
         r#"^[\s"'`+.#/*|>-]{0,40}?([A-Za-z0-9+/]{16,}={0,2})(?:\\r|\\n)*["'`]?[\s,;+.)\\]*$"#;
@@ -48,26 +48,34 @@ static ROW_ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ROW: LazyLock<Option<Regex>> =
     LazyLock::new(|| RegexBuilder::new(r"[A-Za-z0-9+/]{32,}={0,2}").unicode(false).build().ok());
 
-/// The key that begins on a line. Tests need keys, and documents show them: theirs open nothing.
-pub(super) fn hit(file: &ChangedFile, at: usize) -> Option<Hit> {
+/// The private key that starts on a line. Keys in tests and documents are skipped.
+pub(super) fn find_match(file: &ChangedFile, at: usize) -> Option<SecretMatch> {
     let path = file.path.as_str();
-    if plausible::is_shown_only(path) && !plausible::is_list(path) {
+    if plausible::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
         return None;
     }
     let line = &file.added[at];
     let heading = HEADING.as_ref()?.find(&line.text)?;
     let first_rows = rows(file, at).next()?;
-    // A key is drawn at random: rows of one letter are drawings.
+    // Rows of repeated letters are placeholders.
     let is_drawn = first_rows.iter().collect::<BTreeSet<_>>().len() > 12;
     let range = heading.end()..line.text.len();
     let mask = range.clone();
     let (severity, confidence) = (RULE.severity, RULE.confidence);
-    is_drawn.then_some(Hit { rule: &RULE, what: WHAT, severity, confidence, range, mask, shown: 0 })
+    is_drawn.then_some(SecretMatch {
+        rule: &RULE,
+        description: DESCRIPTION,
+        severity,
+        confidence,
+        range,
+        mask,
+        shown: 0,
+    })
 }
 
-/// The rows of the key that a hit is about, as they stand in the file.
-pub(super) fn body(file: &ChangedFile, number: u32, hit: &Hit) -> Vec<String> {
-    if hit.what != WHAT {
+/// The rows of the key that a match is about.
+pub(super) fn key_rows(file: &ChangedFile, number: u32, hit: &SecretMatch) -> Vec<String> {
+    if hit.description != DESCRIPTION {
         return Vec::new();
     }
     let at = file.added.iter().position(|line| line.number == number);
@@ -75,11 +83,11 @@ pub(super) fn body(file: &ChangedFile, number: u32, hit: &Hit) -> Vec<String> {
     rows.map(|row| String::from_utf8_lossy(row).into_owned()).collect()
 }
 
-/// The rows of keys that begin before the lines that are shown: those above where a key ends, and those that fill all lines in
-/// one piece. They are no finding, since nothing says that the change has to do with them.
+/// Rows of keys whose header is not among the added lines: rows above a key's end, and blocks that
+/// consist of rows. They are masked but not reported, since the change may not have added the key.
 pub(super) fn rows_without_heading(file: &ChangedFile) -> Vec<String> {
     let path = file.path.as_str();
-    if plausible::is_shown_only(path) && !plausible::is_list(path) {
+    if plausible::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
         return Vec::new();
     }
     let mut taken = Vec::new();
@@ -108,13 +116,13 @@ fn row_alone(text: &[u8]) -> Option<&[u8]> {
     found.get(1).map(|row| row.as_bytes())
 }
 
-/// What stands between the last row of a PGP key and its end.
+/// The checksum line before the end of a PGP key.
 fn is_checksum(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     text.len() == 5 && text.starts_with(b"=")
 }
 
-/// Rows of one length, but for the last, of letters drawn at random.
+/// Rows of equal length, except the last, with random letters.
 fn is_piece_of_key(rows: &[&[u8]]) -> bool {
     let Some((last, above)) = rows.split_last().filter(|_| rows.len() >= PIECE_MIN) else {
         return false;
@@ -125,7 +133,7 @@ fn is_piece_of_key(rows: &[&[u8]]) -> bool {
     length >= ROW_BYTES && is_even && letters.len() >= LETTERS_MIN
 }
 
-/// The rows of letters from a heading on, up to where the key ends.
+/// The rows of a key after its header.
 fn rows(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
     let is_end = |text: &[u8]| memchr::memmem::find(text, b"-----END").is_some();
     let mut ended = false;

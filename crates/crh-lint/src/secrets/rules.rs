@@ -1,7 +1,7 @@
-//! What credentials look like: one row for each format, and two for those that have none.
+//! Credential formats: one row per vendor format, and some for values without a format.
 //!
-//! Vendors publish these formats so that such tokens can be found. A row's words are looked for first, all rows at
-//! once; its expression is tried only on lines that have one of them.
+//! Vendors publish these formats so that tokens can be found. The keywords of all rows are searched
+//! in one pass; a row's expression runs only on lines with one of its keywords.
 
 use std::sync::LazyLock;
 
@@ -10,154 +10,154 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::checksum::Checksum;
 use super::{checksum, plausible, private_key};
-use crate::lazy::{Lazy, lazy};
-use crate::{Rule, paths};
+use crate::lazy_option::{LazyOption, lazy};
+use crate::{LintRule, paths};
 use crh_review::finding::{Category, Confidence, Severity};
 
-/// A row of the table, ready to be used.
+/// A row of the table, ready for use.
 #[derive(Debug)]
-pub(super) struct Form {
-    pub(super) rule: &'static Rule,
-    pub(super) what: &'static str,
-    pub(super) shown: usize,
-    pub(super) pattern: Lazy<Regex>,
-    judge: Judge,
+pub(super) struct SecretFormat {
+    pub(super) rule: &'static LintRule,
+    pub(super) description: &'static str,
+    pub(super) visible_prefix: usize,
+    pub(super) pattern: LazyOption<Regex>,
+    judge: SecretJudge,
 }
 
-/// What decides whether something of the right form is a credential.
+/// How a match is confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Judge {
-    /// The form says enough: it must only not be a placeholder.
-    Form,
-    /// A password in an address: it depends on the password and on whose address it is.
+enum SecretJudge {
+    /// The format is enough unless the value is a placeholder.
+    Format,
+    /// A password in a URL: depends on the password and the host.
     Address,
-    /// A password in a field of its own beside the address.
+    /// A password in a field of its own beside the host.
     Field,
-    /// The same in a row of fields: code that sets variables looks alike, unless it stands in quotes.
+    /// The same in a connection string. In code it must be quoted, since assignments look alike.
     ConnectionString,
-    /// What stands behind a name that only credentials have, in settings: it must look drawn.
+    /// The value of a setting that only credentials have: it must be random.
     Random,
-    /// A signed token: samples of it are everywhere.
+    /// A JWT: samples of it are common.
     SignedToken,
-    /// A name that promises a secret, and a value that may be one.
+    /// A suspicious name with a plausible quoted value.
     Name,
-    /// The same without quotes, where the value may be one. In code it is a type or a variable.
+    /// The same without quotes, outside of code, where it is a type or a variable.
     Setting,
 }
 
-/// A row: its rule's name, what it is, how many bytes of it may be shown, the words that its line has, and its form. The group `value`
-/// is the credential, or else the whole match is.
-struct Row(&'static str, &'static str, usize, &'static [&'static str], &'static str);
+/// Rule id, description, bytes that may be shown, keywords, and expression. The group `value` is
+/// the credential, otherwise the whole match.
+struct FormatRow(&'static str, &'static str, usize, &'static [&'static str], &'static str);
 
 #[rustfmt::skip]
-const FORMS: &[Row] = &[
-    Row("secrets/aws-access-key", "AWS access key", 4, &["akia", "asia", "abia", "acca"], r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    Row("secrets/aws-secret-key", "AWS secret key", 0, &["aws"], r#"(?i)aws[a-z_.-]{0,20}(?:key|secret)[a-z_]{0,10}["']?\s*(?::=|=>|[:=,])\s*["']?(?P<value>[A-Za-z0-9/+]{40})(?:["'\s,;]|$)"#),
-    Row("secrets/github-token", "GitHub token", 4, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"\bgh[pousr]_[A-Za-z0-9]{36,251}\b"),
-    Row("secrets/github-fine-grained-token", "GitHub token", 11, &["github_pat_"], r"\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b"),
-    Row("secrets/gitlab-token", "GitLab token", 5, &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glagent-", "glsoat-", "glimt-", "glffct-", "gloas-"], r"\bgl(?:pat|dt|rt|rtr|cbt|ptt|ft|agent|soat|imt|ffct|oas)-[A-Za-z0-9_.-]{20,}"),
-    Row("secrets/slack-token", "Slack token", 5, &["xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-"], r"\bxox[abceprsd]-[A-Za-z0-9]{1,}-[A-Za-z0-9-]{20,}"),
-    Row("secrets/slack-app-token", "Slack token", 5, &["xapp-"], r"\bxapp-\d-[A-Z0-9]{8,}-\d{8,}-[a-f0-9]{32,}"),
-    Row("secrets/slack-webhook", "Slack webhook", 34, &["hooks.slack.com"], r"https://hooks\.slack\.com/(?:services|workflows)/T[A-Za-z0-9_]{6,}/[AB][A-Za-z0-9_]{6,}/[A-Za-z0-9_]{16,}"),
-    Row("secrets/stripe-key", "Stripe key", 8, &["sk_live_", "rk_live_"], r"\b[sr]k_live_[A-Za-z0-9]{16,}\b"),
-    Row("secrets/stripe-webhook-secret", "Stripe webhook secret", 6, &["whsec_"], r"\bwhsec_[A-Za-z0-9+/]{32,}=*"),
-    Row("secrets/google-api-key", "Google API key", 4, &["aiza"], r"\b(?P<value>AIza[A-Za-z0-9_-]{35})(?:[^A-Za-z0-9_-]|$)"),
-    Row("secrets/google-oauth-client-secret", "Google OAuth client secret", 7, &["gocspx-"], r"\bGOCSPX-[A-Za-z0-9_-]{28}"),
-    Row("secrets/google-oauth-token", "Google OAuth token", 5, &["ya29."], r"\bya29\.[A-Za-z0-9_-]{40,}"),
-    Row("secrets/openai-key", "OpenAI key", 3, &["t3blbkfj"], r"\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{16,}T3BlbkFJ[A-Za-z0-9_-]{16,}"),
-    Row("secrets/openai-project-key", "OpenAI key", 8, &["sk-proj-", "sk-svcacct-", "sk-admin-"], r"\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,}"),
-    Row("secrets/openai-legacy-key", "OpenAI key", 3, &["sk-"], r"\b(?P<value>sk-[A-Za-z0-9]{48})(?:[^A-Za-z0-9_-]|$)"),
-    Row("secrets/anthropic-key", "Anthropic key", 7, &["sk-ant-"], r"\bsk-ant-[a-z]{3,6}\d{2}-[A-Za-z0-9_-]{40,}"),
-    Row("secrets/openrouter-key", "OpenRouter key", 9, &["sk-or-v1-"], r"\bsk-or-v1-[0-9a-f]{64}\b"),
-    Row("secrets/groq-key", "Groq key", 4, &["gsk_"], r"\bgsk_[A-Za-z0-9]{52}\b"),
-    Row("secrets/xai-key", "xAI key", 4, &["xai-"], r"\bxai-[A-Za-z0-9]{80}\b"),
-    Row("secrets/hugging-face-token", "Hugging Face token", 3, &["hf_"], r"\bhf_[A-Za-z0-9]{34}\b"),
-    Row("secrets/npm-token", "npm token", 4, &["npm_"], r"\bnpm_[A-Za-z0-9]{36}\b"),
-    Row("secrets/npm-legacy-token", "npm token", 0, &["_authtoken"], r"_authToken\s*=\s*(?P<value>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"),
-    Row("secrets/pypi-token", "PyPI token", 5, &["pypi-ageichlwas5vcmc", "pypi-agentzwx0lnb5cglv"], r"\bpypi-Ag[A-Za-z0-9_-]{60,}"),
-    Row("secrets/rubygems-key", "RubyGems key", 9, &["rubygems_"], r"\brubygems_[a-f0-9]{48}\b"),
-    Row("secrets/crates-io-token", "crates.io token", 3, &["cio"], r"\bcio[A-Za-z0-9]{32}\b"),
-    Row("secrets/docker-hub-token", "Docker Hub token", 9, &["dckr_pat_", "dckr_oat_"], r"\bdckr_[po]at_[A-Za-z0-9_-]{27,}"),
-    Row("secrets/azure-storage-key", "Azure storage key", 0, &["accountkey"], r"(?i)AccountKey\s*=\s*(?P<value>[A-Za-z0-9+/]{86}==)"),
-    Row("secrets/azure-access-key", "Azure access key", 0, &["sharedaccesskey"], r"(?i)SharedAccessKey\s*=\s*(?P<value>[A-Za-z0-9+/]{43}=)"),
-    Row("secrets/azure-client-secret", "Azure client secret", 0, &["q~"], r"(?:^|[^A-Za-z0-9_~.-])(?P<value>[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34})(?:[^A-Za-z0-9_~.-]|$)"),
-    Row("secrets/twilio-key", "Twilio key", 2, &["sk"], r"\bSK[0-9a-f]{32}\b"),
-    Row("secrets/sendgrid-key", "SendGrid key", 3, &["sg."], r"\b(?P<value>SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)"),
-    Row("secrets/mailgun-key", "Mailgun key", 4, &["key-"], r"\bkey-[0-9a-f]{32}\b"),
-    Row("secrets/mailchimp-key", "Mailchimp key", 0, &["-us"], r"\b[0-9a-f]{32}-us\d{1,2}\b"),
-    Row("secrets/telegram-bot-token", "Telegram bot token", 0, &[":aa"], r"\b(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)"),
-    Row("secrets/discord-webhook", "Discord webhook", 0, &["/api/webhooks/"], r"discord(?:app)?\.com/api/webhooks/\d{15,}/(?P<value>[A-Za-z0-9_-]{60,})"),
-    Row("secrets/discord-bot-token", "Discord bot token", 0, &["discord", "bot", "token"], r#"(?i:discord|bot|token)[^\r\n]{0,60}?[^A-Za-z0-9_.-](?P<value>[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})(?:[^A-Za-z0-9_.(-]|$)"#),
-    Row("secrets/digitalocean-token", "DigitalOcean token", 7, &["dop_v1_", "doo_v1_", "dor_v1_"], r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
-    Row("secrets/shopify-token", "Shopify token", 6, &["shpat_", "shpca_", "shppa_", "shpss_"], r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b"),
-    Row("secrets/square-secret", "Square secret", 7, &["sq0csp-", "sq0atp-"], r"\bsq0(?:csp|atp)-[A-Za-z0-9_-]{22,43}"),
-    Row("secrets/databricks-token", "Databricks token", 4, &["dapi"], r"\bdapi[a-f0-9]{32}(?:-\d)?\b"),
-    Row("secrets/linear-key", "Linear key", 8, &["lin_api_"], r"\blin_api_[A-Za-z0-9]{40}\b"),
-    Row("secrets/notion-token", "Notion token", 4, &["ntn_", "secret_"], r"\b(?:ntn_[0-9]{11}[A-Za-z0-9]{35}|secret_[A-Za-z0-9]{43})\b"),
-    Row("secrets/vault-token", "Vault token", 4, &["hvs.", "hvb."], r"\bhv[sb]\.(?:[A-Za-z0-9_-]{90,}|[A-Za-z0-9]{24}\b)"),
-    Row("secrets/terraform-cloud-token", "Terraform Cloud token", 0, &[".atlasv1."], r"\b(?P<value>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,})"),
-    Row("secrets/grafana-token", "Grafana token", 5, &["glsa_"], r"\bglsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}\b"),
-    Row("secrets/new-relic-key", "New Relic key", 5, &["nrak-"], r"\bNRAK-[A-Z0-9]{27}\b"),
-    Row("secrets/postman-key", "Postman key", 5, &["pmak-"], r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}\b"),
-    Row("secrets/supabase-token", "Supabase token", 4, &["sbp_"], r"\bsbp_[a-f0-9]{40}\b"),
-    Row("secrets/sentry-token", "Sentry token", 7, &["sntrys_"], r"\bsntrys_[A-Za-z0-9+/=_-]{60,}"),
-    Row("secrets/planetscale-password", "PlanetScale password", 10, &["pscale_tkn_", "pscale_pw_"], r"\bpscale_(?:tkn|pw)_[A-Za-z0-9_.-]{32,}"),
-    Row("secrets/heroku-token", "Heroku token", 5, &["hrku-"], r"\bHRKU-[A-Za-z0-9_-]{36,}"),
-    Row("secrets/age-secret-key", "age secret key", 15, &["age-secret-key-1"], r"\bAGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}\b"),
-    Row("secrets/gitlab-runner-token", "GitLab runner token", 9, &["gr1348941"], r"\bGR1348941[A-Za-z0-9_-]{20,}"),
-    Row("secrets/atlassian-token", "Atlassian token", 6, &["atatt3", "atctt3"], r"\bAT[AC]TT3[A-Za-z0-9_=-]{60,}"),
-    Row("secrets/bitbucket-password", "Bitbucket password", 4, &["atbb"], r"\bATBB[A-Za-z0-9]{32}\b"),
-    Row("secrets/perplexity-key", "Perplexity key", 5, &["pplx-"], r"\bpplx-[A-Za-z0-9]{40,64}\b"),
-    Row("secrets/replicate-token", "Replicate token", 3, &["r8_"], r"\br8_[A-Za-z0-9]{37}\b"),
-    Row("secrets/nvidia-key", "NVIDIA key", 6, &["nvapi-"], r"\bnvapi-[A-Za-z0-9_-]{60,70}"),
-    Row("secrets/cerebras-key", "Cerebras key", 4, &["csk-"], r"\bcsk-[a-z0-9]{48}\b"),
-    Row("secrets/pinecone-key", "Pinecone key", 5, &["pcsk_"], r"\bpcsk_[A-Za-z0-9]{5,7}_[A-Za-z0-9]{60,70}\b"),
-    Row("secrets/tavily-key", "Tavily key", 5, &["tvly-"], r"\btvly-(?:dev-|prod-)?[A-Za-z0-9]{32}\b"),
-    Row("secrets/langsmith-key", "LangSmith key", 5, &["lsv2_"], r"\blsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}\b"),
-    Row("secrets/fly-io-token", "Fly.io token", 4, &["fo1_", "fm1r_", "fm1a_", "fm2_"], r"\b(?:fo1_[A-Za-z0-9_-]{43}|fm(?:1[ar]|2)_[A-Za-z0-9+/]{100,}={0,3})"),
-    Row("secrets/doppler-token", "Doppler token", 6, &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."], r"\bdp\.(?:pt|ct|sa|scim|audit|st(?:\.[a-z0-9_-]{2,35})?)\.[A-Za-z0-9]{40,44}\b"),
-    Row("secrets/dropbox-token", "Dropbox token", 3, &["sl."], r"\bsl\.(?:u\.)?[A-Za-z0-9_-]{130,}"),
-    Row("secrets/figma-token", "Figma token", 5, &["figd_", "figu_"], r"\bfig[du]_[A-Za-z0-9_-]{40,}"),
-    Row("secrets/netlify-token", "Netlify token", 4, &["nfp_"], r"\bnfp_[A-Za-z0-9]{36}\b"),
-    Row("secrets/pulumi-token", "Pulumi token", 4, &["pul-"], r"\bpul-[a-f0-9]{40}\b"),
-    Row("secrets/onepassword-token", "1Password token", 4, &["ops_eyj"], r"\bops_eyJ[A-Za-z0-9+/]{100,}={0,3}"),
-    Row("secrets/airtable-token", "Airtable token", 3, &["pat"], r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}\b"),
-    Row("secrets/alibaba-cloud-key", "Alibaba Cloud key", 4, &["ltai"], r"\bLTAI[A-Za-z0-9]{20}\b"),
-    Row("secrets/artifactory-key", "Artifactory key", 4, &["akcp"], r"\bAKCp[A-Za-z0-9]{69,73}\b"),
-    Row("secrets/brevo-key", "Brevo key", 8, &["xkeysib-"], r"\bxkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}\b"),
-    Row("secrets/buildkite-token", "Buildkite token", 5, &["bkua_"], r"\bbkua_[a-f0-9]{40}\b"),
-    Row("secrets/clojars-token", "Clojars token", 8, &["clojars_"], r"\bCLOJARS_[A-Za-z0-9]{60}\b"),
-    Row("secrets/cloudflare-origin-key", "Cloudflare origin key", 5, &["v1.0-"], r"\bv1\.0-[a-f0-9]{24}-[a-f0-9]{146}\b"),
-    Row("secrets/contentful-token", "Contentful token", 6, &["cfpat-"], r"\bCFPAT-[A-Za-z0-9_-]{43}"),
-    Row("secrets/dynatrace-token", "Dynatrace token", 7, &["dt0c01."], r"\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}\b"),
-    Row("secrets/easypost-key", "EasyPost key", 4, &["ezak"], r"\bEZAK[A-Za-z0-9]{54}\b"),
-    Row("secrets/facebook-token", "Facebook token", 4, &["eaam", "eaac"], r"\bEAA[MC][A-Za-z0-9]{100,}"),
-    Row("secrets/firebase-server-key", "Firebase server key", 4, &[":apa91b"], r"\bAAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{134}"),
-    Row("secrets/grafana-cloud-token", "Grafana Cloud token", 4, &["glc_eyj"], r"\bglc_eyJ[A-Za-z0-9+/]{32,400}={0,3}"),
-    Row("secrets/infracost-key", "Infracost key", 4, &["ico-"], r"\bico-[A-Za-z0-9]{32}\b"),
-    Row("secrets/mapbox-secret-token", "Mapbox secret token", 3, &["sk.eyj"], r"\bsk\.eyJ[A-Za-z0-9_-]{40,}\.[A-Za-z0-9_-]{22}"),
-    Row("secrets/nuget-key", "NuGet key", 3, &["oy2"], r"\boy2[a-z0-9]{43}\b"),
-    Row("secrets/openshift-token", "OpenShift token", 7, &["sha256~"], r"\bsha256~[A-Za-z0-9_-]{43}"),
-    Row("secrets/plaid-token", "Plaid token", 7, &["access-production-"], r"\baccess-production-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
-    Row("secrets/posthog-personal-key", "PostHog personal key", 4, &["phx_"], r"\bphx_[A-Za-z0-9_]{43,50}\b"),
-    Row("secrets/prefect-key", "Prefect key", 4, &["pnu_"], r"\bpnu_[A-Za-z0-9]{36}\b"),
-    Row("secrets/razorpay-key", "Razorpay key", 9, &["rzp_live_"], r"\brzp_live_[A-Za-z0-9]{14,}\b"),
-    Row("secrets/readme-key", "ReadMe key", 5, &["rdme_"], r"\brdme_[a-z0-9]{70}\b"),
-    Row("secrets/resend-key", "Resend key", 3, &["re_"], r"\bre_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}\b"),
-    Row("secrets/sentry-user-token", "Sentry user token", 7, &["sntryu_"], r"\bsntryu_[a-f0-9]{64}\b"),
-    Row("secrets/shippo-key", "Shippo key", 12, &["shippo_live_"], r"\bshippo_live_[a-f0-9]{40}\b"),
-    Row("secrets/sonarqube-token", "SonarQube token", 4, &["sqp_", "squ_", "sqa_"], r"\bsq[pua]_[a-f0-9]{40}\b"),
-    Row("secrets/sourcegraph-token", "Sourcegraph token", 4, &["sgp_"], r"\bsgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}\b"),
-    Row("secrets/square-access-token", "Square access token", 4, &["eaaa"], r"\b(?P<value>EAAA[A-Za-z0-9_-]{60})(?:[^A-Za-z0-9_-]|$)"),
-    Row("secrets/tailscale-key", "Tailscale key", 6, &["tskey-"], r"\btskey-(?:auth|api|client|scim|webhook)-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}\b"),
-    Row("secrets/typeform-token", "Typeform token", 4, &["tfp_"], r"\btfp_[A-Za-z0-9_.=-]{59}"),
-    Row("secrets/teams-webhook", "Teams webhook", 0, &["webhook.office.com"], r"\.webhook\.office\.com/webhookb2/(?P<value>[0-9a-f-]{36}@[0-9a-f-]{36}/IncomingWebhook/[0-9a-f]{32}/[0-9a-f-]{36})"),
-    Row("secrets/yandex-cloud-key", "Yandex Cloud key", 4, &["aqvn"], r"\bAQVN[A-Za-z0-9_-]{35,38}\b"),
+const FORMATS: &[FormatRow] = &[
+    FormatRow("secrets/aws-access-key", "AWS access key", 4, &["akia", "asia", "abia", "acca"], r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    FormatRow("secrets/aws-secret-key", "AWS secret key", 0, &["aws"], r#"(?i)aws[a-z_.-]{0,20}(?:key|secret)[a-z_]{0,10}["']?\s*(?::=|=>|[:=,])\s*["']?(?P<value>[A-Za-z0-9/+]{40})(?:["'\s,;]|$)"#),
+    FormatRow("secrets/github-token", "GitHub token", 4, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"\bgh[pousr]_[A-Za-z0-9]{36,251}\b"),
+    FormatRow("secrets/github-fine-grained-token", "GitHub token", 11, &["github_pat_"], r"\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b"),
+    FormatRow("secrets/gitlab-token", "GitLab token", 5, &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glagent-", "glsoat-", "glimt-", "glffct-", "gloas-"], r"\bgl(?:pat|dt|rt|rtr|cbt|ptt|ft|agent|soat|imt|ffct|oas)-[A-Za-z0-9_.-]{20,}"),
+    FormatRow("secrets/slack-token", "Slack token", 5, &["xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-"], r"\bxox[abceprsd]-[A-Za-z0-9]{1,}-[A-Za-z0-9-]{20,}"),
+    FormatRow("secrets/slack-app-token", "Slack token", 5, &["xapp-"], r"\bxapp-\d-[A-Z0-9]{8,}-\d{8,}-[a-f0-9]{32,}"),
+    FormatRow("secrets/slack-webhook", "Slack webhook", 34, &["hooks.slack.com"], r"https://hooks\.slack\.com/(?:services|workflows)/T[A-Za-z0-9_]{6,}/[AB][A-Za-z0-9_]{6,}/[A-Za-z0-9_]{16,}"),
+    FormatRow("secrets/stripe-key", "Stripe key", 8, &["sk_live_", "rk_live_"], r"\b[sr]k_live_[A-Za-z0-9]{16,}\b"),
+    FormatRow("secrets/stripe-webhook-secret", "Stripe webhook secret", 6, &["whsec_"], r"\bwhsec_[A-Za-z0-9+/]{32,}=*"),
+    FormatRow("secrets/google-api-key", "Google API key", 4, &["aiza"], r"\b(?P<value>AIza[A-Za-z0-9_-]{35})(?:[^A-Za-z0-9_-]|$)"),
+    FormatRow("secrets/google-oauth-client-secret", "Google OAuth client secret", 7, &["gocspx-"], r"\bGOCSPX-[A-Za-z0-9_-]{28}"),
+    FormatRow("secrets/google-oauth-token", "Google OAuth token", 5, &["ya29."], r"\bya29\.[A-Za-z0-9_-]{40,}"),
+    FormatRow("secrets/openai-key", "OpenAI key", 3, &["t3blbkfj"], r"\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{16,}T3BlbkFJ[A-Za-z0-9_-]{16,}"),
+    FormatRow("secrets/openai-project-key", "OpenAI key", 8, &["sk-proj-", "sk-svcacct-", "sk-admin-"], r"\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,}"),
+    FormatRow("secrets/openai-legacy-key", "OpenAI key", 3, &["sk-"], r"\b(?P<value>sk-[A-Za-z0-9]{48})(?:[^A-Za-z0-9_-]|$)"),
+    FormatRow("secrets/anthropic-key", "Anthropic key", 7, &["sk-ant-"], r"\bsk-ant-[a-z]{3,6}\d{2}-[A-Za-z0-9_-]{40,}"),
+    FormatRow("secrets/openrouter-key", "OpenRouter key", 9, &["sk-or-v1-"], r"\bsk-or-v1-[0-9a-f]{64}\b"),
+    FormatRow("secrets/groq-key", "Groq key", 4, &["gsk_"], r"\bgsk_[A-Za-z0-9]{52}\b"),
+    FormatRow("secrets/xai-key", "xAI key", 4, &["xai-"], r"\bxai-[A-Za-z0-9]{80}\b"),
+    FormatRow("secrets/hugging-face-token", "Hugging Face token", 3, &["hf_"], r"\bhf_[A-Za-z0-9]{34}\b"),
+    FormatRow("secrets/npm-token", "npm token", 4, &["npm_"], r"\bnpm_[A-Za-z0-9]{36}\b"),
+    FormatRow("secrets/npm-legacy-token", "npm token", 0, &["_authtoken"], r"_authToken\s*=\s*(?P<value>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"),
+    FormatRow("secrets/pypi-token", "PyPI token", 5, &["pypi-ageichlwas5vcmc", "pypi-agentzwx0lnb5cglv"], r"\bpypi-Ag[A-Za-z0-9_-]{60,}"),
+    FormatRow("secrets/rubygems-key", "RubyGems key", 9, &["rubygems_"], r"\brubygems_[a-f0-9]{48}\b"),
+    FormatRow("secrets/crates-io-token", "crates.io token", 3, &["cio"], r"\bcio[A-Za-z0-9]{32}\b"),
+    FormatRow("secrets/docker-hub-token", "Docker Hub token", 9, &["dckr_pat_", "dckr_oat_"], r"\bdckr_[po]at_[A-Za-z0-9_-]{27,}"),
+    FormatRow("secrets/azure-storage-key", "Azure storage key", 0, &["accountkey"], r"(?i)AccountKey\s*=\s*(?P<value>[A-Za-z0-9+/]{86}==)"),
+    FormatRow("secrets/azure-access-key", "Azure access key", 0, &["sharedaccesskey"], r"(?i)SharedAccessKey\s*=\s*(?P<value>[A-Za-z0-9+/]{43}=)"),
+    FormatRow("secrets/azure-client-secret", "Azure client secret", 0, &["q~"], r"(?:^|[^A-Za-z0-9_~.-])(?P<value>[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34})(?:[^A-Za-z0-9_~.-]|$)"),
+    FormatRow("secrets/twilio-key", "Twilio key", 2, &["sk"], r"\bSK[0-9a-f]{32}\b"),
+    FormatRow("secrets/sendgrid-key", "SendGrid key", 3, &["sg."], r"\b(?P<value>SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)"),
+    FormatRow("secrets/mailgun-key", "Mailgun key", 4, &["key-"], r"\bkey-[0-9a-f]{32}\b"),
+    FormatRow("secrets/mailchimp-key", "Mailchimp key", 0, &["-us"], r"\b[0-9a-f]{32}-us\d{1,2}\b"),
+    FormatRow("secrets/telegram-bot-token", "Telegram bot token", 0, &[":aa"], r"\b(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)"),
+    FormatRow("secrets/discord-webhook", "Discord webhook", 0, &["/api/webhooks/"], r"discord(?:app)?\.com/api/webhooks/\d{15,}/(?P<value>[A-Za-z0-9_-]{60,})"),
+    FormatRow("secrets/discord-bot-token", "Discord bot token", 0, &["discord", "bot", "token"], r#"(?i:discord|bot|token)[^\r\n]{0,60}?[^A-Za-z0-9_.-](?P<value>[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})(?:[^A-Za-z0-9_.(-]|$)"#),
+    FormatRow("secrets/digitalocean-token", "DigitalOcean token", 7, &["dop_v1_", "doo_v1_", "dor_v1_"], r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
+    FormatRow("secrets/shopify-token", "Shopify token", 6, &["shpat_", "shpca_", "shppa_", "shpss_"], r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b"),
+    FormatRow("secrets/square-secret", "Square secret", 7, &["sq0csp-", "sq0atp-"], r"\bsq0(?:csp|atp)-[A-Za-z0-9_-]{22,43}"),
+    FormatRow("secrets/databricks-token", "Databricks token", 4, &["dapi"], r"\bdapi[a-f0-9]{32}(?:-\d)?\b"),
+    FormatRow("secrets/linear-key", "Linear key", 8, &["lin_api_"], r"\blin_api_[A-Za-z0-9]{40}\b"),
+    FormatRow("secrets/notion-token", "Notion token", 4, &["ntn_", "secret_"], r"\b(?:ntn_[0-9]{11}[A-Za-z0-9]{35}|secret_[A-Za-z0-9]{43})\b"),
+    FormatRow("secrets/vault-token", "Vault token", 4, &["hvs.", "hvb."], r"\bhv[sb]\.(?:[A-Za-z0-9_-]{90,}|[A-Za-z0-9]{24}\b)"),
+    FormatRow("secrets/terraform-cloud-token", "Terraform Cloud token", 0, &[".atlasv1."], r"\b(?P<value>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,})"),
+    FormatRow("secrets/grafana-token", "Grafana token", 5, &["glsa_"], r"\bglsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}\b"),
+    FormatRow("secrets/new-relic-key", "New Relic key", 5, &["nrak-"], r"\bNRAK-[A-Z0-9]{27}\b"),
+    FormatRow("secrets/postman-key", "Postman key", 5, &["pmak-"], r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}\b"),
+    FormatRow("secrets/supabase-token", "Supabase token", 4, &["sbp_"], r"\bsbp_[a-f0-9]{40}\b"),
+    FormatRow("secrets/sentry-token", "Sentry token", 7, &["sntrys_"], r"\bsntrys_[A-Za-z0-9+/=_-]{60,}"),
+    FormatRow("secrets/planetscale-password", "PlanetScale password", 10, &["pscale_tkn_", "pscale_pw_"], r"\bpscale_(?:tkn|pw)_[A-Za-z0-9_.-]{32,}"),
+    FormatRow("secrets/heroku-token", "Heroku token", 5, &["hrku-"], r"\bHRKU-[A-Za-z0-9_-]{36,}"),
+    FormatRow("secrets/age-secret-key", "age secret key", 15, &["age-secret-key-1"], r"\bAGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}\b"),
+    FormatRow("secrets/gitlab-runner-token", "GitLab runner token", 9, &["gr1348941"], r"\bGR1348941[A-Za-z0-9_-]{20,}"),
+    FormatRow("secrets/atlassian-token", "Atlassian token", 6, &["atatt3", "atctt3"], r"\bAT[AC]TT3[A-Za-z0-9_=-]{60,}"),
+    FormatRow("secrets/bitbucket-password", "Bitbucket password", 4, &["atbb"], r"\bATBB[A-Za-z0-9]{32}\b"),
+    FormatRow("secrets/perplexity-key", "Perplexity key", 5, &["pplx-"], r"\bpplx-[A-Za-z0-9]{40,64}\b"),
+    FormatRow("secrets/replicate-token", "Replicate token", 3, &["r8_"], r"\br8_[A-Za-z0-9]{37}\b"),
+    FormatRow("secrets/nvidia-key", "NVIDIA key", 6, &["nvapi-"], r"\bnvapi-[A-Za-z0-9_-]{60,70}"),
+    FormatRow("secrets/cerebras-key", "Cerebras key", 4, &["csk-"], r"\bcsk-[a-z0-9]{48}\b"),
+    FormatRow("secrets/pinecone-key", "Pinecone key", 5, &["pcsk_"], r"\bpcsk_[A-Za-z0-9]{5,7}_[A-Za-z0-9]{60,70}\b"),
+    FormatRow("secrets/tavily-key", "Tavily key", 5, &["tvly-"], r"\btvly-(?:dev-|prod-)?[A-Za-z0-9]{32}\b"),
+    FormatRow("secrets/langsmith-key", "LangSmith key", 5, &["lsv2_"], r"\blsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}\b"),
+    FormatRow("secrets/fly-io-token", "Fly.io token", 4, &["fo1_", "fm1r_", "fm1a_", "fm2_"], r"\b(?:fo1_[A-Za-z0-9_-]{43}|fm(?:1[ar]|2)_[A-Za-z0-9+/]{100,}={0,3})"),
+    FormatRow("secrets/doppler-token", "Doppler token", 6, &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."], r"\bdp\.(?:pt|ct|sa|scim|audit|st(?:\.[a-z0-9_-]{2,35})?)\.[A-Za-z0-9]{40,44}\b"),
+    FormatRow("secrets/dropbox-token", "Dropbox token", 3, &["sl."], r"\bsl\.(?:u\.)?[A-Za-z0-9_-]{130,}"),
+    FormatRow("secrets/figma-token", "Figma token", 5, &["figd_", "figu_"], r"\bfig[du]_[A-Za-z0-9_-]{40,}"),
+    FormatRow("secrets/netlify-token", "Netlify token", 4, &["nfp_"], r"\bnfp_[A-Za-z0-9]{36}\b"),
+    FormatRow("secrets/pulumi-token", "Pulumi token", 4, &["pul-"], r"\bpul-[a-f0-9]{40}\b"),
+    FormatRow("secrets/onepassword-token", "1Password token", 4, &["ops_eyj"], r"\bops_eyJ[A-Za-z0-9+/]{100,}={0,3}"),
+    FormatRow("secrets/airtable-token", "Airtable token", 3, &["pat"], r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}\b"),
+    FormatRow("secrets/alibaba-cloud-key", "Alibaba Cloud key", 4, &["ltai"], r"\bLTAI[A-Za-z0-9]{20}\b"),
+    FormatRow("secrets/artifactory-key", "Artifactory key", 4, &["akcp"], r"\bAKCp[A-Za-z0-9]{69,73}\b"),
+    FormatRow("secrets/brevo-key", "Brevo key", 8, &["xkeysib-"], r"\bxkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}\b"),
+    FormatRow("secrets/buildkite-token", "Buildkite token", 5, &["bkua_"], r"\bbkua_[a-f0-9]{40}\b"),
+    FormatRow("secrets/clojars-token", "Clojars token", 8, &["clojars_"], r"\bCLOJARS_[A-Za-z0-9]{60}\b"),
+    FormatRow("secrets/cloudflare-origin-key", "Cloudflare origin key", 5, &["v1.0-"], r"\bv1\.0-[a-f0-9]{24}-[a-f0-9]{146}\b"),
+    FormatRow("secrets/contentful-token", "Contentful token", 6, &["cfpat-"], r"\bCFPAT-[A-Za-z0-9_-]{43}"),
+    FormatRow("secrets/dynatrace-token", "Dynatrace token", 7, &["dt0c01."], r"\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}\b"),
+    FormatRow("secrets/easypost-key", "EasyPost key", 4, &["ezak"], r"\bEZAK[A-Za-z0-9]{54}\b"),
+    FormatRow("secrets/facebook-token", "Facebook token", 4, &["eaam", "eaac"], r"\bEAA[MC][A-Za-z0-9]{100,}"),
+    FormatRow("secrets/firebase-server-key", "Firebase server key", 4, &[":apa91b"], r"\bAAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{134}"),
+    FormatRow("secrets/grafana-cloud-token", "Grafana Cloud token", 4, &["glc_eyj"], r"\bglc_eyJ[A-Za-z0-9+/]{32,400}={0,3}"),
+    FormatRow("secrets/infracost-key", "Infracost key", 4, &["ico-"], r"\bico-[A-Za-z0-9]{32}\b"),
+    FormatRow("secrets/mapbox-secret-token", "Mapbox secret token", 3, &["sk.eyj"], r"\bsk\.eyJ[A-Za-z0-9_-]{40,}\.[A-Za-z0-9_-]{22}"),
+    FormatRow("secrets/nuget-key", "NuGet key", 3, &["oy2"], r"\boy2[a-z0-9]{43}\b"),
+    FormatRow("secrets/openshift-token", "OpenShift token", 7, &["sha256~"], r"\bsha256~[A-Za-z0-9_-]{43}"),
+    FormatRow("secrets/plaid-token", "Plaid token", 7, &["access-production-"], r"\baccess-production-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
+    FormatRow("secrets/posthog-personal-key", "PostHog personal key", 4, &["phx_"], r"\bphx_[A-Za-z0-9_]{43,50}\b"),
+    FormatRow("secrets/prefect-key", "Prefect key", 4, &["pnu_"], r"\bpnu_[A-Za-z0-9]{36}\b"),
+    FormatRow("secrets/razorpay-key", "Razorpay key", 9, &["rzp_live_"], r"\brzp_live_[A-Za-z0-9]{14,}\b"),
+    FormatRow("secrets/readme-key", "ReadMe key", 5, &["rdme_"], r"\brdme_[a-z0-9]{70}\b"),
+    FormatRow("secrets/resend-key", "Resend key", 3, &["re_"], r"\bre_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}\b"),
+    FormatRow("secrets/sentry-user-token", "Sentry user token", 7, &["sntryu_"], r"\bsntryu_[a-f0-9]{64}\b"),
+    FormatRow("secrets/shippo-key", "Shippo key", 12, &["shippo_live_"], r"\bshippo_live_[a-f0-9]{40}\b"),
+    FormatRow("secrets/sonarqube-token", "SonarQube token", 4, &["sqp_", "squ_", "sqa_"], r"\bsq[pua]_[a-f0-9]{40}\b"),
+    FormatRow("secrets/sourcegraph-token", "Sourcegraph token", 4, &["sgp_"], r"\bsgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}\b"),
+    FormatRow("secrets/square-access-token", "Square access token", 4, &["eaaa"], r"\b(?P<value>EAAA[A-Za-z0-9_-]{60})(?:[^A-Za-z0-9_-]|$)"),
+    FormatRow("secrets/tailscale-key", "Tailscale key", 6, &["tskey-"], r"\btskey-(?:auth|api|client|scim|webhook)-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}\b"),
+    FormatRow("secrets/typeform-token", "Typeform token", 4, &["tfp_"], r"\btfp_[A-Za-z0-9_.=-]{59}"),
+    FormatRow("secrets/teams-webhook", "Teams webhook", 0, &["webhook.office.com"], r"\.webhook\.office\.com/webhookb2/(?P<value>[0-9a-f-]{36}@[0-9a-f-]{36}/IncomingWebhook/[0-9a-f]{32}/[0-9a-f-]{36})"),
+    FormatRow("secrets/yandex-cloud-key", "Yandex Cloud key", 4, &["aqvn"], r"\bAQVN[A-Za-z0-9_-]{35,38}\b"),
 ];
 
-/// Those of them that other things look like, too: hexadecimal digits behind a short word, or what binary data in base64 begins with.
-/// People write them where credentials belong; in what programs write they say too little.
-const LOOSE: [&str; 7] = [
+/// Formats that other data may match too: hexadecimal digits after a short word, or common starts
+/// of base64 data. Not used for generated files.
+const AMBIGUOUS: [&str; 7] = [
     "secrets/crates-io-token",
     "secrets/twilio-key",
     "secrets/mailgun-key",
@@ -168,25 +168,25 @@ const LOOSE: [&str; 7] = [
 ];
 
 #[rustfmt::skip]
-const OTHERS: &[(Severity, Judge, Row)] = &[
-    (Severity::P0, Judge::Address, Row("secrets/database-password", "Database password", 0, &["postgres", "mysql", "mariadb", "mongodb", "redis", "amqp", "mssql", "sqlserver", "clickhouse", "cockroachdb", "oracle"],
+const CONTEXT_FORMATS: &[(Severity, SecretJudge, FormatRow)] = &[
+    (Severity::P0, SecretJudge::Address, FormatRow("secrets/database-password", "Database password", 0, &["postgres", "mysql", "mariadb", "mongodb", "redis", "amqp", "mssql", "sqlserver", "clickhouse", "cockroachdb", "oracle"],
         r#"(?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|oracle)(?:\+[a-z0-9]+)?://(?P<user>[^\s:/@"'`<>]{0,64}):(?P<value>[^\s/@"'`<>]{3,128})@(?P<host>[A-Za-z0-9.-]+)"#)),
-    (Severity::P0, Judge::ConnectionString, Row("secrets/connection-string-password", "Database password", 0, &["password=", "pwd=", "password =", "pwd ="],
+    (Severity::P0, SecretJudge::ConnectionString, FormatRow("secrets/connection-string-password", "Database password", 0, &["password=", "pwd=", "password =", "pwd ="],
         r#"(?i)\b(?:server|data source|host|addr|address)\s*=\s*(?:tcp:)?(?P<host>[A-Za-z0-9.-]+)(?:[^"'\r\n]{0,300}?;\s*|(?:\s+[a-z_]+=[^\s"'(),]+){0,9}?\s+)(?:password|pwd)\s*=\s*(?P<value>[^;"'`<>,\s]{6,128})"#)),
-    (Severity::P0, Judge::Field, Row("secrets/jdbc-password", "Database password", 0, &["jdbc:"],
+    (Severity::P0, SecretJudge::Field, FormatRow("secrets/jdbc-password", "Database password", 0, &["jdbc:"],
         r#"(?i)\bjdbc:[a-z0-9:]+//(?P<host>[A-Za-z0-9.-]+)[^\s"'`<>]*?[?&;](?:password|pwd)=(?P<value>[^\s&;"'`<>]{6,128})"#)),
-    (Severity::P1, Judge::Field, Row("secrets/netrc-password", "Password of a machine", 0, &["machine"],
+    (Severity::P1, SecretJudge::Field, FormatRow("secrets/netrc-password", "Password of a machine", 0, &["machine"],
         r"\bmachine\s+(?P<host>[A-Za-z0-9.-]+)\s+login\s+(?P<user>\S{1,64})\s+password\s+(?P<value>\S{6,128})")),
-    (Severity::P1, Judge::Random, Row("secrets/registry-token", "Registry token", 0, &["_auth", "_password"],
+    (Severity::P1, SecretJudge::Random, FormatRow("secrets/registry-token", "Registry token", 0, &["_auth", "_password"],
         r#"(?:^\s*|//\S+/:)(?:_authToken|_auth|_password)\s*=\s*"?(?P<value>[A-Za-z0-9+/_.=-]{16,400})"?\s*$"#)),
-    (Severity::P1, Judge::Address, Row("secrets/password-in-address", "Password in an address", 0, &["http://", "https://", "ftp://", "ftps://", "sftp://", "ldap://", "ldaps://", "smtp://", "smtps://", "ssh://"],
+    (Severity::P1, SecretJudge::Address, FormatRow("secrets/password-in-address", "Password in an address", 0, &["http://", "https://", "ftp://", "ftps://", "sftp://", "ldap://", "ldaps://", "smtp://", "smtps://", "ssh://"],
         r#"(?i)\b(?:https?|s?ftps?|ldaps?|smtps?|ssh)://(?P<user>[^\s:/@"'`<>]{1,64}):(?P<value>[^\s/@"'`<>]{3,128})@(?P<host>[A-Za-z0-9.-]+)"#)),
-    (Severity::P1, Judge::SignedToken, Row("secrets/signed-token", "Signed token (JWT)", 3, &["eyj"],
+    (Severity::P1, SecretJudge::SignedToken, FormatRow("secrets/signed-token", "Signed token (JWT)", 3, &["eyj"],
         r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}")),
-    (Severity::P1, Judge::Name, Row("secrets/password-or-key", "Password or key", 0, NAME_WORDS,
+    (Severity::P1, SecretJudge::Name, FormatRow("secrets/password-or-key", "Password or key", 0, NAME_WORDS,
         r#"(?i)(?P<name>[a-z0-9_.-]{0,40}(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|auth_?-?key|encryption_?-?key|signing_?-?key|private_?-?key|credentials?)[a-z0-9_-]{0,24})["']?\]?\s*(?::\s*[a-z&'<>]{2,20}\s*)?(?::=|=>|=|:)\s*[rbu]?["'`](?P<value>[^"'`\s]{8,200})["'`]"#)),
-    // Settings, where values stand without quotes.
-    (Severity::P1, Judge::Setting, Row("secrets/password-in-settings", "Password or key", 0, NAME_WORDS,
+    // Settings with unquoted values.
+    (Severity::P1, SecretJudge::Setting, FormatRow("secrets/password-in-settings", "Password or key", 0, NAME_WORDS,
         r#"(?i)^\s*(?:export\s+|ENV\s+|ARG\s+|-\s+)?(?P<name>[a-z0-9_.-]{0,40}(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|auth_?-?key|encryption_?-?key|signing_?-?key|private_?-?key|credentials?)[a-z0-9_-]{0,24})(?:=|\s*:\s+|\s+=\s+)(?P<value>[^"'`\s#,;(){}\[\]][^"'`\s,;(){}\[\]]{11,199})(?:\s+#.*|\s*)$"#)),
 ];
 
@@ -218,63 +218,79 @@ const NAME_WORDS: &[&str] = &[
     "credential",
 ];
 
-/// All rules, and the words that lead to them.
-struct Table {
-    rules: Vec<Form>,
+/// All formats and their keywords.
+struct FormatTable {
+    rules: Vec<SecretFormat>,
     words: Option<AhoCorasick>,
-    /// The rule of each word.
+    /// The format of each keyword.
     rule_of: Vec<usize>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+static TABLE: LazyLock<FormatTable> = LazyLock::new(FormatTable::new);
 
-/// The rules of all rows, in their order, and that of private keys.
-pub(super) const ALL: [Rule; FORMS.len() + OTHERS.len() + 1] = {
-    let mut all = [private_key::RULE; FORMS.len() + OTHERS.len() + 1];
+/// The rules of all rows in order, and the rule for private keys.
+pub(super) const ALL: [LintRule; FORMATS.len() + CONTEXT_FORMATS.len() + 1] = {
+    let mut all = [private_key::RULE; FORMATS.len() + CONTEXT_FORMATS.len() + 1];
     let mut at = 0;
-    while at < FORMS.len() {
-        all[at] = rule(&FORMS[at], Severity::P0, Judge::Form);
+    while at < FORMATS.len() {
+        all[at] = rule(&FORMATS[at], Severity::P0, SecretJudge::Format);
         at += 1;
     }
-    while at < FORMS.len() + OTHERS.len() {
-        let (severity, judge, row) = &OTHERS[at - FORMS.len()];
+    while at < FORMATS.len() + CONTEXT_FORMATS.len() {
+        let (severity, judge, row) = &CONTEXT_FORMATS[at - FORMATS.len()];
         all[at] = rule(row, *severity, *judge);
         at += 1;
     }
     all
 };
 
-const fn rule(row: &Row, severity: Severity, judge: Judge) -> Rule {
+const fn rule(row: &FormatRow, severity: Severity, judge: SecretJudge) -> LintRule {
     let confidence = match judge {
-        Judge::Form => Confidence::thousandths(950),
-        Judge::Address | Judge::Field | Judge::ConnectionString | Judge::Random => {
-            Confidence::thousandths(850)
+        SecretJudge::Format => Confidence::thousandths(950),
+        SecretJudge::Address
+        | SecretJudge::Field
+        | SecretJudge::ConnectionString
+        | SecretJudge::Random => Confidence::thousandths(850),
+        SecretJudge::SignedToken | SecretJudge::Name | SecretJudge::Setting => {
+            Confidence::thousandths(750)
         }
-        Judge::SignedToken | Judge::Name | Judge::Setting => Confidence::thousandths(750),
     };
-    Rule { id: row.0, severity, category: Category::Security, confidence, finds: row.1, also: &[] }
+    LintRule {
+        id: row.0,
+        severity,
+        category: Category::Security,
+        confidence,
+        summary: row.1,
+        aliases: &[],
+    }
 }
 
-impl Table {
+impl FormatTable {
     fn new() -> Self {
-        let forms = FORMS.iter().map(|row| (Judge::Form, row));
-        let others = OTHERS.iter().map(|(_, judge, row)| (*judge, row));
+        let forms = FORMATS.iter().map(|row| (SecretJudge::Format, row));
+        let others = CONTEXT_FORMATS.iter().map(|(_, judge, row)| (*judge, row));
         let (mut rules, mut words, mut rule_of) = (Vec::new(), Vec::new(), Vec::new());
         let rows = forms.chain(others).zip(super::RULES);
-        for ((judge, Row(_, what, shown, row_words, pattern)), rule) in rows {
-            // A test shows that every expression can be read.
+        for ((judge, FormatRow(_, what, shown, row_words, pattern)), rule) in rows {
+            // A test checks that every expression compiles.
             let pattern = lazy(|| RegexBuilder::new(pattern).unicode(false).build().ok());
             words.extend_from_slice(row_words);
             rule_of.extend(row_words.iter().map(|_| rules.len()));
-            rules.push(Form { rule, what, shown: *shown, pattern, judge });
+            rules.push(SecretFormat {
+                rule,
+                description: what,
+                visible_prefix: *shown,
+                pattern,
+                judge,
+            });
         }
         let words = AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok();
         Self { rules, words, rule_of }
     }
 }
 
-/// The rules that a line may be of interest to, in the order of the table.
-pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = &'static Form> {
+/// The formats that may match a line, in table order.
+pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = &'static SecretFormat> {
     let table = &*TABLE;
     let mut found: Vec<usize> = table
         .words
@@ -287,23 +303,23 @@ pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = &'static Form> {
     found.into_iter().map(|at| &table.rules[at])
 }
 
-impl Form {
-    /// Whether the form alone says what it is, wherever it stands: no name and no place beside it is asked.
-    pub(super) fn says_enough(&self) -> bool {
+impl SecretFormat {
+    /// Whether the format alone is enough, without a name or a place.
+    pub(super) fn is_unambiguous(&self) -> bool {
         match self.judge {
-            Judge::Form => !LOOSE.contains(&self.rule.id),
-            Judge::Address
-            | Judge::Field
-            | Judge::ConnectionString
-            | Judge::Random
-            | Judge::SignedToken
-            | Judge::Name
-            | Judge::Setting => false,
+            SecretJudge::Format => !AMBIGUOUS.contains(&self.rule.id),
+            SecretJudge::Address
+            | SecretJudge::Field
+            | SecretJudge::ConnectionString
+            | SecretJudge::Random
+            | SecretJudge::SignedToken
+            | SecretJudge::Name
+            | SecretJudge::Setting => false,
         }
     }
 
-    /// How bad something of the right form is, and how sure that it is a credential; none if it is none.
-    pub(super) fn judged(
+    /// Severity and confidence of a match; `None` if it is not a credential.
+    pub(super) fn judge(
         &self,
         path: &str,
         text: &[u8],
@@ -312,38 +328,43 @@ impl Form {
     ) -> Option<(Severity, Confidence)> {
         let part = |name| captures.name(name).map_or(&[][..], |part| part.as_bytes());
         let holds = match self.judge {
-            Judge::Form => return self.judged_by_form(path, value),
-            Judge::Address => plausible::is_password_of(path, part("user"), value, part("host")),
-            Judge::Field => {
+            SecretJudge::Format => return self.judge_format(path, value),
+            SecretJudge::Address => {
+                plausible::is_password_of(path, part("user"), value, part("host"))
+            }
+            SecretJudge::Field => {
                 plausible::is_password_in_field(path, part("user"), value, part("host"))
             }
-            Judge::ConnectionString => {
+            SecretJudge::ConnectionString => {
                 let start = captures.get(0).map_or(0, |all| all.start());
                 (!paths::is_code(path) || plausible::is_quoted(&text[..start]))
                     && plausible::is_password_in_field(path, part("user"), value, part("host"))
             }
-            Judge::Random => !paths::is_code(path) && plausible::is_drawn(path, value),
-            Judge::SignedToken => plausible::is_signed_token(path, value),
-            Judge::Name => plausible::is_named_secret(path, text, part("name"), value),
-            Judge::Setting => {
+            SecretJudge::Random => {
+                !paths::is_code(path) && plausible::is_random_secret(path, value)
+            }
+            SecretJudge::SignedToken => plausible::is_signed_token(path, value),
+            SecretJudge::Name => plausible::is_named_secret(path, text, part("name"), value),
+            SecretJudge::Setting => {
                 !paths::is_code(path) && plausible::is_named_secret(path, text, part("name"), value)
             }
         };
         holds.then_some((self.rule.severity, self.rule.confidence))
     }
 
-    /// A right checksum is a key wherever it stands. Without one, what is only shown may be made up.
-    fn judged_by_form(&self, path: &str, value: &[u8]) -> Option<(Severity, Confidence)> {
-        let is_shown_only = plausible::is_shown_only(path);
-        let judged = match checksum::of(value) {
+    /// A correct checksum proves a key anywhere. Without one, a key in a sample or document may be
+    /// made up.
+    fn judge_format(&self, path: &str, value: &[u8]) -> Option<(Severity, Confidence)> {
+        let is_shown_only = plausible::is_sample_or_document(path);
+        let judged = match checksum::verify(value) {
             Checksum::Right => (self.rule.severity, Confidence::thousandths(990)),
             Checksum::Wrong if is_shown_only => return None,
             Checksum::None if is_shown_only => (Severity::P1, Confidence::thousandths(800)),
-            // Real ones have a right one, unless somebody shortened or changed them.
+            // Real tokens have a correct checksum unless someone altered them.
             Checksum::Wrong => (self.rule.severity, Confidence::thousandths(800)),
             Checksum::None => (self.rule.severity, self.rule.confidence),
         };
-        plausible::is_key(value, self.shown).then_some(judged)
+        plausible::is_key(value, self.visible_prefix).then_some(judged)
     }
 }
 
@@ -356,21 +377,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_expression_can_be_read_and_is_reached_by_a_word() {
-        assert_eq!(TABLE.rules.len(), FORMS.len() + OTHERS.len());
+    fn every_expression_compiles_and_has_a_keyword() {
+        assert_eq!(TABLE.rules.len(), FORMATS.len() + CONTEXT_FORMATS.len());
         assert!(TABLE.rules.iter().all(|form| form.pattern.is_some()));
         assert!(TABLE.words.is_some());
         assert!((0..TABLE.rules.len()).all(|at| TABLE.rule_of.contains(&at)));
-        // Each row has got the rule that was made of it.
-        for (form, row) in TABLE.rules.iter().zip(FORMS.iter().chain(OTHERS.iter().map(|it| &it.2)))
+        // Each row got its own rule.
+        for (form, row) in
+            TABLE.rules.iter().zip(FORMATS.iter().chain(CONTEXT_FORMATS.iter().map(|it| &it.2)))
         {
-            assert_eq!((form.rule.id, form.what), (row.0, row.1));
+            assert_eq!((form.rule.id, form.description), (row.0, row.1));
         }
         assert_eq!(super::super::RULES.last(), Some(&private_key::RULE));
-        assert!(LOOSE.iter().all(|id| FORMS.iter().any(|row| row.0 == *id)));
+        assert!(AMBIGUOUS.iter().all(|id| FORMATS.iter().any(|row| row.0 == *id)));
     }
 
-    /// Numbers that look drawn, the same ones each time.
+    /// A deterministic pseudo-random generator.
     struct Draws(u64);
 
     impl Draws {
@@ -380,7 +402,7 @@ mod tests {
         }
     }
 
-    /// A text that an expression takes: the shortest one, with the first of all ways, and letters that are drawn.
+    /// Generates a short text that an expression matches, with random letters.
     fn sample(hir: &Hir, draws: &mut Draws, text: &mut Vec<u8>) {
         match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => {}
@@ -395,7 +417,7 @@ mod tests {
                         all.filter_map(|letter| u8::try_from(letter).ok()).collect()
                     }
                 };
-                // What must not go on goes on with a blank.
+                // A class that ends a token is filled with a blank.
                 let blank = bytes.contains(&b' ').then_some(b' ');
                 text.push(blank.unwrap_or_else(|| bytes[draws.below(bytes.len())]));
             }
@@ -408,7 +430,7 @@ mod tests {
         }
     }
 
-    /// What the group `value` of an expression is made of, or else all of it.
+    /// The group `value` of an expression, otherwise all of it.
     fn value(hir: &Hir) -> Hir {
         let mut open = vec![hir];
         while let Some(hir) = open.pop() {
@@ -426,10 +448,12 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_shown_than_what_all_credentials_of_a_form_begin_with() {
+    fn visible_prefix_is_common_to_all_values() {
         let parser = || ParserBuilder::new().unicode(false).utf8(false).build();
-        for Row(id, _, shown, _, pattern) in FORMS.iter().chain(OTHERS.iter().map(|it| &it.2)) {
-            // Of a few letters that tell kinds apart, each is part of the beginning; ten digits are not.
+        for FormatRow(id, _, shown, _, pattern) in
+            FORMATS.iter().chain(CONTEXT_FORMATS.iter().map(|it| &it.2))
+        {
+            // Small letter classes belong to the prefix; ten digits do not.
             let mut extractor = Extractor::new();
             extractor.limit_class(9);
             let beginnings = extractor.extract(&value(&parser().parse(pattern).unwrap()));
@@ -440,16 +464,16 @@ mod tests {
     }
 
     #[test]
-    fn every_form_fires_on_what_it_describes() {
+    fn every_format_matches_its_samples() {
         let parser = || ParserBuilder::new().unicode(false).utf8(false).build();
         let mut silent = Vec::new();
-        for Row(id, .., pattern) in FORMS {
-            // The word that leads to this one is encoded in what its form leaves open.
+        for FormatRow(id, .., pattern) in FORMATS {
+            // The keyword of this format is encoded in the part that the expression leaves open.
             let pattern = pattern.replace("pypi-Ag", "pypi-AgEIcHlwaS5vcmc");
             let mut text = Vec::new();
             sample(&parser().parse(&pattern).unwrap(), &mut Draws(7), &mut text);
             let mut forms = candidates(&text).filter(|form| form.rule.id == *id);
-            if !forms.any(|form| !form.hits("src/a.py", &text).is_empty()) {
+            if !forms.any(|form| !form.find_matches("src/a.py", &text).is_empty()) {
                 silent.push(format!("{id}: {}", String::from_utf8_lossy(&text)));
             }
         }

@@ -1,6 +1,6 @@
-//! Credentials of every kind, and what only looks like one.
+//! Credentials of every kind, and lookalikes.
 //!
-//! A `~` in a sample is taken out before it is looked at, so that nothing in this file is what it is about.
+//! A `~` in a sample is removed before the check, so that this file contains no credential itself.
 
 use expect_test::expect;
 
@@ -14,10 +14,10 @@ fn file(path: &str, text: &str) -> ChangedFile {
     ChangedFile { path: path.to_owned(), added: added.collect(), ..ChangedFile::default() }
 }
 
-/// What is found in a text, as `severity what: line as it is shown`.
-fn found(path: &str, text: &str) -> Vec<String> {
+/// Findings in a text, as `severity what: masked line`.
+fn findings(path: &str, text: &str) -> Vec<String> {
     let findings = review(&[file(path, &text.replace('~', ""))]).findings;
-    let shown = findings.iter().map(|Reported { finding, .. }| {
+    let shown = findings.iter().map(|StaticFinding { finding, .. }| {
         let what = finding.title.trim_end_matches(" in the code");
         format!("{} {what}: {}", finding.severity, finding.evidence[0].snippet)
     });
@@ -70,20 +70,20 @@ const CREDENTIALS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_right_checksum_is_a_token_wherever_it_stands() {
+fn correct_checksum_counts_in_every_file() {
     let right = ["npm_", "R7kq2ZpXw9LmN4vB8sTc1YdHf6JgAe", "SUMSUM"].concat();
-    assert_eq!(found("tests/a.js", &format!("t = '{right}'")), [""; 0]);
-    assert_eq!(found("src/a.js", &format!("t = '{right}'")), ["P0 npm token: t = 'npm_****'"]);
+    assert_eq!(findings("tests/a.js", &format!("t = '{right}'")), [""; 0]);
+    assert_eq!(findings("src/a.js", &format!("t = '{right}'")), ["P0 npm token: t = 'npm_****'"]);
     let right = right.replace("SUMSUM", "45MWBx");
     for path in ["tests/a.js", "docs/a.md", "src/a.js"] {
-        assert_eq!(found(path, &format!("t = '{right}'")), ["P0 npm token: t = 'npm_****'"]);
+        assert_eq!(findings(path, &format!("t = '{right}'")), ["P0 npm token: t = 'npm_****'"]);
     }
 }
 
 #[test]
 fn credentials_are_found_and_masked() {
     for (path, line, expected) in CREDENTIALS {
-        assert_eq!(found(path, line), [*expected], "{line}");
+        assert_eq!(findings(path, line), [*expected], "{line}");
     }
 }
 
@@ -154,10 +154,10 @@ const NONE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn placeholders_lookups_and_hashes_are_passed_over() {
+fn placeholders_lookups_and_hashes_are_not_reported() {
     let mut wrong = Vec::new();
     for (path, line) in NONE {
-        let found = found(path, line);
+        let found = findings(path, line);
         if !found.is_empty() {
             wrong.push(format!("{path}: {line} -> {found:?}"));
         }
@@ -180,23 +180,26 @@ fn pem() -> String {
 }
 
 #[test]
-fn a_private_key_is_more_than_its_heading() {
+fn private_key_needs_rows_after_its_header() {
     let heading = "-----BEGIN PRIVATE KEY-----";
-    assert_eq!(found("deploy/a.pem", &pem()), [format!("P0 Private key: {heading}")]);
-    assert_eq!(found("deploy/key.txt", &pem()), [format!("P0 Private key: {heading}")]);
+    assert_eq!(findings("deploy/a.pem", &pem()), [format!("P0 Private key: {heading}")]);
+    assert_eq!(findings("deploy/key.txt", &pem()), [format!("P0 Private key: {heading}")]);
     for path in ["tests/a.pem", "README.md", "docs/keys.txt"] {
-        assert_eq!(found(path, &pem()), [""; 0], "{path}");
+        assert_eq!(findings(path, &pem()), [""; 0], "{path}");
     }
     let one_line = format!("\"key\": \"{}\"", pem().replace('\n', "\\n"));
-    assert_eq!(found("a.json", &one_line), [format!("P0 Private key: \"key\": \"{heading}****")]);
+    assert_eq!(
+        findings("a.json", &one_line),
+        [format!("P0 Private key: \"key\": \"{heading}****")]
+    );
     let no_key = format!("{heading}\n...\n-----END PRIVATE KEY-----");
-    assert_eq!(found("a.pem", &no_key), Vec::<String>::new());
+    assert_eq!(findings("a.pem", &no_key), Vec::<String>::new());
     let drawing = format!("{heading}\n{}\n", "AAAA".repeat(16));
-    assert_eq!(found("a.pem", &drawing), Vec::<String>::new());
+    assert_eq!(findings("a.pem", &drawing), Vec::<String>::new());
 }
 
 #[test]
-fn values_are_given_out_whole_and_sorted() {
+fn values_are_complete_and_sorted() {
     let token = token();
     let line = format!("a = '{token}'; b = '{token}'");
     let files = [file("a.js", &line), file("a.pem", &pem())];
@@ -207,7 +210,7 @@ fn values_are_given_out_whole_and_sorted() {
 }
 
 #[test]
-fn rows_of_a_key_that_begins_further_up_are_values_and_no_findings() {
+fn key_rows_without_header_are_masked_not_reported() {
     let [one, two] = ROWS_OF_KEY;
     let last = "Qm4x9TzLr7Vb2KsW8nYcDg==";
     let end = format!("-----END RSA {}KEY-----", "PRIVATE ");
@@ -227,14 +230,14 @@ fn rows_of_a_key_that_begins_further_up_are_values_and_no_findings() {
         let mut expected = expected.to_vec();
         expected.sort_unstable();
         assert_eq!(values(&[file(path, text)]), expected, "{text}");
-        assert_eq!(found(path, text), [""; 0], "{text}");
+        assert_eq!(findings(path, text), [""; 0], "{text}");
     }
 }
 
 #[test]
 fn all_credentials_of_a_line_are_masked_in_each_finding() {
     let (one, two) = (token(), format!("AKIA{}", "QX3NVLPD7WZM2K5T"));
-    let findings = found("a.js", &format!("f('{one}', '{two}')"));
+    let findings = findings("a.js", &format!("f('{one}', '{two}')"));
     assert_eq!(
         findings,
         [
@@ -245,16 +248,16 @@ fn all_credentials_of_a_line_are_masked_in_each_finding() {
 }
 
 #[test]
-fn of_a_long_line_only_what_is_around_is_shown() {
+fn long_line_is_cut_around_the_match() {
     let token = token();
     let one = format!("{}{token};", "x".repeat(500) + " ");
     let x = "x".repeat(79);
     assert_eq!(
-        found("a.js", &one.repeat(2)),
+        findings("a.js", &one.repeat(2)),
         [format!("P0 GitHub token: {x} ghp_****;{x}"), format!("P0 GitHub token: {x} ghp_****;")]
     );
     let close = format!("{token} {token} {}", "y".repeat(200));
-    let found = found("a.js", &close);
+    let found = findings("a.js", &close);
     assert!(
         found.iter().all(|line| line.starts_with("P0 GitHub token: ghp_**** ghp_**** y")),
         "{found:?}"
@@ -262,16 +265,16 @@ fn of_a_long_line_only_what_is_around_is_shown() {
 }
 
 #[test]
-fn what_two_rules_take_for_a_credential_is_masked_as_a_whole() {
+fn overlapping_matches_are_masked_completely() {
     let token = token();
     let line = format!("api_key = '{token}/kD83jf93kfP2'");
-    assert_eq!(found("a.py", &line), ["P0 GitHub token: api_key = 'ghp_****'"]);
+    assert_eq!(findings("a.py", &line), ["P0 GitHub token: api_key = 'ghp_****'"]);
     let line = format!("api_key = 'kD83jf93kfP2/{token}'");
-    assert_eq!(found("a.py", &line), ["P0 GitHub token: api_key = '****'"]);
+    assert_eq!(findings("a.py", &line), ["P0 GitHub token: api_key = '****'"]);
 }
 
 #[test]
-fn a_credential_that_was_there_before_is_not_new() {
+fn moved_credential_is_pre_existing() {
     let token = token();
     let line = format!("t = '{token}'");
     let moved =
@@ -281,15 +284,15 @@ fn a_credential_that_was_there_before_is_not_new() {
 }
 
 #[test]
-fn a_dump_of_credentials_is_told_by_its_first_ones() {
+fn many_credentials_are_limited() {
     let line = format!("t = '{}'\n", token());
-    let returned = review(&[file("a.py", &line.repeat(RETURNED_MAX + 20))]);
-    assert_eq!(returned.findings.len(), RETURNED_MAX);
+    let returned = review(&[file("a.py", &line.repeat(FINDINGS_MAX + 20))]);
+    assert_eq!(returned.findings.len(), FINDINGS_MAX);
     assert_eq!(returned.notes, ["20 more credentials are not listed"]);
 }
 
 #[test]
-fn in_what_nobody_reviews_only_forms_that_nothing_else_has_count() {
+fn excluded_files_report_only_unambiguous_formats() {
     let hex = "3f8a0c1d9b7e4f2a6d5c8b1e0f9a7c3d";
     let letters = "R7kq2ZpXw9LmN4vB8sTc1YdHf6JgAe3UoQi5";
     let loose = [
@@ -302,20 +305,24 @@ fn in_what_nobody_reviews_only_forms_that_nothing_else_has_count() {
         format!("'EAAC{}'", letters.repeat(3)),
     ];
     for line in loose {
-        assert_eq!(found("src/x.js", &line).len(), 1, "{line}");
-        assert_eq!(review_left_out(&[file("vendor/x.js", &line)]), Returned::default(), "{line}");
+        assert_eq!(findings("src/x.js", &line).len(), 1, "{line}");
+        assert_eq!(
+            review_excluded(&[file("vendor/x.js", &line)]),
+            StaticOutput::default(),
+            "{line}"
+        );
     }
     for line in [format!("t = '{}'", token()), pem()] {
-        assert_eq!(review_left_out(&[file("vendor/x.js", &line)]).findings.len(), 1, "{line}");
+        assert_eq!(review_excluded(&[file("vendor/x.js", &line)]).findings.len(), 1, "{line}");
     }
 }
 
 #[test]
-fn a_finding_says_what_to_do() {
+fn finding_has_a_fix() {
     let line = format!("t = '{}'", token());
     expect![[r#"
         [
-            Reported {
+            StaticFinding {
                 rule: "secrets/github-token",
                 finding: Finding {
                     title: "GitHub token in the code",
@@ -343,7 +350,7 @@ fn a_finding_says_what_to_do() {
                     ],
                     why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out later does not take it back.",
                     suggested_fix: Some(
-                        "Revoke the credential now: whoever can read the branch has it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store.",
+                        "Revoke the credential now: each reader of the branch knows it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store.",
                     ),
                     replacement: None,
                     autofix_class: Manual,
@@ -357,7 +364,7 @@ fn a_finding_says_what_to_do() {
 }
 
 #[test]
-fn every_part_of_a_hostile_line_is_survived() {
+fn truncated_hostile_line_does_not_panic() {
     let key = pem().replace('\n', "\\n");
     let line =
         format!("é password='{}' {key} postgres://a:b{}@c.d.io eyJé.eyJ.", token(), "é".repeat(9));

@@ -1,48 +1,48 @@
-//! The comments of a text, and Rust's attributes about lints: by the tree, or by signs where there is no grammar.
+//! Finds the comments of a text and Rust's lint attributes: by the syntax tree, or by comment signs
+//! without a grammar.
 
 use std::collections::HashMap;
 
 use tree_sitter::Node;
 
-use super::forms::{Sign, cut};
+use super::forms::{CommentSign, truncate};
 use crate::paths;
-use crh_syntax::{Language, Parsed};
+use crh_syntax::{Language, SyntaxTree};
 
-/// Without one of these a comment silences nothing, and a text without them is not parsed for it.
+/// Words that every ignore comment contains. A text without them is not parsed.
 const WORDS: [&str; 6] = ["crh:ignore", "noqa", "eslint-", "nosem", "NOQA", "shellcheck"];
-/// More lines than a command of a shell has.
+/// Longest shell command that is followed.
 const COMMAND_LINES_MAX: usize = 2_000;
-/// What goes on with a command at the depth where it begins, and what ends it there.
-const GOES_ON: [&str; 5] = ["then", "do", "else", "elif", "{"];
-const ENDS: [&str; 5] = ["fi", "done", "esac", "}", ")"];
-/// What Rust's attributes about lints begin with.
+/// Words that continue a shell command at its indentation, and words that end it there.
+const CONTINUATION_WORDS: [&str; 5] = ["then", "do", "else", "elif", "{"];
+const END_WORDS: [&str; 5] = ["fi", "done", "esac", "}", ")"];
+/// Rust's lint attributes.
 const ATTRIBUTES: [&str; 2] = ["allow", "expect"];
-/// What comments begin with in files without a grammar.
+/// Comment signs in files without a grammar.
 const SIGNS: [&str; 7] = ["#", "//", "--", "<!--", ";", "/*", "{/*"];
-/// What is shown of an attribute.
+/// How much of an attribute is shown.
 const BY_CHARS: usize = 80;
 
-/// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Comments {
-    pub(super) comments: Vec<Comment>,
-    pub(super) attributes: Vec<Attribute>,
+pub(super) struct ParsedComments {
+    pub(super) comments: Vec<IgnoreComment>,
+    pub(super) attributes: Vec<LintAttribute>,
 }
 
-/// A comment that may silence something.
+/// A comment that may suppress findings.
 #[derive(Debug)]
-pub(super) struct Comment {
+pub(super) struct IgnoreComment {
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) text: String,
-    pub(super) sign: Sign,
-    /// The next line that is not a comment, if nothing else stands on the lines of this one.
+    pub(super) sign: CommentSign,
+    /// The next line that is not a comment, if the comment is alone on its lines.
     next: Option<u32>,
 }
 
-/// An attribute about lints, and the lines of what it is about.
+/// A lint attribute and the lines of its item.
 #[derive(Debug)]
-pub(super) struct Attribute {
+pub(super) struct LintAttribute {
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) line: u32,
@@ -50,21 +50,21 @@ pub(super) struct Attribute {
     pub(super) by: String,
 }
 
-impl Comment {
-    /// The last line that a form counts for which also counts for the line below.
-    pub(super) fn covers(&self) -> u32 {
+impl IgnoreComment {
+    /// The last line that a form for the next line covers.
+    pub(super) fn last_covered_line(&self) -> u32 {
         self.next.unwrap_or(self.last)
     }
 
-    /// Whether nothing else stands on its lines.
+    /// Whether the comment is alone on its lines.
     pub(super) fn is_alone(&self) -> bool {
         self.next.is_some()
     }
 }
 
-/// The lines of the command of a shell that a comment stands above, as its indentation tells; none if no command stands before the
-/// comment either, so that it is about all of them.
-pub(super) fn command(lines: &[&str], comment: &Comment) -> Option<(u32, u32)> {
+/// The lines of the shell command below a comment, by indentation. `None` if no command precedes
+/// the comment, so that it covers the whole file.
+pub(super) fn shell_command_lines(lines: &[&str], comment: &IgnoreComment) -> Option<(u32, u32)> {
     let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
     let is_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     let own = at(comment.first);
@@ -84,8 +84,9 @@ pub(super) fn command(lines: &[&str], comment: &Comment) -> Option<(u32, u32)> {
             word.is_some_and(|word| words.contains(&word))
         };
         let is_deeper = line.trim().is_empty() || depth(line) > depth(lines[start]);
-        let goes_on = lines[at - 1].trim_end().ends_with(['\\', '|', '&']) || begins(&GOES_ON);
-        let ends = !is_deeper && begins(&ENDS);
+        let goes_on =
+            lines[at - 1].trim_end().ends_with(['\\', '|', '&']) || begins(&CONTINUATION_WORDS);
+        let ends = !is_deeper && begins(&END_WORDS);
         if !is_deeper && !goes_on && !ends {
             break;
         }
@@ -99,31 +100,31 @@ pub(super) fn command(lines: &[&str], comment: &Comment) -> Option<(u32, u32)> {
     Some((comment.first, line(last)))
 }
 
-/// What may silence something in a text; none if nothing does.
-pub(super) fn read(path: &str, text: &str) -> Option<Comments> {
-    let language = Language::of_path(path);
+/// Reads the comments of a text; `None` if none can suppress anything.
+pub(super) fn read(path: &str, text: &str) -> Option<ParsedComments> {
+    let language = Language::from_path(path);
     let is_rust = language == Some(Language::Rust);
     let has_attribute = is_rust && ATTRIBUTES.iter().any(|word| text.contains(&format!("{word}(")));
     if !WORDS.iter().any(|word| text.contains(word)) && !has_attribute {
         return None;
     }
-    // JSON has no comments, whatever stands in it.
+    // JSON has no comments.
     if matches!(paths::extension(path).as_str(), "json" | "ipynb") {
         return None;
     }
-    let parsed = language.map(|language| Parsed::new(language, text));
+    let parsed = language.map(|language| SyntaxTree::new(language, text));
     let mut found = match parsed {
-        Some(Ok(parsed)) => by_tree(&parsed, is_rust),
-        Some(Err(_)) | None => by_signs(text),
+        Some(Ok(parsed)) => comments_from_tree(&parsed, is_rust),
+        Some(Err(_)) | None => comments_from_signs(text),
     };
     let lines: Vec<&str> = text.lines().collect();
-    stack(&mut found.comments, &lines);
+    link_stacked(&mut found.comments, &lines);
     Some(found)
 }
 
-/// Walks the tree with a cursor: texts can be nested deeper than a stack is.
-fn by_tree(parsed: &Parsed<'_>, is_rust: bool) -> Comments {
-    let mut found = Comments::default();
+/// Uses a cursor, because texts can be nested deeper than the stack.
+fn comments_from_tree(parsed: &SyntaxTree<'_>, is_rust: bool) -> ParsedComments {
+    let mut found = ParsedComments::default();
     let text = parsed.text();
     let mut cursor = parsed.tree().walk();
     loop {
@@ -132,9 +133,9 @@ fn by_tree(parsed: &Parsed<'_>, is_rust: bool) -> Comments {
         let is_comment = kind.contains("comment");
         let is_attribute = is_rust && matches!(kind, "attribute_item" | "inner_attribute_item");
         if is_comment {
-            found.comments.extend(comment(node, text));
+            found.comments.extend(comment_from_node(node, text));
         } else if is_attribute {
-            found.attributes.extend(attribute(node, text));
+            found.attributes.extend(attribute_from_node(node, text));
         }
         let goes_down = !is_comment && !is_attribute && cursor.goto_first_child();
         if goes_down || cursor.goto_next_sibling() {
@@ -151,7 +152,7 @@ fn by_tree(parsed: &Parsed<'_>, is_rust: bool) -> Comments {
     }
 }
 
-fn comment(node: Node<'_>, text: &str) -> Option<Comment> {
+fn comment_from_node(node: Node<'_>, text: &str) -> Option<IgnoreComment> {
     let words = text.get(node.start_byte()..node.end_byte().min(text.len()))?.trim_end();
     if !WORDS.iter().any(|word| words.contains(word)) {
         return None;
@@ -159,21 +160,27 @@ fn comment(node: Node<'_>, text: &str) -> Option<Comment> {
     let first = line(node.start_position().row);
     let more = u32::try_from(words.matches('\n').count()).unwrap_or(u32::MAX);
     let last = first.saturating_add(more);
-    Some(Comment { first, last, text: words.to_owned(), sign: sign(words), next: None })
+    Some(IgnoreComment {
+        first,
+        last,
+        text: words.to_owned(),
+        sign: comment_sign(words),
+        next: None,
+    })
 }
 
-fn sign(comment: &str) -> Sign {
+fn comment_sign(comment: &str) -> CommentSign {
     if comment.starts_with('#') {
-        Sign::Hash
+        CommentSign::Hash
     } else if comment.starts_with("/*") || comment.starts_with("{/*") {
-        Sign::Block
+        CommentSign::Block
     } else {
-        Sign::Other
+        CommentSign::Other
     }
 }
 
-/// `#[allow(a, b)]` is about the item behind it, `#![allow(a)]` about what it stands in.
-fn attribute(node: Node<'_>, text: &str) -> Option<Attribute> {
+/// `#[allow(a, b)]` covers the next item, `#![allow(a)]` the enclosing one.
+fn attribute_from_node(node: Node<'_>, text: &str) -> Option<LintAttribute> {
     let words = text.get(node.byte_range())?;
     let body = words.trim_start_matches(['#', '!', '[']).trim_start();
     let body = ATTRIBUTES.iter().find_map(|word| body.strip_prefix(word))?.trim_start();
@@ -195,23 +202,23 @@ fn attribute(node: Node<'_>, text: &str) -> Option<Attribute> {
             next
         }
     }?;
-    let by = cut(&words.split_whitespace().collect::<Vec<_>>().join(" "), BY_CHARS);
+    let by = truncate(&words.split_whitespace().collect::<Vec<_>>().join(" "), BY_CHARS);
     let own = line(node.start_position().row);
     let first = line(about.start_position().row).min(own);
-    Some(Attribute { first, last: line(about.end_position().row), line: own, names, by })
+    Some(LintAttribute { first, last: line(about.end_position().row), line: own, names, by })
 }
 
-/// A sign opens a comment at the start of a line or behind a blank, and not inside quotes that are open there.
-fn by_signs(text: &str) -> Comments {
-    let mut found = Comments::default();
+/// A sign opens a comment at the start of a line or after a blank, but not inside quotes.
+fn comments_from_signs(text: &str) -> ParsedComments {
+    let mut found = ParsedComments::default();
     for (number, line) in (1..).zip(text.lines()) {
         if !WORDS.iter().any(|word| line.contains(word)) {
             continue;
         }
         if let Some(at) = sign_at(line) {
             let words = line[at..].trim_end().to_owned();
-            let sign = sign(&words);
-            found.comments.push(Comment {
+            let sign = comment_sign(&words);
+            found.comments.push(IgnoreComment {
                 first: number,
                 last: number,
                 text: words,
@@ -233,7 +240,7 @@ fn sign_at(line: &str) -> Option<usize> {
             None if before.is_whitespace() && SIGNS.iter().any(|it| line[at..].starts_with(it)) => {
                 return Some(at);
             }
-            // An apostrophe between letters is none.
+            // An apostrophe between letters is not a quote.
             None if char == '"' || char == '`' || char == '\'' && !before.is_alphanumeric() => {
                 quote = Some(char);
             }
@@ -244,9 +251,9 @@ fn sign_at(line: &str) -> Option<usize> {
     None
 }
 
-/// A comment alone on its lines reaches to the next line that is none of these comments, so that two of them can stand above
-/// a line.
-fn stack(comments: &mut [Comment], lines: &[&str]) {
+/// Lets a comment that is alone on its lines cover the next line that is not such a comment, so
+/// that several can be stacked.
+fn link_stacked(comments: &mut [IgnoreComment], lines: &[&str]) {
     let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
     let alone: Vec<bool> = comments
         .iter()

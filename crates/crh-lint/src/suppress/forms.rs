@@ -1,31 +1,30 @@
-//! What a comment says: the forms in which findings are silenced.
+//! Parses the ignore comments of the supported tools.
 
-use crate::Rule;
+use crate::LintRule;
 
-/// A reason is a sentence; what is longer is cut.
+/// Longer reasons are cut.
 const REASON_CHARS: usize = 200;
-/// What is shown of a comment of another tool: its form and a few names.
+/// How much of another tool's comment is shown.
 const BY_CHARS: usize = 80;
-/// What stands before the rule and the reason.
 const CRH: &str = "crh:ignore";
-/// The tools that `noqa` can be said to about a whole file.
+/// Tools that have a `noqa` for a whole file.
 const WHOLE_FILE: [&str; 2] = ["ruff", "flake8"];
-/// Every code of shellcheck, and nobody else's.
+/// A range of all shellcheck codes.
 const ALL_OF_SHELLCHECK: &str = "SC0-SC99999";
 
-/// Which rules a form is about.
+/// The rules that a form covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Names {
-    /// All that a tool has.
-    AllOf(Tool),
-    /// Those that other tools call so.
+pub(super) enum IgnoredRules {
+    /// All rules of a tool.
+    AllOf(IgnoreTool),
+    /// Rules with these names.
     These(Vec<String>),
 }
 
-/// A tool that has a form of its own.
+/// A tool with its own form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tool {
-    /// What `noqa` is for: flake8, and ruff, which has its rules.
+pub(super) enum IgnoreTool {
+    /// `noqa`: flake8, and ruff, which has its rules.
     Flake8,
     /// eslint with its plugins.
     Eslint,
@@ -33,36 +32,37 @@ pub(super) enum Tool {
     Semgrep,
 }
 
-impl Tool {
-    /// Whether a form of this tool that names no rule is about a rule of ours: one that goes by a name of the tool's, too, or is
-    /// of the kind that the tool looks for.
-    pub(super) fn has(self, rule: &Rule) -> bool {
+impl IgnoreTool {
+    /// Whether a form without rule names covers a built-in rule: one with an alias of this tool, or
+    /// of the kind that the tool checks.
+    pub(super) fn covers_rule(self, rule: &LintRule) -> bool {
         match self {
-            Self::Flake8 => rule.also.iter().any(|name| is_flake8(name)),
-            Self::Eslint => rule.also.iter().any(|name| is_eslint(name)),
+            Self::Flake8 => rule.aliases.iter().any(|name| is_flake8(name)),
+            Self::Eslint => rule.aliases.iter().any(|name| is_eslint(name)),
             Self::Semgrep => rule.id.starts_with("patterns/"),
         }
     }
 
-    /// Whether the findings of another tool are this one's.
-    pub(super) fn is(self, tool: &str) -> bool {
+    /// Whether findings of another tool belong to this one.
+    pub(super) fn covers_tool(self, tool: &str) -> bool {
         match self {
             Self::Flake8 => matches!(tool, "flake8" | "ruff" | "pycodestyle" | "pyflakes"),
             Self::Eslint => matches!(tool, "eslint" | "oxlint"),
-            // Its editions have names of their own.
+            // semgrep's editions have their own names.
             Self::Semgrep => tool.starts_with("semgrep"),
         }
     }
 }
 
-/// Whether a name is a code as flake8 and ruff have them. Tools for other languages number theirs, too, mostly with four digits.
+/// Whether a name is a flake8 or ruff code. Other tools number their rules too, mostly with four
+/// digits.
 fn is_flake8(name: &str) -> bool {
     let letters = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
     let digits = name.len() - letters.len();
     is_code(name) && (digits == 3 && letters != "G" || letters.starts_with("PL"))
 }
 
-/// Whether a name is one of eslint or of its plugins, which stand before a slash. Names of its core begin with a few words.
+/// Whether a name is a rule of eslint's core or of a plugin, which has a prefix and a slash.
 fn is_eslint(name: &str) -> bool {
     let is_of_plugin = name.contains('/') && name.starts_with(|it: char| !it.is_uppercase());
     is_of_plugin
@@ -70,65 +70,64 @@ fn is_eslint(name: &str) -> bool {
         || matches!(name, "array-callback-return" | "use-isnan")
 }
 
-/// One form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum IgnoreForm {
     /// `crh:ignore RULE reason`.
     Crh { rule: String, reason: String },
-    /// It counts for the line of the comment.
-    Line { names: Names, by: String },
-    /// It counts for the line of the comment and, if that has nothing else, for the next.
-    LineOrNext { names: Names, by: String },
-    /// It counts for all lines, if its line has nothing else.
-    File { names: Names, by: String },
-    /// It counts for the command of a shell behind it, or for all lines if none stands before it.
-    Command { names: Names, by: String },
-    /// It counts for the next line.
-    NextLine { names: Names, by: String },
-    /// It counts from here on.
-    Begins { names: Names, by: String },
-    /// What began counts no more.
-    Ends { names: Names },
+    /// Covers the line of the comment.
+    Line { names: IgnoredRules, by: String },
+    /// Covers the line of the comment and, if it is alone there, the next line.
+    LineOrNext { names: IgnoredRules, by: String },
+    /// Covers the whole file, if the comment is alone on its line.
+    File { names: IgnoredRules, by: String },
+    /// Covers the next shell command, or the whole file if no command precedes it.
+    Command { names: IgnoredRules, by: String },
+    /// Covers the next line.
+    NextLine { names: IgnoredRules, by: String },
+    /// Covers everything from here on.
+    BlockStart { names: IgnoredRules, by: String },
+    /// Ends a block.
+    BlockEnd { names: IgnoredRules },
 }
 
-/// What comments begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum CommentSign {
     /// `#`
     Hash,
     /// `/*`
     Block,
-    /// Everything else.
+    /// Anything else.
     Other,
 }
 
-/// The forms in the text of a comment, its signs included.
-pub(super) fn read(comment: &str, sign: Sign) -> Vec<Form> {
+/// Parses the forms in a comment, including its signs.
+pub(super) fn read(comment: &str, sign: CommentSign) -> Vec<IgnoreForm> {
     let mut forms = Vec::new();
     for line in comment.lines() {
-        forms.extend(crh(line));
-        if sign == Sign::Hash {
-            forms.extend(noqa(line).or_else(|| shellcheck(line)));
+        forms.extend(parse_crh_ignore(line));
+        if sign == CommentSign::Hash {
+            forms.extend(parse_noqa(line).or_else(|| parse_shellcheck(line)));
         }
-        forms.extend(nosemgrep(line));
+        forms.extend(parse_nosemgrep(line));
     }
-    forms.extend(eslint(comment, sign));
+    forms.extend(parse_eslint(comment, sign));
     forms
 }
 
-fn crh(line: &str) -> Option<Form> {
+fn parse_crh_ignore(line: &str) -> Option<IgnoreForm> {
     let at = word_at(line, CRH)?;
     let rest = without_end(&line[at + CRH.len()..]);
     let (rule, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let reason: String = reason.trim().trim_start_matches([':', '-', '–', '—']).trim().to_owned();
-    // A sign alone is no reason.
+    // A sign alone is not a reason.
     let has_words = reason.chars().any(char::is_alphanumeric);
-    let reason = if has_words { cut(&reason, REASON_CHARS) } else { String::new() };
-    Some(Form::Crh { rule: cut(rule.trim_end_matches([':', ',']), BY_CHARS), reason })
+    let reason = if has_words { truncate(&reason, REASON_CHARS) } else { String::new() };
+    Some(IgnoreForm::Crh { rule: truncate(rule.trim_end_matches([':', ',']), BY_CHARS), reason })
 }
 
-/// `# noqa`, `# noqa: T100, F401`, and for a whole file `# ruff: noqa`. With a colon and no code behind it, it says nothing.
-fn noqa(line: &str) -> Option<Form> {
+/// `# noqa`, `# noqa: T100, F401`, and for a whole file `# ruff: noqa`. A colon without codes has
+/// no effect.
+fn parse_noqa(line: &str) -> Option<IgnoreForm> {
     let lower = line.to_ascii_lowercase();
     let whole = |at: usize| {
         let before = lower[..at].trim_end().strip_suffix(':')?.trim_end();
@@ -141,8 +140,8 @@ fn noqa(line: &str) -> Option<Form> {
     })?;
     let rest = line[at + 4..].trim_start();
     let names = match rest.strip_prefix(':') {
-        None => Names::AllOf(Tool::Flake8),
-        Some(codes) => Names::These(
+        None => IgnoredRules::AllOf(IgnoreTool::Flake8),
+        Some(codes) => IgnoredRules::These(
             codes
                 .split([',', ' ', '\t'])
                 .skip_while(|code| code.is_empty())
@@ -152,20 +151,22 @@ fn noqa(line: &str) -> Option<Form> {
                 .collect(),
         ),
     };
-    if names == Names::These(Vec::new()) {
+    if names == IgnoredRules::These(Vec::new()) {
         return None;
     }
     Some(match whole(at) {
-        Some(tool) => Form::File { by: shown(&format!("# {tool}: noqa"), &names), names },
-        None => Form::Line { by: shown("# noqa", &names), names },
+        Some(tool) => {
+            IgnoreForm::File { by: display_form(&format!("# {tool}: noqa"), &names), names }
+        }
+        None => IgnoreForm::Line { by: display_form("# noqa", &names), names },
     })
 }
 
-/// `# shellcheck disable=SC2086,SC2115-SC2120`, with other keys before or behind.
-fn shellcheck(line: &str) -> Option<Form> {
+/// `# shellcheck disable=SC2086,SC2115-SC2120`, possibly with other keys.
+fn parse_shellcheck(line: &str) -> Option<IgnoreForm> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("shellcheck")?;
     let keys = rest.strip_prefix(char::is_whitespace)?.split_whitespace();
-    // What follows a second sign is for people.
+    // Text after a second `#` is an explanation.
     let mut keys = keys.take_while(|key| !key.starts_with('#'));
     let codes = keys.find_map(|key| key.strip_prefix("disable="))?;
     let name = |code: &str| match code {
@@ -174,12 +175,12 @@ fn shellcheck(line: &str) -> Option<Form> {
         code => code.to_owned(),
     };
     let names: Vec<String> = codes.split(',').filter(|it| !it.is_empty()).map(name).collect();
-    let by = cut(&format!("# shellcheck disable={codes}"), BY_CHARS);
-    (!names.is_empty()).then_some(Form::Command { names: Names::These(names), by })
+    let by = truncate(&format!("# shellcheck disable={codes}"), BY_CHARS);
+    (!names.is_empty()).then_some(IgnoreForm::Command { names: IgnoredRules::These(names), by })
 }
 
-/// Whether a code lies between two, as in `SC2115-SC2120`.
-pub(super) fn is_between(range: &str, code: &str) -> bool {
+/// Whether a code is in a range such as `SC2115-SC2120`.
+pub(super) fn is_in_range(range: &str, code: &str) -> bool {
     let number = |code: &str| -> Option<u32> {
         let digits = code.strip_prefix("SC").unwrap_or(code);
         digits.parse().ok()
@@ -196,47 +197,47 @@ fn is_code(code: &str) -> bool {
         && digits.chars().all(|digit| digit.is_ascii_digit())
 }
 
-fn nosemgrep(line: &str) -> Option<Form> {
+fn parse_nosemgrep(line: &str) -> Option<IgnoreForm> {
     let words = ["nosemgrep", "nosem"];
     let (word, at) = words.iter().find_map(|word| Some((*word, word_at(line, word)?)))?;
     let rest = without_end(&line[at + word.len()..]);
     let names = match rest.strip_prefix(':') {
-        None => Names::AllOf(Tool::Semgrep),
-        Some(ids) => listed(ids),
+        None => IgnoredRules::AllOf(IgnoreTool::Semgrep),
+        Some(ids) => parse_names(ids),
     };
-    Some(Form::LineOrNext { by: shown(word, &names), names })
+    Some(IgnoreForm::LineOrNext { by: display_form(word, &names), names })
 }
 
-/// The three forms of eslint. Only a block comment can begin or end a block.
-fn eslint(comment: &str, sign: Sign) -> Option<Form> {
-    if sign == Sign::Hash {
+/// eslint's forms. Only a block comment can start or end a block.
+fn parse_eslint(comment: &str, sign: CommentSign) -> Option<IgnoreForm> {
+    if sign == CommentSign::Hash {
         return None;
     }
     let body = comment.trim_start_matches(['/', '*', '<', '!', '-', '{']).trim_start();
     let word = body.split(|char: char| char.is_whitespace() || char == '*').next()?;
     let rest = without_end(&body[word.len()..]);
-    // What follows two dashes is for people.
+    // Text after two dashes is an explanation.
     let rest = rest.split(" --").next().unwrap_or(rest).trim();
     let names = match rest.is_empty() || rest.starts_with("--") {
-        true => Names::AllOf(Tool::Eslint),
-        false => listed(rest),
+        true => IgnoredRules::AllOf(IgnoreTool::Eslint),
+        false => parse_names(rest),
     };
-    let by = shown(word, &names);
+    let by = display_form(word, &names);
     match (word, sign) {
-        ("eslint-disable-line", _) => Some(Form::Line { names, by }),
-        ("eslint-disable-next-line", _) => Some(Form::NextLine { names, by }),
-        ("eslint-disable", Sign::Block) => Some(Form::Begins { names, by }),
-        ("eslint-enable", Sign::Block) => Some(Form::Ends { names }),
+        ("eslint-disable-line", _) => Some(IgnoreForm::Line { names, by }),
+        ("eslint-disable-next-line", _) => Some(IgnoreForm::NextLine { names, by }),
+        ("eslint-disable", CommentSign::Block) => Some(IgnoreForm::BlockStart { names, by }),
+        ("eslint-enable", CommentSign::Block) => Some(IgnoreForm::BlockEnd { names }),
         (_, _) => None,
     }
 }
 
-fn listed(names: &str) -> Names {
+fn parse_names(names: &str) -> IgnoredRules {
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-    Names::These(names.map(str::to_owned).collect())
+    IgnoredRules::These(names.map(str::to_owned).collect())
 }
 
-/// Where a word begins that nothing but a blank or the comment's own sign stands before: not one that is quoted.
+/// The position of an unquoted word: preceded only by a blank or a comment sign.
 fn word_at(line: &str, word: &str) -> Option<usize> {
     let found = line.match_indices(word).map(|(at, _)| at);
     let is_free = |at: &usize| {
@@ -248,23 +249,23 @@ fn word_at(line: &str, word: &str) -> Option<usize> {
     found.into_iter().find(is_free)
 }
 
-/// The rest of a comment without what closes it.
+/// The rest of a comment without its closing sign.
 fn without_end(text: &str) -> &str {
     let text = text.trim();
     ["*/", "-->", "*/}", "%>"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text).trim()
 }
 
-fn shown(form: &str, names: &Names) -> String {
+fn display_form(form: &str, names: &IgnoredRules) -> String {
     match names {
-        Names::AllOf(_) => form.to_owned(),
-        Names::These(names) => {
+        IgnoredRules::AllOf(_) => form.to_owned(),
+        IgnoredRules::These(names) => {
             let colon = if form.starts_with("eslint") { "" } else { ":" };
-            cut(&format!("{form}{colon} {}", names.join(", ")), BY_CHARS)
+            truncate(&format!("{form}{colon} {}", names.join(", ")), BY_CHARS)
         }
     }
 }
 
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(super) fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

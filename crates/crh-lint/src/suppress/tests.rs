@@ -1,10 +1,10 @@
 use super::*;
 
-/// What silences a rule on the line that has `HERE` in it, as `line: form` or `-`.
-fn silenced(path: &str, rule: &str, text: &str) -> String {
+/// The comment that suppresses a rule on the line with `HERE`, as `line: form` or `-`.
+fn suppressing_comment(path: &str, rule: &str, text: &str) -> String {
     let at = text.lines().position(|line| line.contains("HERE")).unwrap() + 1;
     let at = u32::try_from(at).unwrap();
-    match Ignores::read(path, text).silencing(rule, at, at) {
+    match IgnoreComments::read(path, text).suppression_for(rule, at, at) {
         None => "-".to_owned(),
         Some(Suppression { by, line, reason }) if reason.is_empty() => format!("{line}: {by}"),
         Some(Suppression { by, line, reason }) => format!("{line}: {by} ({reason})"),
@@ -13,12 +13,12 @@ fn silenced(path: &str, rule: &str, text: &str) -> String {
 
 fn check(rows: &[(&str, &str, &str, &str)]) {
     for (path, rule, text, expected) in rows {
-        assert_eq!(&silenced(path, rule, text), expected, "{path} {rule}\n{text}");
+        assert_eq!(&suppressing_comment(path, rule, text), expected, "{path} {rule}\n{text}");
     }
 }
 
 #[test]
-fn forms_of_other_tools_count_where_they_name_the_rule_or_none() {
+fn other_tools_comments_cover_named_or_all_rules() {
     const RULE: &str = "syntax/does-not-parse";
     check(&[
         ("a.py", RULE, "HERE = 1  # noqa\n", "1: # noqa"),
@@ -84,7 +84,7 @@ fn forms_of_other_tools_count_where_they_name_the_rule_or_none() {
 }
 
 #[test]
-fn forms_of_other_tools_count_for_a_whole_file() {
+fn other_tools_comments_can_cover_a_file() {
     const RULE: &str = "ruff/F821";
     check(&[
         ("a.py", RULE, "# ruff: noqa\nx = 1\nHERE\n", "1: # ruff: noqa"),
@@ -99,7 +99,7 @@ fn forms_of_other_tools_count_for_a_whole_file() {
 }
 
 #[test]
-fn a_form_that_names_no_rule_counts_for_what_its_tool_can_say() {
+fn comment_without_rules_covers_its_tools_rules() {
     const ESLINT: &str = "/* eslint-disable */\nHERE;\n";
     check(&[
         ("a.js", "syntax/does-not-parse", ESLINT, "-"),
@@ -122,18 +122,19 @@ fn a_form_that_names_no_rule_counts_for_what_its_tool_can_say() {
         ("a.go", "patterns/deferred-lock", "HERE // nosemgrep\n", "1: nosemgrep"),
         ("a.go", "semgrep-oss/x", "HERE // nosemgrep\n", "1: nosemgrep"),
     ]);
-    let of = |tool: forms::Tool| {
-        let ids = rules().filter(|rule| !rule.id.starts_with("patterns/") && tool.has(rule));
+    let of = |tool: forms::IgnoreTool| {
+        let ids =
+            rules().filter(|rule| !rule.id.starts_with("patterns/") && tool.covers_rule(rule));
         ids.map(|rule| rule.id).collect::<Vec<_>>().join(" ")
     };
     expect_test::expect!["syntax/does-not-parse references/removed leftovers/debugger"]
-        .assert_eq(&of(forms::Tool::Flake8));
-    expect_test::expect!["references/removed references/missing-import leftovers/focused-test leftovers/skipped-test leftovers/debugger"].assert_eq(&of(forms::Tool::Eslint));
-    expect_test::expect![[""]].assert_eq(&of(forms::Tool::Semgrep));
+        .assert_eq(&of(forms::IgnoreTool::Flake8));
+    expect_test::expect!["references/removed references/missing-import leftovers/focused-test leftovers/skipped-test leftovers/debugger"].assert_eq(&of(forms::IgnoreTool::Eslint));
+    expect_test::expect![[""]].assert_eq(&of(forms::IgnoreTool::Semgrep));
 }
 
 #[test]
-fn forms_of_shellcheck_count_for_the_command_behind_them() {
+fn shellcheck_comment_covers_the_next_command() {
     const RULE: &str = "shellcheck/SC2115";
     const BY: &str = "2: # shellcheck disable=SC2115";
     check(&[
@@ -168,7 +169,7 @@ fn forms_of_shellcheck_count_for_the_command_behind_them() {
 }
 
 #[test]
-fn crh_ignore_names_a_rule_and_gives_a_reason() {
+fn crh_ignore_needs_a_rule_and_a_reason() {
     const RULE: &str = "syntax/does-not-parse";
     check(&[
         (
@@ -224,7 +225,7 @@ fn crh_ignore_names_a_rule_and_gives_a_reason() {
 }
 
 #[test]
-fn secrets_want_a_reason_and_injection_is_never_silenced() {
+fn secrets_need_reason_and_injection_is_never_ignored() {
     check(&[
         ("a.py", "secrets/credential", "HERE  # noqa\n", "-"),
         ("a.js", "secrets/credential", "/* eslint-disable */\nHERE\n", "-"),
@@ -248,7 +249,7 @@ fn secrets_want_a_reason_and_injection_is_never_silenced() {
 }
 
 #[test]
-fn what_does_not_count_is_told() {
+fn invalid_ignores_are_listed() {
     let text = "a  # crh:ignore syntax\n\
         b  # crh:ignore leftover why\n\
         c  # crh:ignore secrets/key why\n\
@@ -264,34 +265,34 @@ fn what_does_not_count_is_told() {
         m  # crh:ignore codeql/js/sql why\n\
         n  # crh:ignore py/xss why\n";
     let others = ["ruff/F821", "codeql/py/xss"].map(str::to_owned);
-    let misfits = Ignores::read("a.py", text).misfits(&BTreeSet::from(others));
+    let misfits = IgnoreComments::read("a.py", text).invalid_ignores(&BTreeSet::from(others));
     let shown: Vec<String> = misfits.iter().map(|it| format!("{}: {}", it.line, it.why)).collect();
     expect_test::expect![[r#"
         1: has no reason: write `crh:ignore RULE why`
-        2: names `leftover`, which is no rule
-        3: names `secrets/key`, which is no rule
-        4: names a rule that no comment silences
+        2: names `leftover`, which is not a rule
+        3: names `secrets/key`, which is not a rule
+        4: names a rule that cannot be ignored
         5: names no rule: write `crh:ignore RULE why`
-        8: names `js/xss`, which is a rule of nothing that ran here
-        10: names `secret/github-token`, which is a rule of nothing that ran here"#]]
+        8: names `js/xss`, a rule of a tool that did not run
+        10: names `secret/github-token`, a rule of a tool that did not run"#]]
     .assert_eq(&shown.join("\n"));
 }
 
 #[test]
-fn a_text_made_of_comments_costs_what_it_is_long() {
+fn text_full_of_comments_takes_linear_time() {
     let text = "# crh:ignore syntax why\n".repeat(20_000) + "x = 1\n";
-    let ignores = Ignores::read("a.py", &text);
-    assert!(ignores.silencing("syntax/does-not-parse", 20_001, 20_001).is_some());
+    let ignores = IgnoreComments::read("a.py", &text);
+    assert!(ignores.suppression_for("syntax/does-not-parse", 20_001, 20_001).is_some());
 }
 
 #[test]
-fn many_comments_are_read_in_a_time_that_grows_with_them() {
+fn many_comments_take_linear_time() {
     let marks = "x = 1  # crh:ignore nothing/here\n".repeat(20_000);
     let others: BTreeSet<String> = (0..20_000).map(|at| format!("tool/rule-{at}")).collect();
-    assert_eq!(Ignores::read("a.py", &marks).misfits(&others).len(), 20_000);
+    assert_eq!(IgnoreComments::read("a.py", &marks).invalid_ignores(&others).len(), 20_000);
     let mut spans = String::new();
     for at in 0..20_000 {
         spans += &format!("/* eslint-disable a-{at} */\n/* eslint-enable b-{at} */\n");
     }
-    assert_eq!(Ignores::read("a.js", &spans).spans.len(), OPEN_MAX);
+    assert_eq!(IgnoreComments::read("a.js", &spans).spans.len(), OPEN_MAX);
 }

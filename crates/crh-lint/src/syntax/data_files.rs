@@ -1,35 +1,34 @@
-//! JSON, YAML and TOML that no reader takes.
+//! JSON, YAML and TOML files that are not valid.
 
 use granit_parser::{ErrorKind, Parser};
 use serde::de::IgnoredAny;
 
 use super::{INVALID_JSON, INVALID_TOML, INVALID_YAML, blame};
-use crate::found::Found;
-use crate::look::Look;
-use crate::source::Source;
-use crate::{Rule, paths};
+use crate::file_context::FileContext;
+use crate::findings::FindingDraft;
+use crate::source::SourceText;
+use crate::{LintRule, paths};
 use crh_syntax::{Language, TEXT_MAX};
 
-/// A format of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum DataFormat {
     Json,
-    /// JSON with comments, and commas before closing brackets.
+    /// JSON with comments and trailing commas.
     LooseJson,
     Yaml,
     Toml,
 }
 
-/// What a reader has against a text.
+/// A parser error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Wrong {
+struct DataError {
     line: u32,
     what: String,
 }
 
-impl Format {
+impl DataFormat {
     /// The format of a file, by its name.
-    pub(super) fn of_path(path: &str) -> Option<Self> {
+    pub(super) fn from_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         match paths::extension(&name).as_str() {
             "jsonc" | "code-workspace" => Some(Self::LooseJson),
@@ -49,7 +48,7 @@ impl Format {
         }
     }
 
-    fn rule(self) -> &'static Rule {
+    fn rule(self) -> &'static LintRule {
         match self {
             Self::Json | Self::LooseJson => &INVALID_JSON,
             Self::Yaml => &INVALID_YAML,
@@ -57,76 +56,82 @@ impl Format {
         }
     }
 
-    /// What is wrong with a text, if anything is.
-    fn wrong(self, text: &str) -> Option<Wrong> {
+    /// The first error of a text.
+    fn error_in(self, text: &str) -> Option<DataError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match self {
-            Self::Json => json(text),
-            Self::LooseJson => json(&strict(text)),
-            Self::Yaml => yaml(text),
-            Self::Toml => toml(text),
+            Self::Json => json_error(text),
+            Self::LooseJson => json_error(&to_strict_json(text)),
+            Self::Yaml => yaml_error(text),
+            Self::Toml => toml_error(text),
         }
     }
 }
 
-/// Whether a file of data is larger than what is read of one. Code is bounded by its parser.
-pub(super) fn is_too_large(look: &Look<'_>) -> bool {
-    let is_data = |path: &str| Format::of_path(path).is_some() && Language::of_path(path).is_none();
-    look.new.as_ref().is_some_and(|new| is_data(new.path) && new.text.len() > TEXT_MAX)
+/// Whether a data file is too large to parse. The parsers limit code themselves.
+pub(super) fn is_too_large(ctx: &FileContext<'_>) -> bool {
+    let is_data =
+        |path: &str| DataFormat::from_path(path).is_some() && Language::from_path(path).is_none();
+    ctx.new.as_ref().is_some_and(|new| is_data(new.path) && new.text.len() > TEXT_MAX)
 }
 
-/// What the change broke in a file of data.
-pub(super) fn invalid(look: &Look<'_>) -> Option<Found> {
-    let new = look.new.as_ref()?;
-    let format = Format::of_path(new.path)?;
-    let old = look.old.as_ref().map(|old| old.text);
+/// Reports a data file that the change breaks.
+pub(super) fn check(ctx: &FileContext<'_>) -> Option<FindingDraft> {
+    let new = ctx.new.as_ref()?;
+    let format = DataFormat::from_path(new.path)?;
+    let old = ctx.old.as_ref().map(|old| old.text);
     if new.text.len() > TEXT_MAX
         || old.is_some_and(|old| old.len() > TEXT_MAX)
         || new.text.trim().is_empty()
-        || is_meant(new.path, old)
-        || has_template(look)
+        || is_intentionally_invalid(new.path, old)
+        || has_template(ctx)
     {
         return None;
     }
     let format = match (format, old) {
-        // Nobody told yet how strict the readers of this file are.
-        (Format::Json, None) => Format::LooseJson,
-        (Format::Json | Format::LooseJson | Format::Yaml | Format::Toml, _) => format,
+        // For a new file it is not known how strict its readers are.
+        (DataFormat::Json, None) => DataFormat::LooseJson,
+        (DataFormat::Json | DataFormat::LooseJson | DataFormat::Yaml | DataFormat::Toml, _) => {
+            format
+        }
     };
-    let wrong = format.wrong(new.text)?;
-    if format == Format::Json && is_taken_with_comments(new) {
+    let wrong = format.error_in(new.text)?;
+    if format == DataFormat::Json && is_valid_with_comments(new) {
         return None;
     }
     match old {
-        None if look.file.before.is_some() || paths::is_sample(new.path) || wrong.is_several() => {
+        None if ctx.file.old_path.is_some()
+            || paths::is_sample(new.path)
+            || wrong.is_multiple_values() =>
+        {
             return None;
         }
         None => {}
-        Some(old) if format.wrong(old).is_some() || old.trim().is_empty() => return None,
+        Some(old) if format.error_in(old).is_some() || old.trim().is_empty() => return None,
         Some(_) => {}
     }
-    let line = blame::line(look, wrong.line, |text| Some(format.wrong(text).is_none()));
+    let line = blame::blamed_line(ctx, wrong.line, |text| Some(format.error_in(text).is_none()));
     let line = line.clamp(1, u32::try_from(new.lines().len()).unwrap_or(u32::MAX).max(1));
     let (name, state) =
         (format.name(), if old.is_some() { "was valid before this change" } else { "is new" });
     let why = format!(
-        "The file {state}, and a reader of {name} now stops at line {}: {}. Whatever loads it fails.",
+        "The file {state}, but a {name} parser fails at line {}: {}. Programs that load it fail.",
         wrong.line, wrong.what
     );
-    let found = Found::new(format.rule(), new.path, line, new.line(line));
-    Some(found.saying(format!("The file is not valid {name}"), why, "Correct the syntax here."))
+    let found = FindingDraft::new(format.rule(), new.path, line, new.line(line));
+    Some(found.with_text(format!("The file is not valid {name}"), why, "Correct the syntax here."))
 }
 
-impl Wrong {
-    /// Whether there is one value after the other: each on a line of its own is a format too.
-    fn is_several(&self) -> bool {
+impl DataError {
+    /// Whether the file contains several values: one value per line is a format of its own.
+    fn is_multiple_values(&self) -> bool {
         self.what.starts_with("trailing characters")
     }
 }
 
-/// Whether there are comments in a text of JSON, and a reader that takes them finds nothing else. Somebody who writes one has
-/// such a reader, unless it is known to be strict.
-fn is_taken_with_comments(new: &Source<'_>) -> bool {
+/// Whether a JSON file contains comments and is otherwise valid. Then its reader accepts comments,
+/// unless the reader is known to be strict.
+fn is_valid_with_comments(new: &SourceText<'_>) -> bool {
     const STRICT: [&str; 6] = [
         "package.json",
         "package-lock.json",
@@ -138,14 +143,14 @@ fn is_taken_with_comments(new: &Source<'_>) -> bool {
     let name = new.path.rsplit('/').next().unwrap_or(new.path).to_ascii_lowercase();
     let is_strict = STRICT.contains(&name.as_str()) || paths::extension(&name) != "json";
     let has_comment = || {
-        let blanked = strict(new.text);
+        let blanked = to_strict_json(new.text);
         let pairs = new.text.bytes().zip(blanked.bytes());
         pairs.into_iter().any(|(was, is)| was == b'/' && is == b' ')
     };
-    !is_strict && Format::LooseJson.wrong(new.text).is_none() && has_comment()
+    !is_strict && DataFormat::LooseJson.error_in(new.text).is_none() && has_comment()
 }
 
-/// Whether a file of JSON is read by a program that takes comments in it.
+/// Whether the program that reads this JSON file accepts comments.
 fn is_loose_json(path: &str, name: &str) -> bool {
     const FOLDERS: [&str; 5] = [".vscode", ".devcontainer", ".zed", ".cursor", ".fleet"];
     const NAMES: [&str; 7] = [
@@ -182,25 +187,29 @@ fn is_loose_json(path: &str, name: &str) -> bool {
         || name.ends_with(".sublime-settings")
 }
 
-/// Whether a file is there to be wrong, or to be filled in.
-fn is_meant(path: &str, old: Option<&str>) -> bool {
+/// Whether a file is invalid on purpose, or a template.
+fn is_intentionally_invalid(path: &str, old: Option<&str>) -> bool {
     let path = path.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
     has(&["invalid", "malformed", "broken", "corrupt"])
         || old.is_none() && has(&["bad", "error", "template", "{{", "cookiecutter", "skeleton"])
 }
 
-/// Whether the change adds a line that a program fills in before anybody reads the file. Of a new file that is any line;
-/// an old one that is a template was never valid.
-fn has_template(look: &Look<'_>) -> bool {
-    look.file.added.iter().any(|line| {
+/// Whether the change adds template syntax. In a new file any line counts; an old template was
+/// never valid.
+fn has_template(ctx: &FileContext<'_>) -> bool {
+    ctx.file.added.iter().any(|line| {
         let line = String::from_utf8_lossy(&line.text);
-        line.contains("{%") || line.contains("<%") || line.contains("{{{") || has_braces(&line)
+        line.contains("{%")
+            || line.contains("<%")
+            || line.contains("{{{")
+            || has_template_braces(&line)
     })
 }
 
-/// Whether there is `{{ … }}` in a line, outside of quotes, and not `${{ … }}`, which is a word in YAML.
-fn has_braces(line: &str) -> bool {
+/// Whether a line contains `{{ … }}` outside of quotes, and not `${{ … }}`, which is plain text in
+/// YAML.
+fn has_template_braces(line: &str) -> bool {
     let mut quote = None;
     let mut before = [' ', ' '];
     for letter in line.chars() {
@@ -218,17 +227,17 @@ fn has_braces(line: &str) -> bool {
     false
 }
 
-fn json(text: &str) -> Option<Wrong> {
+fn json_error(text: &str) -> Option<DataError> {
     let why = serde_json::from_str::<IgnoredAny>(text).err()?;
     let what = why.to_string();
     let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what).to_owned();
-    // Deep is not wrong.
+    // Deep nesting is not an error.
     let line = u32::try_from(why.line()).unwrap_or(u32::MAX);
-    (!what.starts_with("recursion limit")).then_some(Wrong { line, what })
+    (!what.starts_with("recursion limit")).then_some(DataError { line, what })
 }
 
-/// A text of JSON without comments and without commas before closing brackets, line by line as long as before.
-fn strict(text: &str) -> String {
+/// JSON without comments and trailing commas, replaced by blanks so that lines keep their length.
+fn to_strict_json(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let (mut at, mut comma) = (0, None);
     while let Some(byte) = bytes.get(at).copied() {
@@ -261,7 +270,8 @@ fn strict(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Where a string ends that begins here; a line ends it too, since it must not go on.
+/// The end of the string that starts here. A line end ends it as well, since strings cannot span
+/// lines.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
@@ -283,10 +293,10 @@ fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     end.map_or(bytes.len(), |end| start + 2 + end)
 }
 
-fn yaml(text: &str) -> Option<Wrong> {
+fn yaml_error(text: &str) -> Option<DataError> {
     let why = Parser::new_from_str(text).find_map(Result::err)?;
     let line = u32::try_from(why.marker().line()).unwrap_or(u32::MAX);
-    // Bounds of this reader, and what is the business of those who make something of the text.
+    // Limits of this parser, and errors that depend on the consumer.
     let is_wrong = !matches!(
         why.kind(),
         ErrorKind::RecursionLimitExceeded
@@ -294,15 +304,15 @@ fn yaml(text: &str) -> Option<Wrong> {
             | ErrorKind::UnsupportedYamlMajorVersion
             | ErrorKind::BomInsideDocument
     );
-    is_wrong.then(|| Wrong { line, what: why.info() })
+    is_wrong.then(|| DataError { line, what: why.info() })
 }
 
-fn toml(text: &str) -> Option<Wrong> {
+fn toml_error(text: &str) -> Option<DataError> {
     let why = toml::from_str::<toml::Table>(text).err()?;
     let start = why.span().map_or(0, |span| span.start).min(text.len());
     let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count();
     let what = why.message().lines().next().unwrap_or_default().to_owned();
-    Some(Wrong { line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1), what })
+    Some(DataError { line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1), what })
 }
 
 #[cfg(test)]
@@ -310,11 +320,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_commas_are_taken_out_of_json_in_place() {
+    fn json_comments_and_commas_are_blanked_in_place() {
         let text = "{ // a\n \"b//\": [1, /* c\n */ ], \"\\\",]\": 2,\n}";
         let expected = "{     \n \"b//\": [1      \n    ], \"\\\",]\": 2 \n}";
-        assert_eq!(strict(text), expected);
-        assert_eq!(strict("{\"a"), "{\"a");
-        assert_eq!(strict("/*"), "  ");
+        assert_eq!(to_strict_json(text), expected);
+        assert_eq!(to_strict_json("{\"a"), "{\"a");
+        assert_eq!(to_strict_json("/*"), "  ");
     }
 }

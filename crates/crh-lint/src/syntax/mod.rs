@@ -1,104 +1,100 @@
-//! Files that a change breaks: conflicts that were left in, data that no reader takes, code that no longer parses.
+//! Files that the change breaks: committed conflicts, invalid data files, code that does not parse.
 //!
-//! One finding a file, the most telling one: what stands in a conflict does not parse either.
+//! One finding per file, the most specific one: a conflict does not parse either.
 
 mod blame;
-#[path = "data_files.rs"]
-mod data;
-#[path = "code.rs"]
-mod grammar;
-#[path = "conflict_markers.rs"]
-mod markers;
+mod code;
+mod conflict_markers;
+mod data_files;
 
-use crate::look::{Look, Looked, Reviewer};
-use crate::{ChangedFile, Rule};
+use crate::file_context::{FileContext, FileFindings, FileReviewer};
+use crate::{ChangedFile, LintRule};
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::{Language, TEXT_MAX};
 
-/// What is looked for.
-pub(crate) const RULES: &[Rule] =
+pub(crate) const RULES: &[LintRule] =
     &[DOES_NOT_PARSE, CONFLICT_MARKER, INVALID_JSON, INVALID_YAML, INVALID_TOML];
 
-const DOES_NOT_PARSE: Rule = Rule {
+const DOES_NOT_PARSE: LintRule = LintRule {
     id: "syntax/does-not-parse",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(900),
-    finds: "a file that parsed before the change, or is new, and does not parse after it",
-    also: &["E999", "invalid-syntax", "Lint/Syntax"],
+    summary: "a file that does not parse after the change, and is new or parsed before",
+    aliases: &["E999", "invalid-syntax", "Lint/Syntax"],
 };
 
-const CONFLICT_MARKER: Rule = Rule {
+const CONFLICT_MARKER: LintRule = LintRule {
     id: "syntax/conflict-marker",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(980),
-    finds: "a merge conflict that was committed with its markers",
-    also: &["check-merge-conflict", "merge-conflict"],
+    summary: "a committed merge conflict marker",
+    aliases: &["check-merge-conflict", "merge-conflict"],
 };
 
-const INVALID_JSON: Rule = Rule {
+const INVALID_JSON: LintRule = LintRule {
     id: "syntax/invalid-json",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(950),
-    finds: "a JSON file that was valid before the change, or is new, and is not after it",
-    also: &["check-json"],
+    summary: "a JSON file that is not valid after the change, and is new or was valid before",
+    aliases: &["check-json"],
 };
 
-const INVALID_YAML: Rule = Rule {
+const INVALID_YAML: LintRule = LintRule {
     id: "syntax/invalid-yaml",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(900),
-    finds: "a YAML file that was valid before the change, or is new, and is not after it",
-    also: &["check-yaml"],
+    summary: "a YAML file that is not valid after the change, and is new or was valid before",
+    aliases: &["check-yaml"],
 };
 
-const INVALID_TOML: Rule = Rule {
+const INVALID_TOML: LintRule = LintRule {
     id: "syntax/invalid-toml",
     severity: Severity::P1,
     category: Category::Bug,
     confidence: Confidence::thousandths(950),
-    finds: "a TOML file that was valid before the change, or is new, and is not after it",
-    also: &["check-toml"],
+    summary: "a TOML file that is not valid after the change, and is new or was valid before",
+    aliases: &["check-toml"],
 };
 
-/// The reviewer.
-pub(crate) struct Syntax;
+/// The `syntax` reviewer.
+pub(crate) struct SyntaxCheck;
 
-impl Reviewer for Syntax {
+impl FileReviewer for SyntaxCheck {
     fn name(&self) -> &'static str {
         "syntax"
     }
 
-    fn wants(&self, file: &ChangedFile) -> bool {
-        Language::of_path(&file.path).is_some()
-            || data::Format::of_path(&file.path).is_some()
-            || markers::may_be_in(file)
+    fn handles(&self, file: &ChangedFile) -> bool {
+        Language::from_path(&file.path).is_some()
+            || data_files::DataFormat::from_path(&file.path).is_some()
+            || conflict_markers::may_have_conflict(file)
     }
 
-    fn look(&self, look: &Look<'_>) -> Looked {
-        let mut looked = markers::conflicts(look);
-        if looked.found.is_empty() {
-            looked.found.extend(data::invalid(look));
+    fn review(&self, ctx: &FileContext<'_>) -> FileFindings {
+        let mut findings = conflict_markers::conflicts(ctx);
+        if findings.findings.is_empty() {
+            findings.findings.extend(data_files::check(ctx));
         }
-        if data::is_too_large(look) {
-            looked.notes.push(format!(
+        if data_files::is_too_large(ctx) {
+            findings.notes.push(format!(
                 "the syntax of `{}` was not checked: it has more than {TEXT_MAX} bytes",
-                look.file.path
+                ctx.file.path
             ));
         }
-        if looked.found.is_empty() {
-            match grammar::broken(look) {
-                grammar::Broken::No => {}
-                grammar::Broken::Unknown(why) => looked
+        if findings.findings.is_empty() {
+            match code::check(ctx) {
+                code::ParseCheck::No => {}
+                code::ParseCheck::Unknown(why) => findings
                     .notes
-                    .push(format!("the syntax of `{}` was not checked: {why}", look.file.path)),
-                grammar::Broken::Yes(found) => looked.found.push(found),
+                    .push(format!("the syntax of `{}` was not checked: {why}", ctx.file.path)),
+                code::ParseCheck::Yes(found) => findings.findings.push(found),
             }
         }
-        looked
+        findings
     }
 }
 

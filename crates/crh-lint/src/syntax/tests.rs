@@ -1,21 +1,21 @@
-//! Changes that break a file, and errors that are not theirs.
+//! Changes that break a file, and errors that the change did not cause.
 
 use super::*;
 use crate::testing::Fixture;
 
-/// What is found, as `line: why`.
-fn found(path: &str, old: Option<&str>, new: &str) -> Vec<String> {
+/// Findings as `line: why`.
+fn findings(path: &str, old: Option<&str>, new: &str) -> Vec<String> {
     let base = old.map(|old| format!("//- {path}\n{old}")).unwrap_or_default();
     let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
-    let looked = fixture.looked_at_by(&Syntax);
-    let found = looked.iter().flat_map(|looked| &looked.found);
+    let looked = fixture.file_findings_of(&SyntaxCheck);
+    let found = looked.iter().flat_map(|looked| &looked.findings);
     found.map(|found| format!("{}: {}", found.line, found.why)).collect()
 }
 
 const NOTHING: [String; 0] = [];
 
 #[test]
-fn a_change_that_breaks_a_file_is_found_at_the_added_line() {
+fn broken_file_is_reported_at_the_added_line() {
     let cases = [
         ("a.py", "def f(a):\n    return a\n", "def f(a:\n    return a\n", 1),
         ("a.js", "f(1);\ng(2);\nh(3);\n", "f(1);\ng(2;\nh(3);\n", 2),
@@ -28,18 +28,18 @@ fn a_change_that_breaks_a_file_is_found_at_the_added_line() {
         ("a.rb", "def a\n  b(1)\nend\n", "def a\n  b(1\nend\n", 2),
     ];
     for (path, old, new, line) in cases {
-        let found = found(path, Some(old), new);
+        let found = findings(path, Some(old), new);
         assert_eq!(found.len(), 1, "{path}: {found:?}");
         assert!(found[0].starts_with(&format!("{line}: The file parsed before")), "{found:?}");
     }
 }
 
-/// What is found, as `line rule`.
+/// Findings as `line rule`.
 fn rules(path: &str, old: &str, new: &str) -> Vec<String> {
     let base = if old.is_empty() { String::new() } else { format!("//- {path}\n{old}") };
     let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
-    let looked = fixture.looked_at_by(&Syntax);
-    let found = looked.iter().flat_map(|looked| &looked.found);
+    let looked = fixture.file_findings_of(&SyntaxCheck);
+    let found = looked.iter().flat_map(|looked| &looked.findings);
     found.map(|it| format!("{} {}", it.line, it.rule.trim_start_matches("syntax/"))).collect()
 }
 
@@ -85,7 +85,7 @@ const BROKEN: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn plain_breakages_are_found_where_the_change_is() {
+fn common_errors_are_reported_at_the_change() {
     let mut wrong = Vec::new();
     for (path, old, new, expected) in BROKEN {
         let found = rules(path, old, new);
@@ -141,7 +141,7 @@ const SOUND: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_some_reader_takes_is_passed_over() {
+fn files_that_some_parser_accepts_are_not_reported() {
     for (path, old, new) in SOUND {
         assert_eq!(rules(path, old, new), NOTHING, "{path}: {new}");
     }
@@ -150,7 +150,7 @@ fn what_some_reader_takes_is_passed_over() {
 const CONFLICT: &str = "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> feature\n";
 
 #[test]
-fn conflict_markers_that_were_left_are_found_in_any_file() {
+fn conflict_markers_are_found_in_any_file() {
     let paths = "a.py a.js a.rb a.php a.rs a.json a.yml a.md a.txt Makefile a.svg a.toml a.go";
     for path in paths.split(' ') {
         let new = format!("b\n{CONFLICT}c\n{CONFLICT}");
@@ -188,7 +188,7 @@ fn conflict_markers_that_were_left_are_found_in_any_file() {
     }
     assert_eq!(rules("a.css", "b\n", "b\na\n=======\nc\n>>>>>>> x\n"), ["3 conflict-marker"]);
     assert_eq!(rules("a.js", "b\n", "b\n<<<<<<< HEAD\n"), ["2 conflict-marker"]);
-    // In a text that was there, a merge left them; in one that the change writes, they are shown.
+    // In an existing string a merge left the markers; in a new one they are a sample.
     for (path, begin, end) in [
         ("a.js", "/**\n * a\n", " * b\n */\nf();\n"),
         ("a.py", "def f():\n    \"\"\"a\n", "    \"\"\"\n"),
@@ -213,18 +213,18 @@ fn conflict_markers_that_were_left_are_found_in_any_file() {
 }
 
 #[test]
-fn of_a_file_full_of_conflicts_the_first_ones_are_listed() {
+fn number_of_conflicts_is_limited() {
     let text = CONFLICT.repeat(20_000);
     for path in ["a.md", "a.txt"] {
         let fixture = Fixture::new(&format!("//- {path}\nb\n//- head\n//- {path}\n{text}"));
-        let looked = fixture.looked_at_by(&Syntax).remove(0);
-        assert_eq!(looked.found.len(), 100, "{path}");
+        let looked = fixture.file_findings_of(&SyntaxCheck).remove(0);
+        assert_eq!(looked.findings.len(), 100, "{path}");
         assert_eq!(looked.notes, [format!("19900 more conflicts in `{path}` are not listed")]);
     }
 }
 
 #[test]
-fn markers_that_are_shown_are_passed_over() {
+fn markers_in_samples_are_not_reported() {
     let python = format!("x = '''\n{CONFLICT}'''\n");
     let script = format!("const a = `\n{CONFLICT}`\n");
     let ruby = format!("a = <<~X\n{CONFLICT}X\n");
@@ -251,42 +251,42 @@ fn markers_that_are_shown_are_passed_over() {
 }
 
 #[test]
-fn a_bracket_that_was_taken_away_is_found_though_no_line_was_added() {
+fn removed_bracket_is_reported_without_added_lines() {
     let body = "    x();\n".repeat(30);
     let old = format!("fn a() {{\n{body}}}\n\nfn b() {{\n{body}}}\n");
     let new = format!("fn a() {{\n{body}\nfn b() {{\n{body}}}\n");
-    let found = found("a.rs", Some(&old), &new);
+    let found = findings("a.rs", Some(&old), &new);
     assert_eq!(
         found,
         [
             "31: The file parsed before this change, and as rust it does not parse: a `{` has no partner. \
-          Whatever loads or builds it fails."
+          Loading or building it fails."
         ]
     );
 }
 
 #[test]
-fn a_new_file_that_does_not_parse_is_found_outside_of_tests() {
+fn unparsable_new_file_is_reported_outside_of_tests() {
     let text = "def f(:\n    pass\n";
-    assert_eq!(found("src/a.py", None, text).len(), 1);
-    assert_eq!(found("tests/data/bad.py", None, text), NOTHING);
+    assert_eq!(findings("src/a.py", None, text).len(), 1);
+    assert_eq!(findings("tests/data/bad.py", None, text), NOTHING);
 }
 
 #[test]
-fn what_did_not_parse_before_says_nothing() {
-    assert_eq!(found("a.py", Some("x = = 1\ny = 1\n"), "x = = 1\ny = = 1\n"), NOTHING);
-    assert_eq!(found("a.py", Some("x = = 1\n"), "x = 1\n"), NOTHING);
+fn already_broken_file_is_not_reported() {
+    assert_eq!(findings("a.py", Some("x = = 1\ny = 1\n"), "x = = 1\ny = = 1\n"), NOTHING);
+    assert_eq!(findings("a.py", Some("x = = 1\n"), "x = 1\n"), NOTHING);
 }
 
 #[test]
-fn languages_whose_grammars_fail_on_good_code_are_passed_over() {
+fn unreliable_grammars_are_not_reported() {
     for path in ["a.c", "a.h", "a.cpp", "a.swift"] {
-        assert_eq!(found(path, Some("int a;\n"), "int a = = 1;\n"), NOTHING, "{path}");
+        assert_eq!(findings(path, Some("int a;\n"), "int a = = 1;\n"), NOTHING, "{path}");
     }
 }
 
 #[test]
-fn what_is_not_the_language_of_its_name_is_passed_over() {
+fn text_in_another_language_is_not_reported() {
     let cases = [
         ("{{ name }}/a.py", "import {{ name }}.b\n"),
         ("a.py", "{% if x %}\nimport b\n{% endif %}\n"),
@@ -296,12 +296,12 @@ fn what_is_not_the_language_of_its_name_is_passed_over() {
         ("a.py", "\u{0}\u{1}\n"),
     ];
     for (path, new) in cases {
-        assert_eq!(found(path, Some("x\n"), new), NOTHING, "{path}");
+        assert_eq!(findings(path, Some("x\n"), new), NOTHING, "{path}");
     }
 }
 
 #[test]
-fn good_code_in_every_language_is_passed_over() {
+fn valid_code_in_every_language_is_not_reported() {
     let cases = [
         ("a.py", "match x:\n    case [a, *_] if (b := a):\n        print(f\"{x!r:>{w}}\")\n"),
         ("a.py", "def f[T: int](*args: *Ts) -> T: ...\ntype A = int\n"),
@@ -327,32 +327,32 @@ fn good_code_in_every_language_is_passed_over() {
         ("a.rb", "def a(...) = b(...)\ncase [1, 2]\nin [Integer => x, *] then x end\n"),
     ];
     for (path, new) in cases {
-        assert_eq!(found(path, None, new), NOTHING, "{path}");
+        assert_eq!(findings(path, None, new), NOTHING, "{path}");
     }
 }
 
 #[test]
-fn of_what_is_not_utf_8_an_error_is_not_told() {
+fn syntax_error_in_invalid_utf8_is_not_reported() {
     let text = "x = '\u{fffd}\\'\n";
     let fixture = Fixture::new(&format!("//- a.py\nx = 1\n//- head\n//- a.py\n{text}"));
-    let looked = fixture.looked_at_by(&Syntax).remove(0);
-    assert_eq!(looked.found, []);
+    let looked = fixture.file_findings_of(&SyntaxCheck).remove(0);
+    assert_eq!(looked.findings, []);
     assert_eq!(looked.notes, ["the syntax of `a.py` was not checked: it is not UTF-8"]);
 }
 
 #[test]
-fn what_is_too_large_is_said_to_be_not_checked() {
+fn too_large_file_is_noted() {
     let text = "x = 1\n".repeat(200_000);
     let fixture = Fixture::new(&format!("//- a.py\nx = 1\n//- head\n//- a.py\n{text}"));
     assert_eq!(
-        fixture.looked_at_by(&Syntax)[0].notes,
+        fixture.file_findings_of(&SyntaxCheck)[0].notes,
         [
             "the syntax of `a.py` was not checked: the text has 1200000 bytes, more than the 1048576 that are parsed"
         ]
     );
 }
 
-/// Code that is valid and that a grammar here takes for wrong.
+/// Valid code that a grammar rejects.
 const UNKNOWN: [(&str, &[&str]); 9] = [
     ("a.py", &["x = f\"{a:=^10}\"\n", "x = f\"{a:=}\"\n"]),
     (
@@ -425,7 +425,7 @@ const UNKNOWN: [(&str, &[&str]); 9] = [
 ];
 
 #[test]
-fn what_grammars_do_not_know_is_passed_over() {
+fn unknown_syntax_is_not_reported() {
     for (path, texts) in UNKNOWN {
         let before = match path {
             "a.go" => "package a\n",
@@ -434,7 +434,7 @@ fn what_grammars_do_not_know_is_passed_over() {
         };
         for text in texts {
             assert_eq!(
-                found(path, Some(before), &format!("{before}{text}")),
+                findings(path, Some(before), &format!("{before}{text}")),
                 NOTHING,
                 "{path}: {text}"
             );

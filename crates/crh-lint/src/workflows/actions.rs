@@ -1,46 +1,46 @@
-//! Actions of others that are no longer, or not from the start, pinned to a commit.
+//! Third-party actions that are not pinned to a commit, or no longer.
 
 use std::collections::{HashMap, HashSet};
 
-use super::around;
-use super::around::Asking;
+use super::repo_workflows;
+use super::repo_workflows::WorkflowQuery;
 use super::workflow::{jobs, steps};
-use super::yaml::Node;
-use crate::found::Found;
-use crate::source::Source;
-use crate::{Project, Rule};
+use super::yaml::YamlNode;
+use crate::findings::FindingDraft;
+use crate::source::SourceText;
+use crate::{LintRule, Project};
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
-pub(super) const UNPINNED_ACTION: Rule = Rule {
+pub(super) const UNPINNED_ACTION: LintRule = LintRule {
     id: "workflows/unpinned-action",
     severity: Severity::P2,
     category: Category::Security,
     confidence: Confidence::thousandths(800),
-    finds: "somebody else's action that is newly used, or no longer pinned, at a name that its owner can move",
-    also: &["unpinned-uses"],
+    summary: "a third-party action that is new or no longer pinned, at a ref that its owner can move",
+    aliases: &["unpinned-uses"],
 };
 
-/// Owners whose actions are the platform's own.
-const PLATFORM: [&str; 2] = ["actions", "github"];
-/// Its names choose what it installs: it cannot be used otherwise.
+/// Owners of the platform's own actions.
+const PLATFORM_OWNERS: [&str; 2] = ["actions", "github"];
+/// Actions whose ref selects what they install, so they cannot be pinned.
 const NAMED_BY_DESIGN: [&str; 1] = ["dtolnay/rust-toolchain"];
-/// Names that move with every commit. Other names than versions are often what an action's documentation asks for.
+/// Branch names. Other names that are not versions are often required by an action's documentation.
 const BRANCHES: [&str; 6] = ["main", "master", "develop", "dev", "trunk", "head"];
-/// Files that say where a repository lives.
+/// Files that contain the repository's URL.
 const OWN_NAMES: [&str; 5] =
     ["package.json", "Cargo.toml", "pyproject.toml", "composer.json", "go.mod"];
 
-/// A use of somebody's action.
-struct Use {
-    /// The action, in lower case, without what stands behind the `@`.
+/// A use of an action.
+struct ActionUse {
+    /// The action in lower case, without the ref.
     action: String,
     reference: String,
     line: u32,
-    /// Whether a whole workflow is used rather than an action.
+    /// Whether it is a reusable workflow.
     is_workflow: bool,
 }
 
-impl Use {
+impl ActionUse {
     fn owner(&self) -> &str {
         match self.action.starts_with("docker://") {
             true => &self.action,
@@ -58,16 +58,16 @@ impl Use {
     }
 }
 
-/// How an action was used.
+/// How often an action was used, and how.
 #[derive(Debug, Clone, Copy, Default)]
-struct Usage {
+struct ActionUsage {
     times: usize,
     pinned: usize,
     at_branch: usize,
 }
 
-impl Usage {
-    fn add(&mut self, it: &Use) {
+impl ActionUsage {
+    fn add(&mut self, it: &ActionUse) {
         self.times += 1;
         self.pinned += usize::from(it.is_pinned());
         self.at_branch += usize::from(it.is_branch());
@@ -78,47 +78,48 @@ impl Usage {
     }
 }
 
-/// Uses that this change made looser, one for each action.
-pub(super) fn found(
-    asking: &Asking<'_>,
-    old: Option<&Node>,
-    new: &Node,
-    source: &Source<'_>,
-) -> Vec<Found> {
-    let mut before: HashMap<String, Usage> = HashMap::new();
-    for it in old.map(uses).unwrap_or_default() {
+/// Reports uses that the change loosens, one per action.
+pub(super) fn check(
+    query: &WorkflowQuery<'_>,
+    old: Option<&YamlNode>,
+    new: &YamlNode,
+    source: &SourceText<'_>,
+) -> Vec<FindingDraft> {
+    let mut before: HashMap<String, ActionUsage> = HashMap::new();
+    for it in old.map(action_uses).unwrap_or_default() {
         before.entry(it.action.clone()).or_default().add(&it);
     }
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
-    for it in uses(new).into_iter().filter(|it| !it.is_pinned()) {
+    for it in action_uses(new).into_iter().filter(|it| !it.is_pinned()) {
         let same = before.get(&it.action).copied().unwrap_or_default();
         let is_news = same.times == 0 || same.is_all_pinned() || it.is_branch();
         if !is_news || seen.contains(&it.action) {
             continue;
         }
-        let usages = asking.usages();
-        let Some(loose) = loosened(&it, same, usages) else { continue };
+        let usages = query.usages();
+        let Some(loose) = pinning_loss(&it, same, usages) else { continue };
         if !usages.own.contains(it.owner()) {
-            found.push(said(&it, loose, source));
+            found.push(finding(&it, loose, source));
         }
         seen.insert(it.action);
     }
-    together(found, source)
+    group_new_actions(found, source)
 }
 
-/// New actions of one file are one matter: the first stands for all, and names them. What somebody has said a word about stays alone,
-/// so that no comment silences its neighbours.
-fn together(found: Vec<Found>, source: &Source<'_>) -> Vec<Found> {
+/// Merges new actions of one file into one finding. A line with a comment about ignoring stays
+/// separate, so that no comment suppresses its neighbours.
+fn group_new_actions(found: Vec<FindingDraft>, source: &SourceText<'_>) -> Vec<FindingDraft> {
     let has_word = |line: u32| source.line(line).contains("ignore");
-    let (mut alone, mut new): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|it| {
-        it.severity != Severity::P3 || has_word(it.line) || has_word(it.line.saturating_sub(1))
-    });
+    let (mut alone, mut new): (Vec<FindingDraft>, Vec<FindingDraft>) =
+        found.into_iter().partition(|it| {
+            it.severity != Severity::P3 || has_word(it.line) || has_word(it.line.saturating_sub(1))
+        });
     let others = new.split_off(new.len().min(1));
     if let (Some(first), false) = (new.first_mut(), others.is_empty()) {
         let lines: Vec<String> = others.iter().map(|it| it.line.to_string()).collect();
         let (s, lines) = (if lines.len() == 1 { "" } else { "s" }, lines.join(", "));
-        first.why += &format!(" The same goes for {} more, at line{s} {lines}.", others.len());
+        first.why += &format!(" The same applies to {} more, at line{s} {lines}.", others.len());
         first.witnesses = others.into_iter().map(|it| (it.file, it.line, it.snippet)).collect();
     }
     alone.extend(new);
@@ -126,65 +127,65 @@ fn together(found: Vec<Found>, source: &Source<'_>) -> Vec<Found> {
     alone
 }
 
-/// In which way a use is looser than what was there.
+/// How a use is looser than before.
 #[derive(Clone, Copy)]
-enum Loose {
+enum PinningLoss {
     WasPinned,
     AtBranch,
     NewOwner,
     OthersArePinned,
 }
 
-fn loosened(it: &Use, same: Usage, usages: &Usages) -> Option<Loose> {
+fn pinning_loss(it: &ActionUse, same: ActionUsage, usages: &ActionUsages) -> Option<PinningLoss> {
     if same.is_all_pinned() {
-        return Some(Loose::WasPinned);
+        return Some(PinningLoss::WasPinned);
     }
-    // Whole workflows are mostly shared within an organisation, which cannot be seen from here.
+    // Reusable workflows are mostly shared within an organisation, which is not visible here.
     if it.is_workflow || NAMED_BY_DESIGN.contains(&it.action.as_str()) {
         return None;
     }
     let elsewhere = usages.by_action.get(&it.action).copied().unwrap_or_default();
     if it.is_branch() {
-        return (same.at_branch + elsewhere.at_branch == 0).then_some(Loose::AtBranch);
+        return (same.at_branch + elsewhere.at_branch == 0).then_some(PinningLoss::AtBranch);
     }
     if same.times > 0 || elsewhere.times > elsewhere.pinned {
         return None;
     }
     if usages.all.pinned > 0 && usages.all.pinned * 2 >= usages.all.times {
-        return Some(Loose::OthersArePinned);
+        return Some(PinningLoss::OthersArePinned);
     }
-    (!usages.owners.contains(it.owner())).then_some(Loose::NewOwner)
+    (!usages.owners.contains(it.owner())).then_some(PinningLoss::NewOwner)
 }
 
-fn said(it: &Use, loose: Loose, source: &Source<'_>) -> Found {
-    let Use { action, reference, line, .. } = it;
+fn finding(it: &ActionUse, loose: PinningLoss, source: &SourceText<'_>) -> FindingDraft {
+    let ActionUse { action, reference, line, .. } = it;
     let owner = it.owner();
     let (title, how, severity) = match loose {
-        Loose::WasPinned => (
+        PinningLoss::WasPinned => (
             format!("`{action}` is no longer pinned to a commit"),
             "Before this change the workflow ran one known commit of it.",
             Severity::P2,
         ),
-        Loose::AtBranch => (
+        PinningLoss::AtBranch => (
             format!("`{action}` is used at the branch `{reference}`"),
             "A branch moves with every commit.",
             Severity::P2,
         ),
-        Loose::NewOwner => (
+        PinningLoss::NewOwner => (
             format!("`{action}` is new here and not pinned to a commit"),
-            "Nothing of this owner ran here before.",
+            "No action of this owner ran here before.",
             Severity::P3,
         ),
-        Loose::OthersArePinned => (
-            format!("`{action}` is not pinned to a commit as the others are"),
-            "The other actions of third parties here are pinned.",
+        PinningLoss::OthersArePinned => (
+            format!("`{action}` is not pinned to a commit, unlike the others"),
+            "The other third-party actions here are pinned.",
             Severity::P3,
         ),
     };
-    let mut found = Found::new(&UNPINNED_ACTION, source.path, *line, source.line(*line)).saying(
+    let mut found = FindingDraft::new(&UNPINNED_ACTION, source.path, *line, source.line(*line)).with_text(
         title,
         format!(
-            "Whoever controls `{owner}` can move `{reference}` to other code at any time, and it then runs with this job's token and secrets. {how}"
+            "The owner `{owner}` can move `{reference}` to other code at any time, which then runs with this job's token and secrets. {how}"
         ),
         match action.starts_with("docker://") {
             true => format!("Pin the image by its digest: `{action}@sha256:…`."),
@@ -195,27 +196,27 @@ fn said(it: &Use, loose: Loose, source: &Source<'_>) -> Found {
     found
 }
 
-/// The actions of third parties that a workflow or an action uses.
-fn uses(root: &Node) -> Vec<Use> {
+/// The third-party actions that a workflow or an action uses.
+fn action_uses(root: &YamlNode) -> Vec<ActionUse> {
     let steps = steps(root).into_iter().map(|step| (step.node, false));
     let called = jobs(root).iter().map(|(_, job)| (job, true));
     let places = steps.chain(called).filter_map(|(node, is_workflow)| {
         let uses = node.get("uses")?;
-        Some((uses.word()?, uses.line, is_workflow))
+        Some((uses.scalar()?, uses.line, is_workflow))
     });
     places
         .filter(|(uses, ..)| !uses.starts_with('.') && !uses.contains("${{"))
         .filter_map(|(uses, line, is_workflow)| {
-            let (action, reference) = split(uses)?;
+            let (action, reference) = split_reference(uses)?;
             let action = action.to_ascii_lowercase();
-            Some(Use { action, reference: reference.to_owned(), line, is_workflow })
+            Some(ActionUse { action, reference: reference.to_owned(), line, is_workflow })
         })
-        .filter(|it| !PLATFORM.contains(&it.owner()))
+        .filter(|it| !PLATFORM_OWNERS.contains(&it.owner()))
         .collect()
 }
 
-/// An action and its version; an image is split at its digest or its tag.
-fn split(uses: &str) -> Option<(&str, &str)> {
+/// Splits an action and its ref; an image at its digest or tag.
+fn split_reference(uses: &str) -> Option<(&str, &str)> {
     if let Some(split) = uses.split_once('@') {
         return Some(split);
     }
@@ -227,26 +228,31 @@ fn split(uses: &str) -> Option<(&str, &str)> {
 
 /// How the repository used actions before the change.
 #[derive(Default)]
-pub(super) struct Usages {
-    by_action: HashMap<String, Usage>,
+pub(super) struct ActionUsages {
+    by_action: HashMap<String, ActionUsage>,
     owners: HashSet<String>,
-    all: Usage,
-    /// The owners in whose names the repository says that it lives, in lower case.
+    all: ActionUsage,
+    /// Owners in the repository's own URLs, in lower case.
     own: HashSet<String>,
-    /// How many files could not be read.
+    /// Files that could not be read.
     pub(super) unread: usize,
 }
 
-impl Usages {
+impl ActionUsages {
     pub(super) fn new(project: &dyn Project) -> Self {
         let mut usages = Self::default();
-        let unread = around::read(project, Side::Old, around::uses_actions, |_, node| {
-            for it in uses(node) {
-                usages.owners.insert(it.owner().to_owned());
-                usages.all.add(&it);
-                usages.by_action.entry(it.action.clone()).or_default().add(&it);
-            }
-        });
+        let unread = repo_workflows::read_workflows(
+            project,
+            Side::Old,
+            repo_workflows::uses_actions,
+            |_, node| {
+                for it in action_uses(node) {
+                    usages.owners.insert(it.owner().to_owned());
+                    usages.all.add(&it);
+                    usages.by_action.entry(it.action.clone()).or_default().add(&it);
+                }
+            },
+        );
         usages.unread += unread;
         for path in OWN_NAMES {
             let text = match project.file(Side::Old, path) {
@@ -259,20 +265,20 @@ impl Usages {
                 }
             };
             match path {
-                // The rest of the file names what others wrote.
+                // The rest of the file names dependencies.
                 "go.mod" => {
                     let module = text.lines().find(|line| line.starts_with("module "));
-                    usages.own.extend(module.into_iter().flat_map(owners));
+                    usages.own.extend(module.into_iter().flat_map(repository_owners));
                 }
-                _ => usages.own.extend(owners(&text)),
+                _ => usages.own.extend(repository_owners(&text)),
             }
         }
         usages
     }
 }
 
-/// The owners of the repositories that a text names by their addresses.
-fn owners(text: &str) -> impl Iterator<Item = String> {
+/// The owners of the GitHub URLs in a text.
+fn repository_owners(text: &str) -> impl Iterator<Item = String> {
     let is_name = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
     text.split("github.com/").skip(1).filter_map(move |behind| {
         let (owner, rest) = behind.split_at(behind.find(|it| !is_name(it)).unwrap_or(behind.len()));

@@ -1,20 +1,20 @@
-//! Expressions of workflows (`${{ … }}`): which values end up in the text that takes their place.
+//! Workflow expressions (`${{ … }}`): which values end up in the resulting text.
 
-/// Nobody nests deeper by hand; the reader calls itself once for each level.
+/// Nesting limit; the parser is recursive.
 const DEPTH_MAX: usize = 32;
 
 /// A value that becomes part of the text, such as `github.event.issue.title`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Flow {
-    /// Its parts, in lower case; `*` for what can be anything.
+pub(super) struct ValueFlow {
+    /// Its parts in lower case; `*` for any.
     pub(super) path: Vec<String>,
-    /// Whether it is written as JSON, with all that it contains.
+    /// Whether it is serialized as JSON, with everything it contains.
     pub(super) is_json: bool,
 }
 
-impl Flow {
-    /// Whether it can be the value of this name, or contains it. A `*` stands for any one part.
-    pub(super) fn is(&self, name: &str) -> bool {
+impl ValueFlow {
+    /// Whether it may be the value of this name or contain it. `*` matches any part.
+    pub(super) fn matches(&self, name: &str) -> bool {
         let mut parts = name.split('.');
         let fits = self
             .path
@@ -23,27 +23,27 @@ impl Flow {
         fits && (self.is_json || parts.next().is_none())
     }
 
-    /// Its name, as it is written.
+    /// The dotted name.
     pub(super) fn name(&self) -> String {
         self.path.join(".")
     }
 }
 
-/// The expressions in a text: where each begins, and what stands inside.
+/// The expressions in a text: offset and content.
 pub(super) fn expressions(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(begin) = text[at..].find("${{").map(|begin| at + begin) {
         let inside = begin + 3;
-        let Some(length) = length(&text[inside..]) else { break };
+        let Some(length) = expression_length(&text[inside..]) else { break };
         found.push((begin, &text[inside..inside + length]));
         at = inside + length;
     }
     found
 }
 
-/// How far an expression goes: up to the first `}}` that is not in a string.
-fn length(text: &str) -> Option<usize> {
+/// The length of an expression: up to the first `}}` outside of strings.
+fn expression_length(text: &str) -> Option<usize> {
     let mut in_string = false;
     let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
@@ -56,12 +56,12 @@ fn length(text: &str) -> Option<usize> {
     None
 }
 
-/// The values that become part of the text of an expression. What is only compared does not: it becomes `true` or
-/// `false`. Nothing for what cannot be read.
-pub(super) fn flows(expression: &str) -> Vec<Flow> {
-    let Some(tokens) = tokens(expression) else { return Vec::new() };
-    let mut reader = Reader { tokens: &tokens, at: 0, depth: 0 };
-    let flows = reader.any();
+/// The values that become part of the result. Compared values do not: they become `true` or
+/// `false`. Empty for invalid expressions.
+pub(super) fn flows(expression: &str) -> Vec<ValueFlow> {
+    let Some(tokens) = tokenize(expression) else { return Vec::new() };
+    let mut reader = ExpressionParser { tokens: &tokens, at: 0, depth: 0 };
+    let flows = reader.parse_or();
     flows.filter(|_| reader.at == tokens.len()).unwrap_or_default()
 }
 
@@ -77,7 +77,7 @@ enum Token {
     Sign(u8),
 }
 
-fn tokens(expression: &str) -> Option<Vec<Token>> {
+fn tokenize(expression: &str) -> Option<Vec<Token>> {
     let bytes = expression.as_bytes();
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -89,7 +89,7 @@ fn tokens(expression: &str) -> Option<Vec<Token>> {
                 continue;
             }
             b'\'' => {
-                let (text, length) = quoted(&expression[at..])?;
+                let (text, length) = parse_string(&expression[at..])?;
                 (Token::Text(text), length)
             }
             b'|' if next == Some(b'|') => (Token::Or, 2),
@@ -111,8 +111,8 @@ fn tokens(expression: &str) -> Option<Vec<Token>> {
     Some(tokens)
 }
 
-/// The text of a string, in which two quotes stand for one, and how many bytes it is written with.
-fn quoted(text: &str) -> Option<(String, usize)> {
+/// Parses a string, in which two quotes stand for one. Returns the value and the length in bytes.
+fn parse_string(text: &str) -> Option<(String, usize)> {
     let mut value = String::new();
     let mut at = 1;
     loop {
@@ -126,68 +126,68 @@ fn quoted(text: &str) -> Option<(String, usize)> {
     }
 }
 
-struct Reader<'t> {
+struct ExpressionParser<'t> {
     tokens: &'t [Token],
     at: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn takes(&mut self, token: &Token) -> bool {
+impl ExpressionParser<'_> {
+    fn consume(&mut self, token: &Token) -> bool {
         let is_next = self.tokens.get(self.at) == Some(token);
         self.at += usize::from(is_next);
         is_next
     }
 
-    fn takes_sign(&mut self, sign: u8) -> bool {
-        self.takes(&Token::Sign(sign))
+    fn consume_sign(&mut self, sign: u8) -> bool {
+        self.consume(&Token::Sign(sign))
     }
 
     /// `a || b`: either of them.
-    fn any(&mut self) -> Option<Vec<Flow>> {
+    fn parse_or(&mut self) -> Option<Vec<ValueFlow>> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return None;
         }
-        let mut flows = self.last()?;
-        while self.takes(&Token::Or) {
-            flows.extend(self.last()?);
+        let mut flows = self.parse_and()?;
+        while self.consume(&Token::Or) {
+            flows.extend(self.parse_and()?);
         }
         self.depth -= 1;
         Some(flows)
     }
 
-    /// `a && b`: the last, or something empty.
-    fn last(&mut self) -> Option<Vec<Flow>> {
-        let mut flows = self.compared()?;
-        while self.takes(&Token::And) {
-            flows = self.compared()?;
+    /// `a && b`: the last one, or an empty value.
+    fn parse_and(&mut self) -> Option<Vec<ValueFlow>> {
+        let mut flows = self.parse_comparison()?;
+        while self.consume(&Token::And) {
+            flows = self.parse_comparison()?;
         }
         Some(flows)
     }
 
-    fn compared(&mut self) -> Option<Vec<Flow>> {
-        let mut flows = self.one()?;
-        while self.takes(&Token::Compare) {
-            self.one()?;
+    fn parse_comparison(&mut self) -> Option<Vec<ValueFlow>> {
+        let mut flows = self.parse_unary()?;
+        while self.consume(&Token::Compare) {
+            self.parse_unary()?;
             flows = Vec::new();
         }
         Some(flows)
     }
 
-    fn one(&mut self) -> Option<Vec<Flow>> {
+    fn parse_unary(&mut self) -> Option<Vec<ValueFlow>> {
         let mut is_negated = false;
-        while self.takes(&Token::Not) {
+        while self.consume(&Token::Not) {
             is_negated = true;
         }
-        let flows = self.value()?;
+        let flows = self.parse_value()?;
         Some(if is_negated { Vec::new() } else { flows })
     }
 
-    fn value(&mut self) -> Option<Vec<Flow>> {
-        if self.takes_sign(b'(') {
-            let flows = self.any()?;
-            return (self.takes_sign(b')') && self.parts()?.is_empty()).then_some(flows);
+    fn parse_value(&mut self) -> Option<Vec<ValueFlow>> {
+        if self.consume_sign(b'(') {
+            let flows = self.parse_or()?;
+            return (self.consume_sign(b')') && self.parse_parts()?.is_empty()).then_some(flows);
         }
         match self.tokens.get(self.at)?.clone() {
             Token::Text(_) => {
@@ -196,24 +196,24 @@ impl Reader<'_> {
             }
             Token::Name(name) => {
                 self.at += 1;
-                if self.takes_sign(b'(') {
-                    return self.called(&name);
+                if self.consume_sign(b'(') {
+                    return self.parse_call(&name);
                 }
                 let mut path = vec![name];
-                path.extend(self.parts()?);
-                Some(vec![Flow { path, is_json: false }])
+                path.extend(self.parse_parts()?);
+                Some(vec![ValueFlow { path, is_json: false }])
             }
             Token::Or | Token::And | Token::Not | Token::Compare | Token::Sign(_) => None,
         }
     }
 
-    fn called(&mut self, name: &str) -> Option<Vec<Flow>> {
+    fn parse_call(&mut self, name: &str) -> Option<Vec<ValueFlow>> {
         let mut flows = Vec::new();
-        while !self.takes_sign(b')') {
-            flows.extend(self.any()?);
-            self.takes_sign(b',');
+        while !self.consume_sign(b')') {
+            flows.extend(self.parse_or()?);
+            self.consume_sign(b',');
         }
-        self.parts()?;
+        self.parse_parts()?;
         match name {
             "contains" | "startswith" | "endswith" | "hashfiles" | "success" | "failure"
             | "always" | "cancelled" => flows.clear(),
@@ -224,11 +224,11 @@ impl Reader<'_> {
         Some(flows)
     }
 
-    /// What follows a value: `.title`, `.*`, `['title']`, `[0]`.
-    fn parts(&mut self) -> Option<Vec<String>> {
+    /// Property access: `.title`, `.*`, `['title']`, `[0]`.
+    fn parse_parts(&mut self) -> Option<Vec<String>> {
         let mut parts = Vec::new();
         loop {
-            if self.takes_sign(b'.') {
+            if self.consume_sign(b'.') {
                 let part = match self.tokens.get(self.at)? {
                     Token::Name(name) => name.clone(),
                     Token::Sign(b'*') => "*".to_owned(),
@@ -236,15 +236,15 @@ impl Reader<'_> {
                 };
                 self.at += 1;
                 parts.push(part);
-            } else if self.takes_sign(b'[') {
+            } else if self.consume_sign(b'[') {
                 let text = match self.tokens.get(self.at)? {
                     Token::Text(text) => text.to_ascii_lowercase(),
                     _ => "*".to_owned(),
                 };
-                if !self.takes_sign(b'*') {
-                    self.any()?;
+                if !self.consume_sign(b'*') {
+                    self.parse_or()?;
                 }
-                if !self.takes_sign(b']') {
+                if !self.consume_sign(b']') {
                     return None;
                 }
                 parts.push(text);
@@ -260,9 +260,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_compared_does_not_flow() {
+    fn compared_value_does_not_flow() {
         let check = |expression: &str, names: &[&str]| {
-            let found: Vec<String> = flows(expression).iter().map(Flow::name).collect();
+            let found: Vec<String> = flows(expression).iter().map(ValueFlow::name).collect();
             assert_eq!(found, names, "{expression}");
         };
         check(" github.head_ref ", &["github.head_ref"]);
@@ -285,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_contains_its_parts() {
-        let is = |expression: &str, name: &str| flows(expression)[0].is(name);
+    fn json_of_object_contains_its_fields() {
+        let is = |expression: &str, name: &str| flows(expression)[0].matches(name);
         assert!(is("toJSON(github.event)", "github.event.issue.title"));
         assert!(is("toJSON(github)", "github.event.issue.title"));
         assert!(!is("github.event", "github.event.issue.title"));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_ends_outside_of_strings() {
+    fn expression_ends_outside_of_strings() {
         assert_eq!(expressions("a ${{ '}}' }} ${{b}} ${{"), [(2, " '}}' "), (14, "b")]);
     }
 }

@@ -1,26 +1,26 @@
-//! Script injection: text that a stranger wrote becomes part of a script.
+//! Script injection: untrusted text becomes part of a script.
 
 use std::collections::HashSet;
 
-use super::expression::Flow;
-use super::workflow::{Step, steps, triggers};
-use super::yaml::Node;
-use crate::Rule;
-use crate::found::Found;
-use crate::source::Source;
+use super::expression::ValueFlow;
+use super::workflow::{WorkflowStep, steps, triggers};
+use super::yaml::YamlNode;
+use crate::LintRule;
+use crate::findings::FindingDraft;
+use crate::source::SourceText;
 use crh_review::finding::{Category, Confidence, Severity};
 
-pub(super) const SCRIPT_INJECTION: Rule = Rule {
+pub(super) const SCRIPT_INJECTION: LintRule = LintRule {
     id: "workflows/script-injection",
     severity: Severity::P1,
     category: Category::Security,
     confidence: Confidence::thousandths(900),
-    finds: "data that a stranger controls, such as an issue's title, inside a script of a workflow",
-    also: &["template-injection"],
+    summary: "untrusted data, such as an issue's title, inside a workflow script",
+    aliases: &["template-injection"],
 };
 
-/// What anybody who can open an issue, a pull request or a discussion can set to whatever they like.
-const STRANGERS: [&str; 41] = [
+/// Values that anyone who opens an issue, a pull request or a discussion can choose.
+const UNTRUSTED_VALUES: [&str; 41] = [
     "github.head_ref",
     "github.event.issue.title",
     "github.event.issue.body",
@@ -64,7 +64,7 @@ const STRANGERS: [&str; 41] = [
     "github.event.check_run.check_suite.head_branch",
 ];
 
-/// Actions that run what they are given, and the input it is given in.
+/// Actions that run a script, with the input that contains it.
 const SCRIPT_INPUTS: [(&str, &str); 9] = [
     ("actions/github-script", "script"),
     ("appleboy/ssh-action", "script"),
@@ -77,7 +77,7 @@ const SCRIPT_INPUTS: [(&str, &str); 9] = [
     ("addnab/docker-run-action", "run"),
 ];
 
-/// Events whose runs have no secrets, and a token that only reads, when a stranger sets them off.
+/// Events whose runs have no secrets and only a read token when a stranger triggers them.
 const HARMLESS_TRIGGERS: [&str; 7] = [
     "pull_request",
     "pull_request_review",
@@ -88,19 +88,19 @@ const HARMLESS_TRIGGERS: [&str; 7] = [
     "workflow_dispatch",
 ];
 
-/// All scripts that data of strangers becomes a part of.
-pub(super) fn found(root: &Node, source: &Source<'_>) -> Vec<Found> {
+/// Reports scripts that contain untrusted values.
+pub(super) fn check(root: &YamlNode, source: &SourceText<'_>) -> Vec<FindingDraft> {
     let triggers = triggers(root);
     let is_harmless = !triggers.is_empty()
         && triggers.iter().all(|(trigger, _)| HARMLESS_TRIGGERS.contains(trigger));
-    let (mut found, mut seen): (Vec<Found>, HashSet<u32>) = Default::default();
+    let (mut found, mut seen): (Vec<FindingDraft>, HashSet<u32>) = Default::default();
     for step in steps(root) {
         for (script, language) in scripts(&step) {
             for (flow, line) in step.flows(script, source.text) {
-                if !is_strangers(&flow, language) || !seen.insert(line) {
+                if !is_untrusted(&flow, language) || !seen.insert(line) {
                     continue;
                 }
-                let mut it = said(source, line, &flow);
+                let mut it = finding(source, line, &flow);
                 if is_harmless {
                     it.severity = Severity::P2;
                 }
@@ -117,7 +117,7 @@ enum ScriptLanguage {
     JavaScript,
 }
 
-fn scripts<'n>(step: &Step<'n>) -> Vec<(&'n Node, ScriptLanguage)> {
+fn scripts<'n>(step: &WorkflowStep<'n>) -> Vec<(&'n YamlNode, ScriptLanguage)> {
     let run = step.node.get("run").map(|run| (run, ScriptLanguage::Shell));
     let action = step.action().unwrap_or_default();
     let input = SCRIPT_INPUTS.iter().find(|(name, _)| *name == action);
@@ -129,20 +129,19 @@ fn scripts<'n>(step: &Step<'n>) -> Vec<(&'n Node, ScriptLanguage)> {
     run.into_iter().chain(script.map(|script| (script, language))).collect()
 }
 
-fn is_strangers(flow: &Flow, language: ScriptLanguage) -> bool {
-    // JSON is also JavaScript: there it is a value, whatever stands in it.
+fn is_untrusted(flow: &ValueFlow, language: ScriptLanguage) -> bool {
+    // Any JSON is a literal in JavaScript.
     let is_value = flow.is_json && language == ScriptLanguage::JavaScript;
-    !is_value && STRANGERS.iter().any(|name| flow.is(name))
+    !is_value && UNTRUSTED_VALUES.iter().any(|name| flow.matches(name))
 }
 
-fn said(source: &Source<'_>, line: u32, flow: &Flow) -> Found {
+fn finding(source: &SourceText<'_>, line: u32, flow: &ValueFlow) -> FindingDraft {
     let name = flow.name();
-    let variable = variable(flow);
-    Found::new(&SCRIPT_INJECTION, source.path, line, source.line(line)).saying(
+    let variable = variable_name(flow);
+    FindingDraft::new(&SCRIPT_INJECTION, source.path, line, source.line(line)).with_text(
         format!("`{name}` becomes part of a script"),
         format!(
-            "Whoever opens an issue or a pull request chooses the text of `{name}`. The expression is put into the script before it runs, so that a text with a \
-             quote or `$(…)` in it runs as code, with the token and the secrets of this job."
+            "Anyone who opens an issue or a pull request chooses the text of `{name}`. The expression is expanded before the script runs, so text with a quote or `$(…)` runs as code, with the token and secrets of this job."
         ),
         format!(
             "Pass it through the environment: `env:` with `{variable}: ${{{{ {} }}}}`, and `\"${variable}\"` in the script (`process.env.{variable}` in JavaScript).",
@@ -154,8 +153,8 @@ fn said(source: &Source<'_>, line: u32, flow: &Flow) -> Found {
     )
 }
 
-/// A name for the variable: the last two parts of the value's.
-fn variable(flow: &Flow) -> String {
+/// A variable name from the last two parts of the value's name.
+fn variable_name(flow: &ValueFlow) -> String {
     let parts: Vec<&str> = flow
         .path
         .iter()

@@ -1,15 +1,15 @@
 use super::*;
 use crate::testing::Fixture;
 
-/// What is found in a workflow that replaces another, as `line rule: title`.
+/// Findings in a workflow that replaces another, as `line rule: title`.
 fn changed(old: &str, new: &str) -> Vec<String> {
-    shown(&format!(
+    findings(&format!(
         "//- .github/workflows/w.yml\n{old}//- head\n//- .github/workflows/w.yml\n{new}"
     ))
 }
 
-fn shown(fixture: &str) -> Vec<String> {
-    let found = Fixture::new(fixture).found_by(&Workflows).into_iter();
+fn findings(fixture: &str) -> Vec<String> {
+    let found = Fixture::new(fixture).findings_of(&WorkflowCheck).into_iter();
     found.map(|it| it.replace(".github/workflows/w.yml:", "").replace("workflows/", "")).collect()
 }
 
@@ -25,7 +25,7 @@ fn check_step(step: &str, expected: &[&str]) {
 }
 
 #[test]
-fn data_of_strangers_in_a_script_is_found() {
+fn untrusted_data_in_a_script_is_reported() {
     for name in [
         "github.event.issue.title",
         "github.event.issue.body",
@@ -62,7 +62,7 @@ fn data_of_strangers_in_a_script_is_found() {
 }
 
 #[test]
-fn every_way_into_a_script_counts() {
+fn every_script_input_is_checked() {
     for (step, line) in [
         ("      - run: echo ${{ toJSON(github.event) }}\n", 7),
         ("      - run: echo '${{ toJSON(github) }}'\n", 7),
@@ -95,7 +95,7 @@ fn every_way_into_a_script_counts() {
 }
 
 #[test]
-fn what_no_script_contains_is_not_found() {
+fn untrusted_data_outside_of_scripts_is_not_reported() {
     for step in [
         "      - run: echo \"$T\"\n        env:\n          T: ${{ github.event.issue.title }}\n",
         "      - run: echo ${{ github.head_ref == 'x' }}\n",
@@ -116,7 +116,7 @@ fn what_no_script_contains_is_not_found() {
 }
 
 #[test]
-fn a_script_that_was_there_is_nothing_new() {
+fn old_script_injection_is_not_new() {
     let step = "      - run: echo ${{ github.head_ref }}\n";
     let old = job("issues", step);
     let new = job("[issues, push]", &format!("      - run: make\n{step}"));
@@ -124,25 +124,25 @@ fn a_script_that_was_there_is_nothing_new() {
     let renamed = format!(
         "//- .github/workflows/v.yml\n{old}//- head\n//- .github/workflows/w.yml from .github/workflows/v.yml\n{new}"
     );
-    assert!(shown(&renamed).is_empty());
+    assert!(findings(&renamed).is_empty());
 }
 
 #[test]
-fn an_action_has_scripts_too() {
+fn composite_action_scripts_are_checked() {
     let action = "runs:\n  using: composite\n  steps:\n    - run: echo ${{ github.head_ref }}\n      shell: bash\n";
-    let found = shown(&format!("//- head\n//- tools/x/action.yml\n{action}"));
+    let found = findings(&format!("//- head\n//- tools/x/action.yml\n{action}"));
     assert_eq!(
         found,
         ["tools/x/action.yml:4 script-injection: `github.head_ref` becomes part of a script"]
     );
-    let found = shown(&format!("//- head\n//- tests/fixtures/action.yml\n{action}"));
+    let found = findings(&format!("//- head\n//- tests/fixtures/action.yml\n{action}"));
     assert!(found.is_empty());
 }
 
 const CHECKOUT: &str = "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha }}\n";
 
 #[test]
-fn a_job_and_a_workflow_have_variables_too() {
+fn job_and_workflow_variables_are_followed() {
     for (workflow, own) in [
         ("env:\n  T: ${{ github.event.issue.title }}\n", ""),
         ("", "    env:\n      T: ${{ github.event.issue.title }}\n"),
@@ -157,7 +157,7 @@ fn a_job_and_a_workflow_have_variables_too() {
     }
 }
 
-/// Steps that bring the head here, and the line that names it.
+/// Steps that check out the head, with the reported line.
 const CHECKOUTS: &[(&str, u32)] = &[
     (
         "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.head_ref }}\n",
@@ -237,7 +237,7 @@ const CHECKOUTS: &[(&str, u32)] = &[
 ];
 
 #[test]
-fn what_a_step_sets_stands_before_what_its_job_and_its_workflow_set() {
+fn step_variable_overrides_job_and_workflow() {
     let (base, head) = ("pull_request.base.sha", "pull_request.head.sha");
     let text = |workflow: &str, own: &str, step: &str| {
         let env = |blanks: &str, what: &str| {
@@ -258,27 +258,27 @@ fn what_a_step_sets_stands_before_what_its_job_and_its_workflow_set() {
         (head, "", "", 1),
     ] {
         let text = text(workflow, own, step);
-        let found = shown(&format!("//- head\n//- .github/workflows/w.yml\n{text}"));
+        let found = findings(&format!("//- head\n//- .github/workflows/w.yml\n{text}"));
         let checkouts = found.iter().filter(|it| it.contains("untrusted-checkout")).count();
         assert_eq!(checkouts, expected, "{text} {found:?}");
     }
 }
 
 #[test]
-fn a_checkout_of_the_head_with_secrets_is_found() {
+fn untrusted_checkout_with_secrets_is_reported() {
     let found = |line: u32| {
         vec![format!(
             "{line} untrusted-checkout: `pull_request_target` with a checkout of the pull request's head"
         )]
     };
-    // Either half may be the new one.
+    // Either the trigger or the checkout may be new.
     let base = job("pull_request_target", "      - run: make\n");
     let pull = job("pull_request", CHECKOUT);
     assert_eq!(changed(&base, &job("pull_request_target", CHECKOUT)), found(8));
     assert_eq!(changed(&pull, &job("pull_request_target", CHECKOUT)), found(1));
     assert_eq!(changed(&pull, &job("[push, pull_request_target]", CHECKOUT)), found(1));
     assert_eq!(
-        shown(&format!(
+        findings(&format!(
             "//- head\n//- .github/workflows/w.yml\n{}",
             job("pull_request_target", CHECKOUT)
         )),
@@ -296,7 +296,7 @@ fn a_checkout_of_the_head_with_secrets_is_found() {
     assert_eq!(changed(&run, &head).len(), 1);
 }
 
-/// Steps that bring nothing of a stranger here.
+/// Steps that check out nothing untrusted.
 const NO_CHECKOUTS: &[&str] = &[
     "      - uses: actions/checkout@v4\n",
     "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.base.sha }}\n",
@@ -321,7 +321,7 @@ const NO_CHECKOUTS: &[&str] = &[
 ];
 
 #[test]
-fn a_checkout_that_is_no_danger_is_not_found() {
+fn harmless_checkout_is_not_reported() {
     let base = job("pull_request_target", "      - run: make\n");
     for steps in NO_CHECKOUTS {
         assert_eq!(changed(&base, &job("pull_request_target", steps)), [""; 0], "{steps}");
@@ -366,7 +366,7 @@ fn a_checkout_that_is_no_danger_is_not_found() {
     assert!(changed(&pull, &job("pull_request", CHECKOUT)).is_empty());
     let was_there = job("pull_request_target", &format!("      - run: make\n{CHECKOUT}"));
     assert!(changed(&job("pull_request_target", CHECKOUT), &was_there).is_empty());
-    // What the followed workflow does is known, and it runs for nobody's pull request.
+    // The followed workflow is known and does not run for pull requests.
     let follows = job(
         "\n  workflow_run:\n    workflows: [CI]",
         "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.workflow_run.head_sha }}\n",
@@ -376,8 +376,8 @@ fn a_checkout_that_is_no_danger_is_not_found() {
             "//- .github/workflows/ci.yml\nname: CI\non: {on}\n//- head\n//- .github/workflows/w.yml\n{follows}"
         )
     };
-    assert!(shown(&fixture("push")).is_empty());
-    assert_eq!(shown(&fixture("[push, pull_request]")).len(), 1);
+    assert!(findings(&fixture("push")).is_empty());
+    assert_eq!(findings(&fixture("[push, pull_request]")).len(), 1);
 }
 
 const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -392,7 +392,7 @@ fn check_action(old: &[&str], new: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn an_action_that_is_newly_unpinned_is_found() {
+fn newly_unpinned_action_is_reported() {
     let pinned = format!("some/action@{SHA}");
     let other = format!("other/thing@{SHA}");
     let no_longer = "7 unpinned-action: `some/action` is no longer pinned to a commit";
@@ -405,7 +405,7 @@ fn an_action_that_is_newly_unpinned_is_found() {
     let new = "7 unpinned-action: `some/action` is new here and not pinned to a commit";
     check_action(&[], &["some/action@v1"], &[new]);
     check_action(&["b/c@v1"], &["some/action@v1", "b/c@v1"], &[new]);
-    // One for all that are new, but for those that somebody has said a word about.
+    // One finding for all new actions, except those with an ignore comment.
     check_action(&[], &["some/action@v1", "b/c@v1", "d/e@v1"], &[new]);
     check_action(
         &[],
@@ -415,7 +415,7 @@ fn an_action_that_is_newly_unpinned_is_found() {
     check_action(
         &[&other],
         &["some/action@v1", &other],
-        &["7 unpinned-action: `some/action` is not pinned to a commit as the others are"],
+        &["7 unpinned-action: `some/action` is not pinned to a commit, unlike the others"],
     );
     let digest = format!("docker://a/b@sha256:{}", "0".repeat(64));
     check_action(
@@ -426,7 +426,7 @@ fn an_action_that_is_newly_unpinned_is_found() {
 }
 
 #[test]
-fn other_uses_of_actions_are_not_found() {
+fn other_action_uses_are_not_reported() {
     let pinned = format!("some/action@{SHA}");
     check_action(&[], &[&pinned], &[]);
     check_action(&["some/action@v3"], &["some/action@v4"], &[]);
@@ -436,16 +436,16 @@ fn other_uses_of_actions_are_not_found() {
     check_action(&[], &["actions/cache@v4", "github/codeql-action/init@v3", "./local"], &[]);
     check_action(&[], &["dtolnay/rust-toolchain@stable"], &[]);
     check_action(&[], &["${{ inputs.action }}"], &[]);
-    // The same action ran in another workflow, and the file is new, or belongs to the same owner.
+    // The same action or owner was used in another workflow, and the file is new.
     let step = job("push", "      - uses: some/action@v1\n");
     let fixture =
         format!("//- .github/workflows/v.yml\n{step}//- head\n//- .github/workflows/w.yml\n{step}");
-    assert!(shown(&fixture).is_empty());
+    assert!(findings(&fixture).is_empty());
     let fixture = format!(
         "//- go.mod\nmodule github.com/some/tool\n//- head\n//- .github/workflows/w.yml\n{step}"
     );
-    assert!(shown(&fixture).is_empty());
-    // A workflow of the same organisation, as far as anybody can tell.
+    assert!(findings(&fixture).is_empty());
+    // Possibly a workflow of the same organisation.
     let call = "on: push\njobs:\n  a:\n    uses: some/shared/.github/workflows/x.yml@main\n";
     assert!(changed("on: push\n", call).is_empty());
 }
@@ -455,13 +455,13 @@ fn permissions(workflow: &str, job: &str) -> String {
 }
 
 #[test]
-fn broader_permissions_are_found() {
+fn broader_permissions_are_reported() {
     let read = permissions("permissions:\n  contents: read\n", "");
     let check =
         |old: &str, new: &str, expected: &[&str]| assert_eq!(changed(old, new), expected, "{new}");
     let now = "3 broader-permissions: The token of the workflow can now write: `contents`";
     let write_all = "broader-permissions: `write-all` gives the workflow every permission";
-    let gone = "broader-permissions: The limit on the token's permissions is gone";
+    let gone = "broader-permissions: The limit on the token's permissions is removed";
     check(&read, &permissions("permissions:\n  contents: write\n", ""), &[now]);
     check(&read, &permissions("permissions: { contents: write }\n", ""), &[&now.replace('3', "2")]);
     check(
@@ -512,7 +512,7 @@ fn broader_permissions_are_found() {
 }
 
 #[test]
-fn permissions_that_are_not_broader_are_not_found() {
+fn unchanged_permissions_are_not_reported() {
     let write = permissions("permissions:\n  contents: write\n", "");
     let check = |old: &str, new: &str| assert_eq!(changed(old, new), [""; 0], "{new}");
     check(&permissions("", ""), &write);
@@ -538,20 +538,20 @@ fn permissions_that_are_not_broader_are_not_found() {
 }
 
 #[test]
-fn hostile_text_is_a_note_at_most() {
+fn hostile_text_gives_at_most_a_note() {
     let deep = format!("on: push\na: {}1{}\n", "[".repeat(5_000), "]".repeat(5_000));
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
     for text in [deep.as_str(), bomb, "a: b: c\n", "- x\n", "", "on: 1\njobs: 2\n"] {
         let fixture = Fixture::new(&format!("//- head\n//- .github/workflows/w.yml\n{text}"));
-        for looked in fixture.looked_at_by(&Workflows) {
-            assert!(looked.found.is_empty());
+        for looked in fixture.file_findings_of(&WorkflowCheck) {
+            assert!(looked.findings.is_empty());
             assert!(looked.notes.len() <= 1);
         }
     }
 }
 
 #[test]
-fn the_workflows_around_are_read_once_for_a_change() {
+fn repository_workflows_are_read_once() {
     let follows = |at: usize| {
         let step = format!(
             "      - uses: me{at}/act@v1\n      - uses: actions/checkout@v4\n        with:\n          ref: ${{{{ github.event.workflow_run.head_sha }}}}\n"
@@ -566,13 +566,13 @@ fn the_workflows_around_are_read_once_for_a_change() {
         Fixture::new(&format!("{base}//- head\n{head}"))
     };
     let (one, many) = (around(1), around(10));
-    assert_eq!(one.found_by(&Workflows).len() * 10, many.found_by(&Workflows).len());
-    // Nine more workflows are nine more to be read on the side after the change.
+    assert_eq!(one.findings_of(&WorkflowCheck).len() * 10, many.findings_of(&WorkflowCheck).len());
+    // Nine more workflows mean nine more reads on the new side.
     assert_eq!(one.reads() + 9, many.reads());
 }
 
 #[test]
-fn what_could_not_be_read_around_a_workflow_is_said() {
+fn unreadable_repository_files_are_noted() {
     let step = "      - uses: me/act@v1\n";
     let fixture = format!(
         "//- .github/workflows/ci.yml\nname: CI\non: push\n//- head\n//- .github/workflows/w.yml\n{}",
@@ -580,11 +580,11 @@ fn what_could_not_be_read_around_a_workflow_is_said() {
     );
     let fixture = Fixture::new(&fixture).with_unreadable(".github/workflows/ci.yml");
     let notes: Vec<String> =
-        fixture.looked_at_by(&Workflows).into_iter().flat_map(|it| it.notes).collect();
+        fixture.file_findings_of(&WorkflowCheck).into_iter().flat_map(|it| it.notes).collect();
     assert_eq!(
         notes,
         [
-            "`.github/workflows/w.yml` was compared with the repository without 1 of its files: they cannot be read"
+            "`.github/workflows/w.yml` was checked without files of the repository that cannot be read: 1"
         ]
     );
 }

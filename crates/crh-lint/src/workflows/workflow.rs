@@ -1,58 +1,59 @@
-//! What a workflow or an action does: its triggers and its steps.
+//! Triggers, jobs and steps of a workflow or an action.
 
 use std::collections::HashSet;
 
-use super::expression::{Flow, expressions, flows};
-use super::yaml::{Key, Node, Value};
+use super::expression::{ValueFlow, expressions, flows};
+use super::yaml::{YamlKey, YamlNode, YamlValue};
 
-/// One step, with all around it that counts.
-pub(super) struct Step<'n> {
-    pub(super) node: &'n Node,
-    /// The job; none in an action.
-    pub(super) job: Option<&'n Node>,
-    workflow: &'n Node,
+/// A step with its job and workflow.
+pub(super) struct WorkflowStep<'n> {
+    pub(super) node: &'n YamlNode,
+    /// The job; `None` in an action.
+    pub(super) job: Option<&'n YamlNode>,
+    workflow: &'n YamlNode,
 }
 
-/// The steps of a workflow, or of an action made of steps.
-pub(super) fn steps(root: &Node) -> Vec<Step<'_>> {
+/// The steps of a workflow or a composite action.
+pub(super) fn steps(root: &YamlNode) -> Vec<WorkflowStep<'_>> {
     let jobs = jobs(root).iter().map(|(_, job)| (Some(job), job));
     let places = jobs.chain(root.get("runs").map(|runs| (None, runs)));
     places
         .flat_map(|(job, place)| {
-            let steps = place.get("steps").map(Node::list).unwrap_or_default();
-            let steps = steps.iter().flat_map(|node| [node].into_iter().chain(within(node)));
-            steps.map(move |node| Step { node, job, workflow: root })
+            let steps = place.get("steps").map(YamlNode::list).unwrap_or_default();
+            let steps =
+                steps.iter().flat_map(|node| [node].into_iter().chain(parallel_steps(node)));
+            steps.map(move |node| WorkflowStep { node, job, workflow: root })
         })
         .collect()
 }
 
-/// Steps that run side by side stand in a step of their own.
-fn within(step: &Node) -> &[Node] {
-    step.get("parallel").map(Node::list).unwrap_or_default()
+/// Parallel steps are nested in a step.
+fn parallel_steps(step: &YamlNode) -> &[YamlNode] {
+    step.get("parallel").map(YamlNode::list).unwrap_or_default()
 }
 
 /// The jobs of a workflow, by name.
-pub(super) fn jobs(root: &Node) -> &[(Key, Node)] {
-    root.get("jobs").map(Node::entries).unwrap_or_default()
+pub(super) fn jobs(root: &YamlNode) -> &[(YamlKey, YamlNode)] {
+    root.get("jobs").map(YamlNode::entries).unwrap_or_default()
 }
 
-/// What starts a workflow, with the line of each.
-pub(super) fn triggers(root: &Node) -> Vec<(&str, u32)> {
+/// The triggers of a workflow with their lines.
+pub(super) fn triggers(root: &YamlNode) -> Vec<(&str, u32)> {
     let Some(on) = root.get("on") else { return Vec::new() };
     match &on.value {
-        Value::Word(word) => vec![(word.as_str(), on.line)],
-        Value::List(list) => {
-            list.iter().filter_map(|it| it.word().map(|word| (word, it.line))).collect()
+        YamlValue::Scalar(word) => vec![(word.as_str(), on.line)],
+        YamlValue::List(list) => {
+            list.iter().filter_map(|it| it.scalar().map(|word| (word, it.line))).collect()
         }
-        Value::Map(map) => map.iter().map(|(key, _)| (key.name.as_str(), key.line)).collect(),
+        YamlValue::Map(map) => map.iter().map(|(key, _)| (key.name.as_str(), key.line)).collect(),
     }
 }
 
-impl<'n> Step<'n> {
-    /// The values that become part of a text of this step, with the line of each. A variable that is asked for in an
-    /// expression is what it is set to.
-    pub(super) fn flows(&self, node: &Node, source: &str) -> Vec<(Flow, u32)> {
-        let Some(word) = node.word() else { return Vec::new() };
+impl<'n> WorkflowStep<'n> {
+    /// The values that become part of a text of this step, with their lines. `env.NAME` is replaced
+    /// by the values of the variable.
+    pub(super) fn flows(&self, node: &YamlNode, source: &str) -> Vec<(ValueFlow, u32)> {
+        let Some(word) = node.scalar() else { return Vec::new() };
         let written = source.get(node.bytes.0..node.bytes.1).unwrap_or_default();
         let mut lines = lines_of_expressions(written, node.line);
         let mut found = Vec::new();
@@ -67,8 +68,8 @@ impl<'n> Step<'n> {
         found
     }
 
-    /// What the variable that `env.NAME` asks for is made of.
-    fn variable(&self, flow: &Flow) -> Vec<Flow> {
+    /// The values of the variable that `env.NAME` refers to.
+    fn variable(&self, flow: &ValueFlow) -> Vec<ValueFlow> {
         let [env, name] = flow.path.as_slice() else { return Vec::new() };
         if env != "env" {
             return Vec::new();
@@ -76,39 +77,40 @@ impl<'n> Step<'n> {
         let places = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
         let value = places.filter_map(|place| place.get("env")).find_map(|env| {
             let set = env.entries().iter().find(|(key, _)| key.name.eq_ignore_ascii_case(name));
-            set.and_then(|(_, value)| value.word())
+            set.and_then(|(_, value)| value.scalar())
         });
         let expressions = value.map(expressions).unwrap_or_default();
         expressions.into_iter().flat_map(|(_, expression)| flows(expression)).collect()
     }
 
-    /// The variables that scripts of this step have, with what they are made of. What is set again nearer to it is what counts.
-    pub(super) fn variables(&self) -> impl Iterator<Item = (&'n str, Vec<Flow>)> {
+    /// The environment variables of this step's scripts with their values. The innermost definition
+    /// counts.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&'n str, Vec<ValueFlow>)> {
         let places = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
-        let entries = places.filter_map(|place| place.get("env")).flat_map(Node::entries);
+        let entries = places.filter_map(|place| place.get("env")).flat_map(YamlNode::entries);
         let mut seen = HashSet::new();
         let nearest = entries.filter(move |(key, _)| seen.insert(key.name.as_str()));
         nearest.map(|(key, value)| {
-            let expressions = value.word().map(expressions).unwrap_or_default();
+            let expressions = value.scalar().map(expressions).unwrap_or_default();
             let flows = expressions.into_iter().flat_map(|(_, expression)| flows(expression));
             (key.name.as_str(), flows.collect())
         })
     }
 
-    /// The conditions under which the step runs: its own and the job's.
+    /// The conditions of the step and its job.
     pub(super) fn conditions(&self) -> impl Iterator<Item = &'n str> {
         let places = [Some(self.node), self.job].into_iter().flatten();
-        places.filter_map(|place| place.get("if").and_then(Node::word))
+        places.filter_map(|place| place.get("if").and_then(YamlNode::scalar))
     }
 
-    /// The action it uses, without what stands behind the `@`, in lower case.
+    /// The action in lower case, without its ref.
     pub(super) fn action(&self) -> Option<String> {
-        let uses = self.node.get("uses").and_then(Node::word)?;
+        let uses = self.node.get("uses").and_then(YamlNode::scalar)?;
         Some(uses.split('@').next().unwrap_or(uses).to_ascii_lowercase())
     }
 }
 
-/// The line of every expression in a text that begins on a line.
+/// The line of every expression in a text.
 fn lines_of_expressions(written: &str, first: u32) -> impl Iterator<Item = u32> {
     (first..).zip(written.split('\n')).flat_map(|(line, text)| {
         let count = text.matches("${{").count();

@@ -1,4 +1,4 @@
-//! YAML with the place of every value, so that what is found has a line.
+//! YAML values with their positions, so that findings have a line.
 
 use std::fmt;
 
@@ -6,90 +6,89 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-/// A workflow is written by hand; the longest known ones have some ten thousand values.
+/// The longest known workflows have some ten thousand values.
 const VALUES_MAX: usize = 50_000;
-/// Workflows nest about ten deep. The reader calls itself once for each level.
+/// Workflows nest about ten levels deep. The parser is recursive.
 const DEPTH_MAX: usize = 32;
 
-/// A value and the line it starts on, with the bytes of the text that it is written in.
+/// A value with its first line and its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Node {
-    pub(super) value: Value,
+pub(super) struct YamlNode {
+    pub(super) value: YamlValue,
     pub(super) line: u32,
-    /// Where it is written: start and end in bytes. The same twice if that is not known.
+    /// Start and end in bytes; both equal if unknown.
     pub(super) bytes: (usize, usize),
 }
 
-/// What a value is. Numbers, booleans and nothing are kept as words.
+/// Numbers, booleans and null are kept as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
-    Word(String),
-    List(Vec<Node>),
-    Map(Vec<(Key, Node)>),
+pub(super) enum YamlValue {
+    Scalar(String),
+    List(Vec<YamlNode>),
+    Map(Vec<(YamlKey, YamlNode)>),
 }
 
-/// A key and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct YamlKey {
     pub(super) name: String,
     pub(super) line: u32,
 }
 
-impl Node {
-    /// Reads a text; the error is a sentence.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+impl YamlNode {
+    /// Parses a text. The error is a sentence.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let budget = serde_saphyr::budget! { max_nodes: VALUES_MAX, max_depth: DEPTH_MAX };
         let options = serde_saphyr::options! { budget: budget };
-        let read: Result<Placed, _> = serde_saphyr::from_str_with_options(text, options);
+        let read: Result<LocatedNode, _> = serde_saphyr::from_str_with_options(text, options);
         read.map(|placed| placed.0).map_err(|why| why.without_snippet().to_string())
     }
 
-    /// The value under a key of a map.
+    /// The value of a key of a map.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         self.entry(name).map(|(_, value)| value)
     }
 
     /// A key of a map with its value.
-    pub(super) fn entry(&self, name: &str) -> Option<(&Key, &Self)> {
+    pub(super) fn entry(&self, name: &str) -> Option<(&YamlKey, &Self)> {
         self.entries().iter().find(|(key, _)| key.name == name).map(|(key, value)| (key, value))
     }
 
-    /// The entries of a map; none of anything else.
-    pub(super) fn entries(&self) -> &[(Key, Self)] {
+    /// The entries of a map; empty for other values.
+    pub(super) fn entries(&self) -> &[(YamlKey, Self)] {
         match &self.value {
-            Value::Map(entries) => entries,
-            Value::Word(_) | Value::List(_) => &[],
+            YamlValue::Map(entries) => entries,
+            YamlValue::Scalar(_) | YamlValue::List(_) => &[],
         }
     }
 
-    /// The values of a list; none of anything else.
+    /// The values of a list; empty for other values.
     pub(super) fn list(&self) -> &[Self] {
         match &self.value {
-            Value::List(values) => values,
-            Value::Word(_) | Value::Map(_) => &[],
+            YamlValue::List(values) => values,
+            YamlValue::Scalar(_) | YamlValue::Map(_) => &[],
         }
     }
 
     /// The text of a scalar.
-    pub(super) fn word(&self) -> Option<&str> {
+    pub(super) fn scalar(&self) -> Option<&str> {
         match &self.value {
-            Value::Word(word) => Some(word),
-            Value::List(_) | Value::Map(_) => None,
+            YamlValue::Scalar(word) => Some(word),
+            YamlValue::List(_) | YamlValue::Map(_) => None,
         }
     }
 }
 
-struct Placed(Node);
+struct LocatedNode(YamlNode);
 
-impl<'de> Deserialize<'de> for Placed {
+impl<'de> Deserialize<'de> for LocatedNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let spanned = Spanned::<Value>::deserialize(deserializer)?;
-        let (line, bytes) = place(&spanned.defined);
-        Ok(Self(Node { value: spanned.value, line, bytes }))
+        let spanned = Spanned::<YamlValue>::deserialize(deserializer)?;
+        let (line, bytes) = location(&spanned.defined);
+        Ok(Self(YamlNode { value: spanned.value, line, bytes }))
     }
 }
 
-fn place(location: &serde_saphyr::Location) -> (u32, (usize, usize)) {
+fn location(location: &serde_saphyr::Location) -> (u32, (usize, usize)) {
     let span = location.span();
     let byte = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok()).unwrap_or_default();
     let start = byte(span.byte_offset());
@@ -97,69 +96,69 @@ fn place(location: &serde_saphyr::Location) -> (u32, (usize, usize)) {
     (line, (start, start + byte(span.byte_len())))
 }
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for YamlValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Values)
+        deserializer.deserialize_any(YamlVisitor)
     }
 }
 
-struct Values;
+struct YamlVisitor;
 
-impl<'de> Visitor<'de> for Values {
-    type Value = Value;
+impl<'de> Visitor<'de> for YamlVisitor {
+    type Value = YamlValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Word(value.to_string()))
+    fn visit_bool<E: Error>(self, value: bool) -> Result<YamlValue, E> {
+        Ok(YamlValue::Scalar(value.to_string()))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Word(value.to_string()))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Scalar(value.to_string()))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Word(value.to_string()))
+    fn visit_u64<E: Error>(self, value: u64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Scalar(value.to_string()))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Word(value.to_string()))
+    fn visit_f64<E: Error>(self, value: f64) -> Result<YamlValue, E> {
+        Ok(YamlValue::Scalar(value.to_string()))
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::Word(value.to_owned()))
+    fn visit_str<E: Error>(self, value: &str) -> Result<YamlValue, E> {
+        Ok(YamlValue::Scalar(value.to_owned()))
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Word(String::new()))
+    fn visit_unit<E: Error>(self) -> Result<YamlValue, E> {
+        Ok(YamlValue::Scalar(String::new()))
     }
 
-    fn visit_none<E: Error>(self) -> Result<Value, E> {
+    fn visit_none<E: Error>(self) -> Result<YamlValue, E> {
         self.visit_unit()
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Value::deserialize(deserializer)
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<YamlValue, D::Error> {
+        YamlValue::deserialize(deserializer)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<YamlValue, A::Error> {
         let mut values = Vec::new();
-        while let Some(Placed(node)) = access.next_element()? {
+        while let Some(LocatedNode(node)) = access.next_element()? {
             values.push(node);
         }
-        Ok(Value::List(values))
+        Ok(YamlValue::List(values))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<YamlValue, A::Error> {
         let mut entries = Vec::new();
         while let Some(key) = access.next_key::<Spanned<String>>()? {
-            let (line, _) = place(&key.defined);
-            let Placed(node) = access.next_value()?;
-            entries.push((Key { name: key.value, line }, node));
+            let (line, _) = location(&key.defined);
+            let LocatedNode(node) = access.next_value()?;
+            entries.push((YamlKey { name: key.value, line }, node));
         }
-        Ok(Value::Map(entries))
+        Ok(YamlValue::Map(entries))
     }
 }
 
@@ -168,17 +167,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_has_its_place() {
+    fn every_value_has_its_position() {
         let text = "on: [push, pull_request]\njobs:\n  a:\n    steps:\n      - run: |\n          one\n          two ü\n      - run: 'x''y'\n        if: true\n      - &b\n        run: >-\n          z\n          q\n        # c\n      - *b\n    n: 012\n    e:\n    u: >\n      more\n";
-        let node = Node::read(text).unwrap();
+        let node = YamlNode::parse(text).unwrap();
         let mut shown = String::new();
         let mut open = vec![("", &node)];
         while let Some((name, node)) = open.pop() {
             let raw = &text[node.bytes.0..node.bytes.1];
             match &node.value {
-                Value::Word(word) => shown += &format!("{name} {}: {word:?} {raw:?}\n", node.line),
-                Value::List(values) => open.extend(values.iter().rev().map(|value| ("-", value))),
-                Value::Map(entries) => {
+                YamlValue::Scalar(word) => {
+                    shown += &format!("{name} {}: {word:?} {raw:?}\n", node.line);
+                }
+                YamlValue::List(values) => {
+                    open.extend(values.iter().rev().map(|value| ("-", value)));
+                }
+                YamlValue::Map(entries) => {
                     open.extend(
                         entries.iter().rev().map(|(key, value)| (key.name.as_str(), value)),
                     );

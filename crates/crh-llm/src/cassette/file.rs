@@ -1,7 +1,7 @@
-//! The file of a recording: opened, locked, written to, and put in the place of an older one once it is worth it.
+//! The cassette file: locking, writing, and replacing an older cassette.
 //!
-//! A cassette that exists is not touched before the first answer has come: until then the new one is a file beside it. So
-//! a run that fails leaves the old one as it was.
+//! An existing cassette is replaced only after the first answer. Until then the new one is a
+//! temporary file beside it, so a failed run keeps the old cassette.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -13,208 +13,208 @@ use std::{fs, io};
 use serde_json::Value;
 
 use crate::cassette::piece::PieceId;
-use crate::cassette::{Answer, Exchange, Header, Line, VERSION};
+use crate::cassette::{CassetteHeader, CassetteLine, Exchange, RecordedAnswer, VERSION};
 
-/// The most that is read of a file to see whether it is a cassette: the first line has fewer than 50 bytes.
+/// Bytes read to detect a cassette. The header line has fewer than 50.
 const FIRST_LINE_MAX: u64 = 1024;
 
-/// What is put behind the name of a cassette for the one that is to replace it.
-const BESIDE: &str = ".recording";
+/// Suffix of the temporary file.
+const TEMPORARY_SUFFIX: &str = ".recording";
 
-/// The file and what is in it.
-pub(super) struct Tape {
+/// A cassette that is being written.
+pub(super) struct CassetteFile {
     file: File,
-    /// The cassette that this one is to replace, as long as it has not.
-    older: Option<Older>,
-    /// The file that was replaced. Its lock is kept: someone may have opened it just before.
+    /// The existing cassette, until it is replaced.
+    old: Option<OldCassette>,
+    /// The replaced file. Its lock is kept because another process may have just opened it.
     replaced: Option<File>,
     pieces: HashSet<PieceId>,
     exchanges: u64,
-    failed: Option<Failed>,
+    failure: Option<WriteFailure>,
 }
 
-/// A cassette that is there already, and the one beside it that is to replace it.
-struct Older {
+/// An existing cassette, and the temporary file that will replace it.
+struct OldCassette {
     /// Held for its lock.
     file: File,
     path: PathBuf,
-    beside: PathBuf,
+    temporary: PathBuf,
 }
 
-/// What went wrong first.
-enum Failed {
-    /// Nothing is written after it: the file may end in the middle of a line.
+/// The first error.
+enum WriteFailure {
+    /// Nothing is written after it, because the last line may be incomplete.
     Writing(io::Error),
-    /// The recording goes on in the file beside.
+    /// Recording continues in the temporary file.
     Replacing(io::Error),
 }
 
-/// What was found in a file.
-enum Found {
-    Nothing,
+enum ExistingFile {
+    Empty,
     Cassette,
 }
 
-impl Tape {
-    /// An empty tape, for `path`. See `Recorder::create`.
+impl CassetteFile {
+    /// See `Recorder::create`.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let (file, found) = opened(path)?;
+        let (file, found) = open_locked(path)?;
         let (mut file, older) = match found {
-            Found::Nothing => (file, None),
-            Found::Cassette => {
-                // The file is replaced, not the link to it.
+            ExistingFile::Empty => (file, None),
+            ExistingFile::Cassette => {
+                // Replace the target of a symlink, not the link.
                 let path = fs::canonicalize(path)?;
-                let beside = beside(&path);
-                let new = emptied(&beside, &file).map_err(|error| {
-                    let message = format!("`{}` cannot be written: {error}", beside.display());
+                let temporary = temporary_path(&path);
+                let new = open_temporary(&temporary, &file).map_err(|error| {
+                    let message = format!("cannot write `{}`: {error}", temporary.display());
                     io::Error::new(error.kind(), message)
                 })?;
-                (new, Some(Older { file, path, beside }))
+                (new, Some(OldCassette { file, path, temporary }))
             }
         };
-        let mut header = serde_json::to_vec(&Header::ours())?;
+        let mut header = serde_json::to_vec(&CassetteHeader::current())?;
         header.push(b'\n');
         file.write_all(&header)?;
         let pieces = HashSet::new();
-        Ok(Self { file, older, replaced: None, pieces, exchanges: 0, failed: None })
+        Ok(Self { file, old: older, replaced: None, pieces, exchanges: 0, failure: None })
     }
 
     pub(super) fn has(&self, piece: &PieceId) -> bool {
         self.pieces.contains(piece)
     }
 
-    /// Writes an exchange and the pieces that it needs, in one write.
+    /// Writes an exchange and its new pieces in one write.
     pub(super) fn write(
         &mut self,
         pieces: Vec<(PieceId, Value)>,
         exchange: Exchange,
     ) -> io::Result<()> {
-        if matches!(self.failed, Some(Failed::Writing(_))) {
+        if matches!(self.failure, Some(WriteFailure::Writing(_))) {
             return Ok(());
         }
         let mut lines = Vec::new();
         for (id, value) in pieces {
             if self.pieces.insert(id.clone()) {
-                let piece = Line::Piece { id, value };
+                let piece = CassetteLine::Piece { id, value };
                 serde_json::to_writer(&mut lines, &piece)?;
                 lines.push(b'\n');
             }
         }
         let answered = match &exchange.answer {
-            Answer::Reply(_) => true,
-            Answer::Error(_) => false,
+            RecordedAnswer::Reply(_) => true,
+            RecordedAnswer::Error(_) => false,
         };
-        serde_json::to_writer(&mut lines, &Line::Exchange(exchange))?;
+        serde_json::to_writer(&mut lines, &CassetteLine::Exchange(exchange))?;
         lines.push(b'\n');
         self.file.write_all(&lines)?;
         self.file.flush()?;
         self.exchanges += 1;
         if answered {
-            self.replace_older();
+            self.replace_old();
         }
         Ok(())
     }
 
-    /// Nothing more is written.
+    /// Stops writing.
     pub(super) fn fail(&mut self, error: io::Error) {
-        if !matches!(self.failed, Some(Failed::Writing(_))) {
-            self.failed = Some(Failed::Writing(error));
+        if !matches!(self.failure, Some(WriteFailure::Writing(_))) {
+            self.failure = Some(WriteFailure::Writing(error));
         }
     }
 
-    /// How many exchanges stand under the name that was asked for.
-    pub(super) fn standing(&self) -> io::Result<u64> {
-        match &self.failed {
-            Some(Failed::Writing(error) | Failed::Replacing(error)) => {
+    /// Number of exchanges at the requested path.
+    pub(super) fn exchange_count(&self) -> io::Result<u64> {
+        match &self.failure {
+            Some(WriteFailure::Writing(error) | WriteFailure::Replacing(error)) => {
                 Err(io::Error::new(error.kind(), error.to_string()))
             }
-            None if self.older.is_some() => Ok(0),
+            None if self.old.is_some() => Ok(0),
             None => Ok(self.exchanges),
         }
     }
 
-    fn replace_older(&mut self) {
-        let Some(Older { file, path, beside }) = self.older.take() else { return };
+    fn replace_old(&mut self) {
+        let Some(OldCassette { file, path, temporary: beside }) = self.old.take() else { return };
         self.replaced = Some(file);
         if let Err(error) = fs::rename(&beside, &path) {
-            // An answer has been paid for: what is beside is kept and goes on.
+            // The answer was paid for, so keep recording in the temporary file.
             let message = format!(
-                "the older one could not be replaced, the new one is `{}`: {error}",
+                "cannot replace the old cassette; the new one is `{}`: {error}",
                 beside.display()
             );
-            self.failed = Some(Failed::Replacing(io::Error::new(error.kind(), message)));
+            self.failure = Some(WriteFailure::Replacing(io::Error::new(error.kind(), message)));
         }
     }
 
-    /// Writes to another file from now on, so that a test can see it fail.
+    /// Redirects writes, so that a test can make them fail.
     #[cfg(test)]
     pub(super) fn replace_file(&mut self, file: File) {
         self.file = file;
     }
 }
 
-impl Drop for Tape {
-    /// Without an answer the older cassette stays, and what was to replace it goes.
+impl Drop for CassetteFile {
+    /// Without an answer, the old cassette stays and the temporary file is removed.
     fn drop(&mut self) {
-        if let Some(Older { beside, .. }) = &self.older {
-            match fs::remove_file(beside) {
-                // Whatever is left there, the next recording under this name takes over.
+        if let Some(OldCassette { temporary, .. }) = &self.old {
+            match fs::remove_file(temporary) {
+                // The next recording reuses a leftover file.
                 Ok(()) | Err(_) => {}
             }
         }
     }
 }
 
-/// Opens a file for recording, with a lock on it. What is no cassette is refused.
-fn opened(path: &Path) -> io::Result<(File, Found)> {
+/// Opens and locks a file. Files that are not cassettes are rejected.
+fn open_locked(path: &Path) -> io::Result<(File, ExistingFile)> {
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
     let mut file = options.open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     match file.try_lock() {
-        // Some network file systems know no locks: there it is for the user to record to a file once at a time.
+        // Some network file systems do not support locks.
         Ok(()) | Err(TryLockError::Error(_)) => {}
         Err(TryLockError::WouldBlock) => {
             return Err(io::Error::new(
                 ErrorKind::ResourceBusy,
-                "something else is recording to it",
+                "another process is recording to it",
             ));
         }
     }
     let mut first = Vec::new();
     BufReader::new((&file).take(FIRST_LINE_MAX)).read_until(b'\n', &mut first)?;
     file.rewind()?;
-    match Header::read(&first) {
-        Some(Header { version: VERSION, .. }) => Ok((file, Found::Cassette)),
-        Some(Header { version, .. }) => Err(io::Error::new(
+    match CassetteHeader::parse(&first) {
+        Some(CassetteHeader { version: VERSION, .. }) => Ok((file, ExistingFile::Cassette)),
+        Some(CassetteHeader { version, .. }) => Err(io::Error::new(
             ErrorKind::AlreadyExists,
             format!(
-                "it is a cassette of version {version} of the format, and version {VERSION} can be written; it is left as it is"
+                "it is a cassette of version {version}, and crh writes version {VERSION}; the file was not changed"
             ),
         )),
-        None if first.is_empty() => Ok((file, Found::Nothing)),
+        None if first.is_empty() => Ok((file, ExistingFile::Empty)),
         None => Err(io::Error::new(
             ErrorKind::AlreadyExists,
-            "the file exists and is no cassette; it is left as it is",
+            "the file exists and is not a cassette; it was not changed",
         )),
     }
 }
 
-/// The file beside a cassette, empty, for the same eyes as the cassette. What a crash has left there is taken over.
-fn emptied(beside: &Path, older: &File) -> io::Result<File> {
-    let (file, found) = opened(beside)?;
+/// Opens an empty temporary file with the permissions of the cassette. A file left by a crash is
+/// reused.
+fn open_temporary(temporary: &Path, old: &File) -> io::Result<File> {
+    let (file, found) = open_locked(temporary)?;
     match found {
-        Found::Nothing => {}
-        Found::Cassette => file.set_len(0)?,
+        ExistingFile::Empty => {}
+        ExistingFile::Cassette => file.set_len(0)?,
     }
-    file.set_permissions(older.metadata()?.permissions())?;
+    file.set_permissions(old.metadata()?.permissions())?;
     Ok(file)
 }
 
-fn beside(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
-    name.push(BESIDE);
+    name.push(TEMPORARY_SUFFIX);
     PathBuf::from(name)
 }

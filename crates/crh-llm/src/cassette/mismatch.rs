@@ -1,21 +1,21 @@
-//! Says in which places a question differs from the nearest one that was recorded.
+//! Describes how a question differs from the most similar recorded one.
 
 use serde_json::Value;
 
 use crate::Redactor;
-use crate::cassette::question::{Parts, Question};
+use crate::cassette::question::{QuestionKey, QuestionParts};
 
-/// Characters of an excerpt: enough to recognise a line, few enough that two fit on a screen.
-const EXCERPT: usize = 80;
+/// Length of an excerpt, so that two fit on a screen.
+const EXCERPT_CHARS: usize = 80;
 
-/// Characters before the first one that differs.
-const BEFORE: usize = 30;
+/// Characters before the first difference.
+const CONTEXT_CHARS: usize = 30;
 
-/// What differs from the nearest of the recorded questions, in words that the redactor has seen.
-pub(super) fn from_nearest<'a>(
-    recorded: impl Iterator<Item = (&'a Question, Parts<&'a Value>)>,
-    question: &Question,
-    asked: &Parts<Value>,
+/// Describes the difference from the most similar recorded question, redacted.
+pub(super) fn describe_mismatch<'a>(
+    recorded: impl Iterator<Item = (&'a QuestionKey, QuestionParts<&'a Value>)>,
+    question: &QuestionKey,
+    asked: &QuestionParts<Value>,
     redactor: &Redactor,
 ) -> String {
     let recorded: Vec<_> = recorded.collect();
@@ -24,20 +24,24 @@ pub(super) fn from_nearest<'a>(
         .iter()
         .enumerate()
         .max_by_key(|(index, (candidate, values))| {
-            // Of equally near ones the first.
-            (nearness(candidate, question), likeness(values, asked), std::cmp::Reverse(*index))
+            // Prefer the first of equally similar questions.
+            (
+                shared_pieces(candidate, question),
+                shared_characters(values, asked),
+                std::cmp::Reverse(*index),
+            )
         })
         .map(|(_, (_, values))| values);
     let Some(nearest) = nearest else { return "the recording has no questions".to_owned() };
     let differences = differences(nearest, asked, redactor);
     format!(
-        "the recording has no answer to this question; the nearest of its {count} differs\n  {}",
+        "the recording has no answer to this question; the most similar of its {count} questions differs\n  {}",
         differences.join("\n  ")
     )
 }
 
-/// How many pieces two questions share, from the beginning and from the end of their messages.
-fn nearness(recorded: &Question, asked: &Question) -> usize {
+/// Number of equal pieces, counted from the start and the end of the messages.
+fn shared_pieces(recorded: &QuestionKey, asked: &QuestionKey) -> usize {
     let same = |same: bool| usize::from(same);
     let (first, second) = (&recorded.messages, &asked.messages);
     let leading = first.iter().zip(second).take_while(|(a, b)| a == b).count();
@@ -50,8 +54,8 @@ fn nearness(recorded: &Question, asked: &Question) -> usize {
         + trailing.min(rest)
 }
 
-/// How much of the first message that differs is alike, in characters at both of its ends.
-fn likeness(recorded: &Parts<&Value>, asked: &Parts<Value>) -> usize {
+/// Equal characters at the start and end of the first different message.
+fn shared_characters(recorded: &QuestionParts<&Value>, asked: &QuestionParts<Value>) -> usize {
     let mut pairs = recorded.messages.iter().zip(&asked.messages);
     let Some((first, second)) = pairs.find(|(first, second)| **first != *second) else { return 0 };
     let (first, second) = (first.to_string(), second.to_string());
@@ -60,18 +64,22 @@ fn likeness(recorded: &Parts<&Value>, asked: &Parts<Value>) -> usize {
     leading + trailing.take_while(|(a, b)| a == b).count()
 }
 
-fn differences(recorded: &Parts<&Value>, asked: &Parts<Value>, redactor: &Redactor) -> Vec<String> {
+fn differences(
+    recorded: &QuestionParts<&Value>,
+    asked: &QuestionParts<Value>,
+    redactor: &Redactor,
+) -> Vec<String> {
     let mut found = Vec::new();
     let first_difference = |what: &str, was: &Value, is: &Value| {
         if was == is {
             return None;
         }
         let shown = first_difference(what, &redactor.redact_json(was), &redactor.redact_json(is));
-        Some(shown.unwrap_or_else(|| format!("in {what}, in what looks like a key")))
+        Some(shown.unwrap_or_else(|| format!("in {what}, within text that looks like a key")))
     };
     found.extend(first_difference("the system prompt", recorded.system, &asked.system));
     found.extend(first_difference("the tools", recorded.tools, &asked.tools));
-    // Settings are few: each that differs is named.
+    // List every different setting, since there are few.
     for (name, value) in asked.settings.as_object().into_iter().flatten() {
         let was = recorded.settings.get(name).unwrap_or(&Value::Null);
         found.extend(first_difference(&format!("`{name}`"), was, value));
@@ -87,21 +95,21 @@ fn differences(recorded: &Parts<&Value>, asked: &Parts<Value>, redactor: &Redact
     found
 }
 
-/// The first line in which two values differ.
+/// The first line that differs.
 fn first_difference(what: &str, recorded: &Value, asked: &Value) -> Option<String> {
     let (mut were, mut are) = (Vec::new(), Vec::new());
-    lines_of(recorded, String::new(), &mut were);
-    lines_of(asked, String::new(), &mut are);
-    let same = were.iter().zip(&are).take_while(|(was, is)| was.says_the_same(is)).count();
+    value_lines(recorded, String::new(), &mut were);
+    value_lines(asked, String::new(), &mut are);
+    let same = were.iter().zip(&are).take_while(|(was, is)| was.same_text(is)).count();
     if same == were.len().max(are.len()) {
         return None;
     }
     let (was, is) = (were.get(same), are.get(same));
     let same_path = was.zip(is).is_none_or(|(was, is)| was.path == is.path);
     let several = was.into_iter().chain(is).any(|entry| entry.lines > 1);
-    let place = is.or(was).filter(|_| same_path).map(|entry| entry.place(several));
-    let place = place.unwrap_or_default();
-    let text = |entry: &Entry| match entry.path.trim_start_matches('.') {
+    let location = is.or(was).filter(|_| same_path).map(|entry| entry.location(several));
+    let location = location.unwrap_or_default();
+    let text = |entry: &ValueLine| match entry.path.trim_start_matches('.') {
         path if !same_path && !path.is_empty() => format!("{path}: {}", entry.text),
         _ => entry.text.clone(),
     };
@@ -113,26 +121,26 @@ fn first_difference(what: &str, recorded: &Value, asked: &Value) -> Option<Strin
     let shown = |text: Option<String>| {
         text.map_or_else(|| "nothing".to_owned(), |text| excerpt(&text, common))
     };
-    Some(format!("in {what}{place}: recorded {}, asked {}", shown(was), shown(is)))
+    Some(format!("in {what}{location}: recorded {}, asked {}", shown(was), shown(is)))
 }
 
-/// One line of a value: where it stands and what it says.
-struct Entry {
+/// One line of a JSON value.
+struct ValueLine {
     path: String,
-    /// Which line of a text, from 1.
+    /// Line number within the text, from 1.
     line: usize,
-    /// How many the text has.
+    /// Number of lines of the text.
     lines: usize,
     text: String,
 }
 
-impl Entry {
-    fn says_the_same(&self, other: &Self) -> bool {
+impl ValueLine {
+    fn same_text(&self, other: &Self) -> bool {
         self.path == other.path && self.text == other.text
     }
 
-    /// Where it stands; the number of the line only where there are several.
-    fn place(&self, several: bool) -> String {
+    /// Path of the line, with a line number if there are several lines.
+    fn location(&self, several: bool) -> String {
         let path = match self.path.trim_start_matches('.') {
             "" => String::new(),
             path => format!(", `{path}`"),
@@ -141,12 +149,12 @@ impl Entry {
     }
 }
 
-/// A value as lines: each line of a text, each other value as one.
-fn lines_of(value: &Value, path: String, lines: &mut Vec<Entry>) {
+/// Flattens a value: one entry per text line or other value.
+fn value_lines(value: &Value, path: String, lines: &mut Vec<ValueLine>) {
     match value {
         Value::String(text) => {
             let count = text.split('\n').count();
-            lines.extend(text.split('\n').enumerate().map(|(index, text)| Entry {
+            lines.extend(text.split('\n').enumerate().map(|(index, text)| ValueLine {
                 path: path.clone(),
                 line: index + 1,
                 lines: count,
@@ -155,28 +163,28 @@ fn lines_of(value: &Value, path: String, lines: &mut Vec<Entry>) {
         }
         Value::Array(values) if !values.is_empty() => {
             for (index, value) in values.iter().enumerate() {
-                // Tools and the like are better known by their names than by their numbers.
+                // Prefer names over indices, for example for tools.
                 let name = value.get("name").and_then(Value::as_str).map(str::to_owned);
                 let name = name.unwrap_or_else(|| (index + 1).to_string());
-                lines_of(value, format!("{path}.{name}"), lines);
+                value_lines(value, format!("{path}.{name}"), lines);
             }
         }
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {
-                lines_of(value, format!("{path}.{name}"), lines);
+                value_lines(value, format!("{path}.{name}"), lines);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            lines.push(Entry { path, line: 1, lines: 1, text: value.to_string() });
+            lines.push(ValueLine { path, line: 1, lines: 1, text: value.to_string() });
         }
     }
 }
 
-/// A quotation of a text around the first character that differs.
+/// Quotes a text around the first difference.
 fn excerpt(text: &str, common: usize) -> String {
-    let skipped = common.saturating_sub(BEFORE);
-    let quoted: String = text.chars().skip(skipped).take(EXCERPT).collect();
+    let skipped = common.saturating_sub(CONTEXT_CHARS);
+    let quoted: String = text.chars().skip(skipped).take(EXCERPT_CHARS).collect();
     let before = if skipped > 0 { "…" } else { "" };
-    let after = if text.chars().count() > skipped + EXCERPT { "…" } else { "" };
+    let after = if text.chars().count() > skipped + EXCERPT_CHARS { "…" } else { "" };
     format!("{before}{quoted:?}{after}")
 }

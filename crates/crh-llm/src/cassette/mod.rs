@@ -1,46 +1,45 @@
-//! Recordings of what models were asked and what they answered, to be served again without them.
+//! Cassettes: recorded model requests and replies, for replay without a model.
 //!
-//! A cassette is a file of JSON lines. The first line names the format. Every system prompt, message, list of tools and
-//! description of a model stands in it once, as a piece under the hash of its content; an exchange names the pieces of
-//! its question and holds the answer. So a run whose every question begins like the one before stays small, and a
-//! question is found again by its content, whoever asks it and in whatever order. Nothing is written before known secrets
-//! are masked in it; everything else, the code under review and what looks like a key in it, stands there as it was.
+//! A cassette is a JSON Lines file. The first line is a header. System prompts, messages, tool
+//! lists and model descriptions are stored once, as pieces identified by the hash of their content.
+//! An exchange refers to the pieces of its question and holds the answer. This keeps long runs
+//! small, and a question is found by its content, whichever caller asks it. Known secrets are
+//! masked before writing. Everything else is stored unchanged, including the reviewed code and text
+//! that only looks like a key.
 
-#[path = "mismatch.rs"]
-mod difference;
+mod file;
+mod mismatch;
 mod piece;
 mod player;
 mod question;
 mod recorder;
-#[path = "file.rs"]
-mod tape;
 
 use piece::PieceId;
 pub use player::{Cassette, CassetteError};
-use question::Question;
+use question::QuestionKey;
 pub use recorder::Recorder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ModelError, ModelFacts, Reply};
+use crate::{ModelError, ModelFacts, ModelReply};
 
-/// What the first line calls the format.
+/// Format name in the header.
 const FORMAT: &str = "crh-cassette";
 
-/// The version of the format that is written, and the only one that is read.
+/// The only supported version.
 const VERSION: u32 = 1;
 
-/// The first line.
+/// First line of the file.
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct CassetteHeader {
     format: String,
     version: u32,
 }
 
-/// Any other line.
+/// Any later line.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum CassetteLine {
     Piece { id: PieceId, value: Value },
     Exchange(Exchange),
 }
@@ -48,34 +47,32 @@ enum Line {
 /// A question and its answer.
 #[derive(Serialize, Deserialize)]
 struct Exchange {
-    /// The piece with the `RecordedModel`.
+    /// Id of the piece that holds the `RecordedModel`.
     model: PieceId,
-    question: Question,
-    answer: Answer,
+    question: QuestionKey,
+    answer: RecordedAnswer,
 }
 
-/// Who answered. The facts go with the recording, so that a replay trims and prices alike.
+/// The model that answered. Its facts are recorded so that a replay trims and prices equally.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct RecordedModel {
     name: String,
     facts: ModelFacts,
 }
 
-/// How a question was answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
-    Reply(Reply),
+enum RecordedAnswer {
+    Reply(ModelReply),
     Error(ModelError),
 }
 
-impl Header {
-    fn ours() -> Self {
+impl CassetteHeader {
+    fn current() -> Self {
         Self { format: FORMAT.to_owned(), version: VERSION }
     }
 
-    /// The header in a line, if it is one.
-    fn read(line: &[u8]) -> Option<Self> {
+    fn parse(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok().filter(|header: &Self| header.format == FORMAT)
     }
 }

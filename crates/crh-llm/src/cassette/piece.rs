@@ -1,4 +1,4 @@
-//! Pieces of questions: redacted values under the hash of their content.
+//! Pieces of questions: redacted values identified by the hash of their content.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,22 +10,22 @@ use sha2::{Digest, Sha256};
 
 use crate::Redactor;
 
-/// Bytes of a hash that name a piece: enough that no two pieces of a recording share a name by accident.
+/// Bytes of an id, enough to avoid collisions within a recording.
 const ID_BYTES: usize = 8;
 
-/// The name of a piece: the beginning of the SHA-256 of its content.
+/// Prefix of the SHA-256 of a piece's content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct PieceId(String);
 
-/// Redacts values and names them. What it has seen is not redacted again: a run sends its beginning with every turn.
-pub(super) struct Naming {
+/// Redacts and hashes values. Results are cached, because every turn repeats the earlier messages.
+pub(super) struct PieceHasher {
     redactor: Redactor,
     seen: Mutex<HashMap<[u8; 32], PieceId>>,
 }
 
 impl PieceId {
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn from_value(value: &Value) -> Self {
         let hash = Sha256::digest(sorted(value).to_string());
         let hex = hash[..ID_BYTES].iter().fold(String::new(), |mut hex, byte| {
             let written = write!(hex, "{byte:02x}");
@@ -36,32 +36,32 @@ impl PieceId {
     }
 }
 
-impl Naming {
-    /// What only looks like a key is no secret here: another question would be taken for the same, and a tool would be
-    /// called with a mask.
+impl PieceHasher {
+    /// Masks only known secrets. Masking by form could make different questions equal, or put a
+    /// mask into a tool call.
     pub(super) fn new(redactor: Redactor) -> Self {
-        Self { redactor: redactor.by_value_alone(), seen: Mutex::default() }
+        Self { redactor: redactor.known_secrets_only(), seen: Mutex::default() }
     }
 
-    /// The name of a value as it is after redaction.
-    pub(super) fn name(&self, value: &Value) -> PieceId {
+    /// Id of the redacted value.
+    pub(super) fn piece_id(&self, value: &Value) -> PieceId {
         let original: [u8; 32] = Sha256::digest(value.to_string()).into();
         let known = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = known().get(&original) {
             return id.clone();
         }
-        let id = PieceId::of(&self.redacted(value));
+        let id = PieceId::from_value(&self.redacted(value));
         known().insert(original, id.clone());
         id
     }
 
-    /// The value as it is written.
+    /// The redacted value as written to the file.
     pub(super) fn redacted(&self, value: &Value) -> Value {
         sorted(&self.redactor.redact_json(value))
     }
 }
 
-/// The value with all fields in the order of their names: equal values are written alike.
+/// Sorts fields by name, so that equal values have equal text.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),

@@ -1,27 +1,27 @@
-//! A request taken apart into pieces. Two requests are the same question if all their pieces are.
+//! A request split into pieces. Requests are equal if all their pieces are.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::Request;
-use crate::cassette::piece::{Naming, PieceId};
+use crate::ModelRequest;
+use crate::cassette::piece::{PieceHasher, PieceId};
 
-/// A question by its parts, either their names or what is in them.
+/// Parts of a question, either as values or as piece ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Parts<T> {
+pub(super) struct QuestionParts<T> {
     pub(super) system: T,
     pub(super) tools: T,
-    /// Everything that is neither said nor a tool.
+    /// All other fields of the request.
     pub(super) settings: T,
     pub(super) messages: Vec<T>,
 }
 
-/// The names of a question's pieces.
-pub(super) type Question = Parts<PieceId>;
+/// Identifies a question by its piece ids.
+pub(super) type QuestionKey = QuestionParts<PieceId>;
 
-impl<T> Parts<T> {
-    pub(super) fn map<U>(&self, mut part: impl FnMut(&T) -> U) -> Parts<U> {
-        Parts {
+impl<T> QuestionParts<T> {
+    pub(super) fn map<U>(&self, mut part: impl FnMut(&T) -> U) -> QuestionParts<U> {
+        QuestionParts {
             system: part(&self.system),
             tools: part(&self.tools),
             settings: part(&self.settings),
@@ -34,11 +34,11 @@ impl<T> Parts<T> {
     }
 }
 
-impl Parts<Value> {
-    /// The parts of a request, not redacted yet.
-    pub(super) fn of(request: &Request) -> Result<Self, serde_json::Error> {
-        // Naming all fields makes a new one stop the build here.
-        let Request {
+impl QuestionParts<Value> {
+    /// Parts of a request, not yet redacted.
+    pub(super) fn from_request(request: &ModelRequest) -> Result<Self, serde_json::Error> {
+        // Destructure all fields, so that a new field fails to compile here.
+        let ModelRequest {
             conversation,
             tools,
             tool_choice,
@@ -65,7 +65,7 @@ impl Parts<Value> {
         })
     }
 
-    pub(super) fn named(&self, naming: &Naming) -> Question {
-        self.map(|value| naming.name(value))
+    pub(super) fn to_key(&self, hasher: &PieceHasher) -> QuestionKey {
+        self.map(|value| hasher.piece_id(value))
     }
 }

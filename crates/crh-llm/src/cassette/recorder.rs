@@ -1,4 +1,4 @@
-//! Writes exchanges to a cassette, from as many callers as there are, each in one piece.
+//! Records exchanges from parallel callers.
 
 use std::fmt;
 #[cfg(test)]
@@ -9,88 +9,87 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::cassette::piece::{Naming, PieceId};
-use crate::cassette::question::Parts;
-use crate::cassette::tape::Tape;
-use crate::cassette::{Answer, Exchange, RecordedModel};
-use crate::{ModelError, ModelFacts, Redactor, Reply, Request};
+use crate::cassette::file::CassetteFile;
+use crate::cassette::piece::{PieceHasher, PieceId};
+use crate::cassette::question::QuestionParts;
+use crate::cassette::{Exchange, RecordedAnswer, RecordedModel};
+use crate::{ModelError, ModelFacts, ModelReply, ModelRequest, Redactor};
 
-/// Writes a cassette. Each exchange is one write, so that a crash loses at most the one in flight.
+/// Writes a cassette. Each exchange is one write, so that a crash loses at most one.
 pub struct Recorder {
-    naming: Naming,
-    tape: Mutex<Tape>,
+    hasher: PieceHasher,
+    file: Mutex<CassetteFile>,
 }
 
 impl Recorder {
-    /// A new, empty cassette. A cassette that stands there already is replaced when the first answer comes; without one it
-    /// stays as it was. One that someone is still recording to, or of another version of the format, is refused. Any other
-    /// file is left alone, and so is what is no file: a pipe that nobody reads would hold up every answer.
-    /// The secrets that the redactor knows are masked, and nothing else is.
+    /// Creates a cassette. An existing cassette is replaced at the first answer, and kept if there
+    /// is none. Fails if another process records to it, if its version is unsupported, or if the
+    /// file is not a cassette or not a regular file. Only secrets known to the redactor are masked.
     pub fn create(path: &Path, redactor: Redactor) -> io::Result<Self> {
-        let tape = Mutex::new(Tape::create(path)?);
-        Ok(Self { naming: Naming::new(redactor), tape })
+        let tape = Mutex::new(CassetteFile::create(path)?);
+        Ok(Self { hasher: PieceHasher::new(redactor), file: tape })
     }
 
-    /// Writes down an exchange. A failure does not reach the one who asked, who has an answer: `finish` tells it. That
-    /// another recording had no answer is not written down, or it would be taken for one.
+    /// Records an exchange. Errors do not reach the caller, who has an answer; `finish` returns
+    /// them. `NotRecorded` errors are not recorded.
     pub(crate) fn record(
         &self,
         name: &str,
         facts: &ModelFacts,
-        request: &Request,
-        answer: &Result<Reply, ModelError>,
+        request: &ModelRequest,
+        answer: &Result<ModelReply, ModelError>,
     ) {
         if matches!(answer, Err(ModelError::NotRecorded { .. })) {
             return;
         }
-        if let Err(error) = self.recorded(name, facts, request, answer) {
-            self.tape().fail(error);
+        if let Err(error) = self.try_record(name, facts, request, answer) {
+            self.lock_file().fail(error);
         }
     }
 
-    /// How many exchanges stand in the cassette, or why not all of them do. None do as long as an older cassette waits
-    /// for the first answer.
+    /// Number of recorded exchanges, or the first error. Zero while an old cassette waits to be
+    /// replaced.
     pub fn finish(&self) -> io::Result<u64> {
-        self.tape().standing()
+        self.lock_file().exchange_count()
     }
 
-    fn recorded(
+    fn try_record(
         &self,
         name: &str,
         facts: &ModelFacts,
-        request: &Request,
-        answer: &Result<Reply, ModelError>,
+        request: &ModelRequest,
+        answer: &Result<ModelReply, ModelError>,
     ) -> io::Result<()> {
         let model = RecordedModel { name: name.to_owned(), facts: facts.clone() };
         let model = serde_json::to_value(model)?;
-        let parts = Parts::of(request)?;
-        let (model_id, question) = (self.naming.name(&model), parts.named(&self.naming));
+        let parts = QuestionParts::from_request(request)?;
+        let (model_id, question) = (self.hasher.piece_id(&model), parts.to_key(&self.hasher));
         let pieces = [(&model_id, &model)].into_iter().chain(question.iter().zip(parts.iter()));
         let unwritten: Vec<(PieceId, &Value)> = {
-            let tape = self.tape();
+            let tape = self.lock_file();
             let unwritten = pieces.filter(|(id, _)| !tape.has(id));
             unwritten.map(|(id, value)| (id.clone(), value)).collect()
         };
-        // Redacting takes time and needs no lock; that two callers may do it for the same piece costs less.
-        let redacted = unwritten.into_iter().map(|(id, value)| (id, self.naming.redacted(value)));
+        // Redact without the lock, even if two callers redact the same piece.
+        let redacted = unwritten.into_iter().map(|(id, value)| (id, self.hasher.redacted(value)));
         let redacted = redacted.collect();
         let answer = match answer {
-            Ok(reply) => Answer::Reply(reply.clone()),
-            Err(error) => Answer::Error(error.clone()),
+            Ok(reply) => RecordedAnswer::Reply(reply.clone()),
+            Err(error) => RecordedAnswer::Error(error.clone()),
         };
-        let answer = self.naming.redacted(&serde_json::to_value(answer)?);
+        let answer = self.hasher.redacted(&serde_json::to_value(answer)?);
         let answer = serde_json::from_value(answer)?;
-        self.tape().write(redacted, Exchange { model: model_id, question, answer })
+        self.lock_file().write(redacted, Exchange { model: model_id, question, answer })
     }
 
-    /// Records to another file from now on, so that a test can see it fail.
+    /// Redirects writes, so that a test can make them fail.
     #[cfg(test)]
     pub(crate) fn replace_file(&mut self, file: File) {
-        self.tape().replace_file(file);
+        self.lock_file().replace_file(file);
     }
 
-    fn tape(&self) -> MutexGuard<'_, Tape> {
-        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_file(&self) -> MutexGuard<'_, CassetteFile> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

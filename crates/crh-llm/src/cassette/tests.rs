@@ -11,8 +11,9 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    Abilities, Arguments, Cache, Conversation, Effort, Message, OutputForm, Part, Price, Redactor,
-    Request, Spent, Stop, Thinking, ToolCall, ToolChoice, ToolResult, ToolSpec, Turn, Usage,
+    Abilities, CacheMark, CallArguments, Conversation, Effort, FailureCost, Message, ModelRequest,
+    OutputForm, Price, Redactor, StopCause, Thinking, TokenUsage, ToolCall, ToolChoice, ToolResult,
+    ToolSpec, Turn, TurnPart,
 };
 
 fn facts() -> ModelFacts {
@@ -24,21 +25,21 @@ fn facts() -> ModelFacts {
     }
 }
 
-fn request(text: &str) -> Request {
+fn request(text: &str) -> ModelRequest {
     let mut conversation = Conversation::new("be\nbrief");
-    conversation.say("the change", Cache::Breakpoint);
-    conversation.say(text, Cache::Unmarked);
+    conversation.push_user("the change", CacheMark::Breakpoint);
+    conversation.push_user(text, CacheMark::Unmarked);
     let tool = |name: &str| ToolSpec {
         name: name.to_owned(),
         description: format!("Runs {name}."),
         schema: json!({ "type": "object", "properties": {} }),
     };
-    Request { tools: vec![tool("read"), tool("grep")], ..Request::new(conversation, 100) }
+    ModelRequest { tools: vec![tool("read"), tool("grep")], ..ModelRequest::new(conversation, 100) }
 }
 
-fn says(text: &str) -> Reply {
-    let usage = Some(Usage { input: 10, output: 2, ..Usage::default() });
-    Reply { turn: Turn::text(text), stop: Stop::Done, usage, served: None }
+fn text_reply(text: &str) -> ModelReply {
+    let usage = Some(TokenUsage { input: 10, output: 2, ..TokenUsage::default() });
+    ModelReply { turn: Turn::text(text), stop: StopCause::Done, usage, served: None }
 }
 
 fn overloaded(message: &str) -> ModelError {
@@ -46,12 +47,12 @@ fn overloaded(message: &str) -> ModelError {
     ModelError::Overloaded { retry_after, message: message.to_owned() }
 }
 
-/// A folder and the place of a cassette in it.
-struct Place {
+/// A temporary folder with a cassette.
+struct TempCassette {
     folder: TempDir,
 }
 
-impl Place {
+impl TempCassette {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -60,7 +61,7 @@ impl Place {
         self.folder.path().join("run.jsonl")
     }
 
-    fn record(&self, exchanges: &[(Request, Result<Reply, ModelError>)]) {
+    fn record(&self, exchanges: &[(ModelRequest, Result<ModelReply, ModelError>)]) {
         let recorder = Recorder::create(&self.path(), Redactor::default()).unwrap();
         for (request, answer) in exchanges {
             recorder.record("openai:gpt", &facts(), request, answer);
@@ -69,52 +70,53 @@ impl Place {
     }
 
     fn play(&self) -> Cassette {
-        Cassette::read(&self.path(), Redactor::default()).unwrap()
+        Cassette::load(&self.path(), Redactor::default()).unwrap()
     }
 
-    /// The error that names the place, without the folder that is another each time.
-    fn refused(&self) -> String {
-        let error = Cassette::read(&self.path(), Redactor::default()).unwrap_err();
+    /// The load error, without the temporary folder name.
+    fn load_error(&self) -> String {
+        let error = Cassette::load(&self.path(), Redactor::default()).unwrap_err();
         error.to_string().replace(&self.folder.path().display().to_string(), "")
     }
 }
 
 #[test]
-fn an_answer_is_found_by_the_question_and_not_by_the_order() {
-    let place = Place::new();
+fn answer_is_found_by_content_in_any_order() {
+    let place = TempCassette::new();
     place.record(&[
-        (request("first"), Ok(says("one"))),
+        (request("first"), Ok(text_reply("one"))),
         (request("second"), Err(overloaded("later"))),
-        (request("second"), Ok(says("two"))),
+        (request("second"), Ok(text_reply("two"))),
     ]);
     let cassette = place.play();
     assert_eq!(cassette.model(), ("openai:gpt", &facts()));
     assert_eq!(cassette.answer(&request("second")), Err(overloaded("later")));
-    assert_eq!(cassette.answer(&request("first")), Ok(says("one")));
-    assert_eq!(cassette.answer(&request("second")), Ok(says("two")));
-    assert_eq!(cassette.answer(&request("second")), Ok(says("two")), "the last one again");
-    assert_eq!(cassette.note(), None);
+    assert_eq!(cassette.answer(&request("first")), Ok(text_reply("one")));
+    assert_eq!(cassette.answer(&request("second")), Ok(text_reply("two")));
+    assert_eq!(cassette.answer(&request("second")), Ok(text_reply("two")), "the last one again");
+    assert_eq!(cassette.warning(), None);
 }
 
 #[test]
-fn everything_that_can_be_said_comes_back_as_it_was() {
+fn all_message_kinds_round_trip() {
     let call = ToolCall {
         id: "c1".to_owned(),
         name: "read".to_owned(),
-        arguments: Arguments::Json(json!({ "z": 1.5, "a": [null, "\u{1f600}\n"] })),
+        arguments: CallArguments::Json(json!({ "z": 1.5, "a": [null, "\u{1f600}\n"] })),
         signatures: vec!["sig".to_owned()],
     };
-    let broken = ToolCall { arguments: Arguments::Malformed("{\"a\":".to_owned()), ..call.clone() };
+    let broken =
+        ToolCall { arguments: CallArguments::Malformed("{\"a\":".to_owned()), ..call.clone() };
     let parts = vec![
-        Part::Thinking(Thinking::Said { text: Some("hm".to_owned()), signature: None }),
-        Part::Thinking(Thinking::Sealed(json!({ "data": "x", "b": 1 }))),
-        Part::Text("let me see".to_owned()),
-        Part::Call(call),
-        Part::Call(broken),
+        TurnPart::Thinking(Thinking::Said { text: Some("hm".to_owned()), signature: None }),
+        TurnPart::Thinking(Thinking::Sealed(json!({ "data": "x", "b": 1 }))),
+        TurnPart::Text("let me see".to_owned()),
+        TurnPart::Call(call),
+        TurnPart::Call(broken),
     ];
-    let reply = Reply {
+    let reply = ModelReply {
         turn: Turn { parts },
-        stop: Stop::Other("odd".to_owned()),
+        stop: StopCause::Other("odd".to_owned()),
         usage: None,
         served: None,
     };
@@ -126,22 +128,22 @@ fn everything_that_can_be_said_comes_back_as_it_was() {
     asked.output = OutputForm::Schema { name: "out".into(), schema: json!({ "b": 1, "a": 2 }) };
     asked.temperature = Some(0.1);
     asked.effort = Some(Effort::High);
-    let error = ModelError::Transport { message: "gone".to_owned(), spent: Spent::Unknown };
-    let place = Place::new();
+    let error = ModelError::Transport { message: "gone".to_owned(), spent: FailureCost::Unknown };
+    let place = TempCassette::new();
     place.record(&[(asked.clone(), Ok(reply.clone())), (asked.clone(), Err(error.clone()))]);
     let cassette = place.play();
-    // The order of fields is not part of a question.
+    // Field order is not part of a question.
     asked.output = OutputForm::Schema { name: "out".into(), schema: json!({ "a": 2, "b": 1 }) };
     assert_eq!(cassette.answer(&asked), Ok(reply));
     assert_eq!(cassette.answer(&asked), Err(error));
 }
 
-/// What is said of a question that differs from the recorded ones.
-fn check_difference(change: impl FnOnce(&mut Request), expected: Expect) {
-    let place = Place::new();
-    let other = Request::new(Conversation::new("another agent"), 7);
+/// Checks the message for a question that differs from the recorded ones.
+fn check_difference(change: impl FnOnce(&mut ModelRequest), expected: Expect) {
+    let place = TempCassette::new();
+    let other = ModelRequest::new(Conversation::new("another agent"), 7);
     let long = request(&format!("line one\nline two {}\nline three", "x".repeat(200)));
-    let answer = || Ok(says("yes"));
+    let answer = || Ok(text_reply("yes"));
     place.record(&[(other, answer()), (request("elsewhere"), answer()), (long.clone(), answer())]);
     let mut asked = long;
     change(&mut asked);
@@ -151,7 +153,7 @@ fn check_difference(change: impl FnOnce(&mut Request), expected: Expect) {
     expected.assert_eq(&message);
 }
 
-fn user_text(request: &mut Request, index: usize) -> &mut String {
+fn user_text(request: &mut ModelRequest, index: usize) -> &mut String {
     match &mut request.conversation.messages[index] {
         Message::User(said) => &mut said.text,
         Message::Assistant(_) | Message::Results(_) => panic!("no message of ours"),
@@ -159,33 +161,33 @@ fn user_text(request: &mut Request, index: usize) -> &mut String {
 }
 
 #[test]
-fn a_changed_line_of_a_message_is_shown_with_both_versions() {
+fn mismatch_shows_both_versions_of_a_line() {
     check_difference(
         |asked| *user_text(asked, 1) = user_text(asked, 1).replace("xx\nline", "xy\nline"),
         expect![[r#"
-            the recording has no answer to this question; the nearest of its 3 differs
+            the recording has no answer to this question; the most similar of its 3 questions differs
               in message 2, `user.text`, line 2: recorded …"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", asked …"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxy""#]],
     );
     check_difference(
         |asked| user_text(asked, 1).push_str("\nline four"),
         expect![[r#"
-            the recording has no answer to this question; the nearest of its 3 differs
+            the recording has no answer to this question; the most similar of its 3 questions differs
               in message 2, `user.text`, line 4: recorded nothing, asked "line four""#]],
     );
 }
 
 #[test]
-fn a_changed_system_prompt_tool_or_setting_is_named() {
+fn mismatch_names_system_prompt_tool_or_setting() {
     check_difference(
         |asked| asked.conversation.system.push_str(", please"),
         expect![[r#"
-        the recording has no answer to this question; the nearest of its 3 differs
+        the recording has no answer to this question; the most similar of its 3 questions differs
           in the system prompt, line 2: recorded "brief", asked "brief, please""#]],
     );
     check_difference(
         |asked| asked.tools[1].description = "Searches.".to_owned(),
         expect![[r#"
-            the recording has no answer to this question; the nearest of its 3 differs
+            the recording has no answer to this question; the most similar of its 3 questions differs
               in the tools, `grep.description`: recorded "Runs grep.", asked "Searches.""#]],
     );
     check_difference(
@@ -193,7 +195,7 @@ fn a_changed_system_prompt_tool_or_setting_is_named() {
             asked.tools.remove(1);
         },
         expect![[r#"
-            the recording has no answer to this question; the nearest of its 3 differs
+            the recording has no answer to this question; the most similar of its 3 questions differs
               in the tools, `grep.description`: recorded "Runs grep.", asked nothing"#]],
     );
     check_difference(
@@ -205,7 +207,7 @@ fn a_changed_system_prompt_tool_or_setting_is_named() {
             asked.output = OutputForm::Schema { name: "out".to_owned(), schema: json!({}) };
         },
         expect![[r#"
-            the recording has no answer to this question; the nearest of its 3 differs
+            the recording has no answer to this question; the most similar of its 3 questions differs
               in `effort`: recorded "null", asked "low"
               in `max_output_tokens`: recorded "100", asked "200"
               in `output`: recorded "text", asked "schema.name: out"
@@ -215,65 +217,67 @@ fn a_changed_system_prompt_tool_or_setting_is_named() {
 }
 
 #[test]
-fn what_looks_like_a_key_is_part_of_the_question_and_the_answer_and_of_no_error() {
+fn key_like_text_is_recorded_but_not_shown_in_errors() {
     let token = "ghp_abcdefghijklmnopqrst0123456789";
     let call = ToolCall {
         id: "c1".to_owned(),
         name: "grep".to_owned(),
-        arguments: Arguments::Json(json!({ "pattern": token, "api-key": "abc" })),
+        arguments: CallArguments::Json(json!({ "pattern": token, "api-key": "abc" })),
         signatures: Vec::new(),
     };
-    let turn = Turn { parts: vec![Part::Call(call)] };
-    let reply = Reply { turn, stop: Stop::Calls, usage: None, served: None };
-    let place = Place::new();
+    let turn = Turn { parts: vec![TurnPart::Call(call)] };
+    let reply = ModelReply { turn, stop: StopCause::Calls, usage: None, served: None };
+    let place = TempCassette::new();
     let asked = |token: &str| request(&format!("is {token} a token?"));
     place.record(&[(asked(token), Ok(reply.clone()))]);
     assert_eq!(place.play().answer(&asked(token)), Ok(reply));
-    let missed = |asked: Request| place.play().answer(&asked).unwrap_err().to_string();
+    let missed = |asked: ModelRequest| place.play().answer(&asked).unwrap_err().to_string();
     expect![[r#"
-        the recording has no answer to this question; the nearest of its 1 differs
-          in message 2, in what looks like a key"#]]
+        the recording has no answer to this question; the most similar of its 1 questions differs
+          in message 2, within text that looks like a key"#]]
     .assert_eq(&missed(asked(&token.replace('9', "8"))));
     expect![[r#"
-        the recording has no answer to this question; the nearest of its 1 differs
+        the recording has no answer to this question; the most similar of its 1 questions differs
           in message 2, `user.text`: recorded "is [redacted] a token?", asked "is [redacted] one?""#]].assert_eq(&missed(request(&format!("is {token} one?"))));
 }
 
 #[test]
-fn a_further_or_another_kind_of_message_is_named() {
+fn mismatch_names_extra_or_different_message() {
     check_difference(
-        |asked| asked.conversation.say("and now?", Cache::Unmarked),
+        |asked| asked.conversation.push_user("and now?", CacheMark::Unmarked),
         expect![[r#"
-        the recording has no answer to this question; the nearest of its 3 differs
+        the recording has no answer to this question; the most similar of its 3 questions differs
           in the number of messages: recorded 2, asked 3"#]],
     );
     check_difference(
         |asked| asked.conversation.messages[0] = Message::Assistant(Turn::text("the change")),
         expect![[r#"
-            the recording has no answer to this question; the nearest of its 3 differs
+            the recording has no answer to this question; the most similar of its 3 questions differs
               in message 1: recorded "user.cache: breakpoint", asked "assistant.parts.1.text: the change""#]],
     );
     check_difference(
         |asked| match &mut asked.conversation.messages[0] {
-            Message::User(said) => said.cache = Cache::Unmarked,
+            Message::User(said) => said.cache = CacheMark::Unmarked,
             Message::Assistant(_) | Message::Results(_) => panic!("no message of ours"),
         },
         expect![[r#"
-            the recording has no answer to this question; the nearest of its 3 differs
+            the recording has no answer to this question; the most similar of its 3 questions differs
               in message 1, `user.cache`: recorded "breakpoint", asked "unmarked""#]],
     );
 }
 
 #[test]
-fn a_run_does_not_write_its_beginning_with_every_turn() {
-    let place = Place::new();
+fn shared_messages_are_stored_once() {
+    let place = TempCassette::new();
     let mut asked = request(&"a long task\n".repeat(1000));
     let mut exchanges = Vec::new();
     for turn in 0..20 {
-        let reply = says(&format!("turn {turn} {}", "r".repeat(500)));
+        let reply = text_reply(&format!("turn {turn} {}", "r".repeat(500)));
         exchanges.push((asked.clone(), Ok(reply.clone())));
         asked.conversation.messages.push(Message::Assistant(reply.turn));
-        asked.conversation.say(format!("result {turn} {}", "s".repeat(500)), Cache::Unmarked);
+        asked
+            .conversation
+            .push_user(format!("result {turn} {}", "s".repeat(500)), CacheMark::Unmarked);
     }
     place.record(&exchanges);
     let said: usize = serde_json::to_string(&asked).unwrap().len();
@@ -287,7 +291,7 @@ fn a_run_does_not_write_its_beginning_with_every_turn() {
 
 #[test]
 fn parallel_callers_do_not_mix_their_lines() {
-    let place = Place::new();
+    let place = TempCassette::new();
     let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
     std::thread::scope(|scope| {
         for caller in 0..8 {
@@ -295,7 +299,12 @@ fn parallel_callers_do_not_mix_their_lines() {
             scope.spawn(move || {
                 for turn in 0..20 {
                     let asked = request(&format!("{} of {caller}", turn % 5));
-                    recorder.record("openai:gpt", &facts(), &asked, &Ok(says(&format!("{turn}"))));
+                    recorder.record(
+                        "openai:gpt",
+                        &facts(),
+                        &asked,
+                        &Ok(text_reply(&format!("{turn}"))),
+                    );
                 }
             });
         }
@@ -305,15 +314,18 @@ fn parallel_callers_do_not_mix_their_lines() {
     for (caller, turn) in [(0, 0), (7, 4)] {
         let asked = request(&format!("{turn} of {caller}"));
         let answers: Vec<_> =
-            (0..4).map(|_| cassette.answer(&asked).unwrap().turn.said()).collect();
+            (0..4).map(|_| cassette.answer(&asked).unwrap().turn.full_text()).collect();
         assert_eq!(answers, [turn, turn + 5, turn + 10, turn + 15].map(|n| n.to_string()));
     }
 }
 
 #[test]
-fn a_crash_loses_the_exchange_in_flight_and_no_other() {
-    let place = Place::new();
-    place.record(&[(request("first"), Ok(says("one"))), (request("second"), Ok(says("two")))]);
+fn crash_loses_only_the_last_exchange() {
+    let place = TempCassette::new();
+    place.record(&[
+        (request("first"), Ok(text_reply("one"))),
+        (request("second"), Ok(text_reply("two"))),
+    ]);
     let whole = fs::read(place.path()).unwrap();
     let newline = |byte: &u8| *byte == b'\n';
     let end_of_first =
@@ -321,30 +333,33 @@ fn a_crash_loses_the_exchange_in_flight_and_no_other() {
     for cut in [end_of_first, end_of_first + 1, whole.len() - 40, whole.len() - 2] {
         fs::write(place.path(), &whole[..cut]).unwrap();
         let cassette = place.play();
-        assert_eq!(cassette.answer(&request("first")), Ok(says("one")), "cut at {cut}");
+        assert_eq!(cassette.answer(&request("first")), Ok(text_reply("one")), "cut at {cut}");
         assert!(cassette.answer(&request("second")).is_err(), "cut at {cut}");
-        assert_eq!(cassette.note().is_some(), cut > end_of_first, "cut at {cut}");
+        assert_eq!(cassette.warning().is_some(), cut > end_of_first, "cut at {cut}");
     }
     fs::write(place.path(), &whole[..whole.len() - 1]).unwrap();
     assert_eq!(
         place.play().answer(&request("second")),
-        Ok(says("two")),
+        Ok(text_reply("two")),
         "only the line's end is lost"
     );
     fs::write(place.path(), [&whole[..whole.len() - 9], b"\n"].concat()).unwrap();
-    expect!["line 10, the last one, is left out: it cannot be read as JSON of the format: EOF while parsing a string at line 1 column 316"].assert_eq(place.play().note().unwrap());
+    expect!["skipped the incomplete last line 10: it is not a valid cassette line: EOF while parsing a string at line 1 column 316"].assert_eq(place.play().warning().unwrap());
 }
 
 #[test]
-fn any_other_damage_is_told_with_its_line() {
-    let place = Place::new();
-    place.record(&[(request("first"), Ok(says("one"))), (request("second"), Ok(says("two")))]);
+fn damage_is_reported_with_its_line() {
+    let place = TempCassette::new();
+    place.record(&[
+        (request("first"), Ok(text_reply("one"))),
+        (request("second"), Ok(text_reply("two"))),
+    ]);
     let whole = fs::read_to_string(place.path()).unwrap();
     let damaged = |damage: &dyn Fn(&mut Vec<String>)| {
         let mut lines: Vec<String> = whole.lines().map(str::to_owned).collect();
         damage(&mut lines);
         fs::write(place.path(), lines.join("\n") + "\n").unwrap();
-        place.refused() + "\n"
+        place.load_error() + "\n"
     };
     let shown = [
         damaged(&|lines| lines[3].truncate(20)),
@@ -359,36 +374,39 @@ fn any_other_damage_is_told_with_its_line() {
         damaged(&Vec::clear),
     ];
     expect![[r#"
-        line 4 of the cassette `/run.jsonl` is damaged: it cannot be read as JSON of the format: EOF while parsing a string at line 1 column 20
-        line 3 of the cassette `/run.jsonl` is damaged: its content has been changed
-        line 3 of the cassette `/run.jsonl` is damaged: it cannot be read as JSON of the format: EOF while parsing a value at line 1 column 0
-        line 7 of the cassette `/run.jsonl` is damaged: it names a piece that does not stand before it
-        the cassette `/run.jsonl` has no exchange in it
-        the cassette `/run.jsonl` has version 2 of the format; version 1 can be read
-        `/run.jsonl` is no cassette
-        `/run.jsonl` is no cassette
+        line 4 of the cassette `/run.jsonl` is damaged: it is not a valid cassette line: EOF while parsing a string at line 1 column 20
+        line 3 of the cassette `/run.jsonl` is damaged: its content was modified
+        line 3 of the cassette `/run.jsonl` is damaged: it is not a valid cassette line: EOF while parsing a value at line 1 column 0
+        line 7 of the cassette `/run.jsonl` is damaged: it refers to a missing piece
+        the cassette `/run.jsonl` is empty
+        the cassette `/run.jsonl` has format version 2; crh reads version 1
+        `/run.jsonl` is not a cassette
+        `/run.jsonl` is not a cassette
     "#]].assert_eq(&shown.concat());
     fs::remove_file(place.path()).unwrap();
-    expect!["the cassette `/run.jsonl` cannot be read"].assert_eq(&place.refused());
+    expect!["cannot read the cassette `/run.jsonl`"].assert_eq(&place.load_error());
 }
 
 #[test]
 fn only_a_cassette_is_replaced() {
-    let place = Place::new();
+    let place = TempCassette::new();
     fs::write(place.path(), "notes of mine\n").unwrap();
     let refused = Recorder::create(&place.path(), Redactor::default()).unwrap_err();
-    expect!["the file exists and is no cassette; it is left as it is"]
+    expect!["the file exists and is not a cassette; it was not changed"]
         .assert_eq(&refused.to_string());
     assert_eq!(fs::read_to_string(place.path()).unwrap(), "notes of mine\n");
     fs::write(place.path(), "").unwrap();
-    place.record(&[(request("first"), Ok(says("one"))), (request("second"), Ok(says("two")))]);
-    place.record(&[(request("third"), Ok(says("three")))]);
+    place.record(&[
+        (request("first"), Ok(text_reply("one"))),
+        (request("second"), Ok(text_reply("two"))),
+    ]);
+    place.record(&[(request("third"), Ok(text_reply("three")))]);
     assert!(place.play().answer(&request("first")).is_err());
     assert!(Recorder::create(place.folder.path(), Redactor::default()).is_err());
 }
 
-/// The names of the files in the folder, and what the cassette answers to `first`.
-fn standing(place: &Place) -> (Vec<String>, Result<Reply, ModelError>) {
+/// File names in the folder, and the answer to `first`.
+fn folder_and_answer(place: &TempCassette) -> (Vec<String>, Result<ModelReply, ModelError>) {
     let names = fs::read_dir(place.folder.path()).unwrap();
     let mut names: Vec<_> =
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -397,167 +415,171 @@ fn standing(place: &Place) -> (Vec<String>, Result<Reply, ModelError>) {
 }
 
 #[test]
-fn a_recording_stays_until_the_next_one_has_an_answer() {
-    let place = Place::new();
+fn old_cassette_stays_until_the_first_answer() {
+    let place = TempCassette::new();
     let name = || "run.jsonl".to_owned();
-    place.record(&[(request("first"), Ok(says("one")))]);
+    place.record(&[(request("first"), Ok(text_reply("one")))]);
     let old = fs::read(place.path()).unwrap();
 
     let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
     recorder.record("openai:gpt", &facts(), &request("first"), &Err(overloaded("later")));
     assert_eq!(recorder.finish().unwrap(), 0);
-    assert_eq!(standing(&place), (vec![name(), name() + ".recording"], Ok(says("one"))));
+    assert_eq!(
+        folder_and_answer(&place),
+        (vec![name(), name() + ".recording"], Ok(text_reply("one")))
+    );
     drop(recorder);
-    assert_eq!(standing(&place), (vec![name()], Ok(says("one"))));
+    assert_eq!(folder_and_answer(&place), (vec![name()], Ok(text_reply("one"))));
     assert_eq!(fs::read(place.path()).unwrap(), old);
 
     let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
     recorder.record("openai:gpt", &facts(), &request("first"), &Err(overloaded("later")));
-    recorder.record("openai:gpt", &facts(), &request("second"), &Ok(says("two")));
-    // Not at the end: a crash from here on loses nothing.
-    assert_eq!(standing(&place), (vec![name()], Err(overloaded("later"))));
-    recorder.record("openai:gpt", &facts(), &request("third"), &Ok(says("three")));
+    recorder.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("two")));
+    // Already replaced, so that a crash loses nothing.
+    assert_eq!(folder_and_answer(&place), (vec![name()], Err(overloaded("later"))));
+    recorder.record("openai:gpt", &facts(), &request("third"), &Ok(text_reply("three")));
     assert_eq!(recorder.finish().unwrap(), 3);
-    assert_eq!(place.play().answer(&request("third")), Ok(says("three")));
+    assert_eq!(place.play().answer(&request("third")), Ok(text_reply("three")));
     drop(recorder);
-    assert_eq!(standing(&place), (vec![name()], Err(overloaded("later"))));
+    assert_eq!(folder_and_answer(&place), (vec![name()], Err(overloaded("later"))));
 }
 
 #[test]
-fn where_nothing_stood_errors_are_a_recording_too() {
-    let place = Place::new();
+fn new_cassette_keeps_recorded_errors() {
+    let place = TempCassette::new();
     place.record(&[(request("first"), Err(overloaded("later")))]);
-    assert_eq!(standing(&place), (vec!["run.jsonl".to_owned()], Err(overloaded("later"))));
+    assert_eq!(folder_and_answer(&place), (vec!["run.jsonl".to_owned()], Err(overloaded("later"))));
 }
 
 #[test]
-fn what_a_crash_left_beside_a_cassette_is_taken_over_and_nothing_else_is() {
-    let place = Place::new();
+fn leftover_temporary_file_is_reused() {
+    let place = TempCassette::new();
     let beside = place.folder.path().join("run.jsonl.recording");
-    place.record(&[(request("first"), Ok(says("one")))]);
+    place.record(&[(request("first"), Ok(text_reply("one")))]);
     fs::copy(place.path(), &beside).unwrap();
-    place.record(&[(request("first"), Ok(says("two")))]);
-    assert_eq!(standing(&place), (vec!["run.jsonl".to_owned()], Ok(says("two"))));
+    place.record(&[(request("first"), Ok(text_reply("two")))]);
+    assert_eq!(folder_and_answer(&place), (vec!["run.jsonl".to_owned()], Ok(text_reply("two"))));
     fs::write(&beside, "notes of mine\n").unwrap();
     let refused = Recorder::create(&place.path(), Redactor::default()).unwrap_err();
     let refused = refused.to_string().replace(&place.folder.path().display().to_string(), "");
-    expect!["`/run.jsonl.recording` cannot be written: the file exists and is no cassette; it is left as it is"].assert_eq(&refused);
+    expect!["cannot write `/run.jsonl.recording`: the file exists and is not a cassette; it was not changed"].assert_eq(&refused);
     assert_eq!(fs::read_to_string(&beside).unwrap(), "notes of mine\n");
-    assert_eq!(place.play().answer(&request("first")), Ok(says("two")));
+    assert_eq!(place.play().answer(&request("first")), Ok(text_reply("two")));
 }
 
 #[test]
-fn a_cassette_of_another_version_is_not_replaced() {
-    let place = Place::new();
+fn cassette_of_other_version_is_not_replaced() {
+    let place = TempCassette::new();
     let newer = "{\"format\":\"crh-cassette\",\"version\":2}\n";
     fs::write(place.path(), newer).unwrap();
     let refused = Recorder::create(&place.path(), Redactor::default()).unwrap_err();
-    expect!["it is a cassette of version 2 of the format, and version 1 can be written; it is left as it is"].assert_eq(&refused.to_string());
+    expect!["it is a cassette of version 2, and crh writes version 1; the file was not changed"]
+        .assert_eq(&refused.to_string());
     assert_eq!(fs::read_to_string(place.path()).unwrap(), newer);
 }
 
 #[test]
-fn answers_are_kept_where_the_older_cassette_cannot_be_replaced() {
-    let place = Place::new();
+fn answers_are_kept_if_replacing_fails() {
+    let place = TempCassette::new();
     let beside = place.folder.path().join("run.jsonl.recording");
-    place.record(&[(request("first"), Ok(says("one")))]);
+    place.record(&[(request("first"), Ok(text_reply("one")))]);
     let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
     fs::remove_file(place.path()).unwrap();
     fs::create_dir(place.path()).unwrap();
-    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(says("two")));
-    recorder.record("openai:gpt", &facts(), &request("second"), &Ok(says("three")));
+    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("two")));
+    recorder.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("three")));
     let told = recorder.finish().unwrap_err().to_string();
     assert!(told.contains("run.jsonl.recording`: "), "{told}");
     drop(recorder);
-    let cassette = Cassette::read(&beside, Redactor::default()).unwrap();
-    assert_eq!(cassette.answer(&request("first")), Ok(says("two")));
-    assert_eq!(cassette.answer(&request("second")), Ok(says("three")));
+    let cassette = Cassette::load(&beside, Redactor::default()).unwrap();
+    assert_eq!(cassette.answer(&request("first")), Ok(text_reply("two")));
+    assert_eq!(cassette.answer(&request("second")), Ok(text_reply("three")));
 }
 
 #[cfg(unix)]
 #[test]
-fn a_link_and_the_permissions_outlast_a_new_recording() {
+fn symlink_and_permissions_are_preserved() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
+    let place = TempCassette::new();
     let kept = place.folder.path().join("kept.jsonl");
     std::os::unix::fs::symlink(&kept, place.path()).unwrap();
-    place.record(&[(request("first"), Ok(says("one")))]);
+    place.record(&[(request("first"), Ok(text_reply("one")))]);
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o600)).unwrap();
-    place.record(&[(request("first"), Ok(says("two")))]);
+    place.record(&[(request("first"), Ok(text_reply("two")))]);
     assert!(fs::symlink_metadata(place.path()).unwrap().is_symlink());
     assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(place.play().answer(&request("first")), Ok(says("two")));
+    assert_eq!(place.play().answer(&request("first")), Ok(text_reply("two")));
 }
 
 #[test]
-fn two_recorders_do_not_replace_one_file() {
-    let place = Place::new();
-    place.record(&[(request("first"), Ok(says("one")))]);
+fn second_recorder_cannot_replace_a_locked_file() {
+    let place = TempCassette::new();
+    place.record(&[(request("first"), Ok(text_reply("one")))]);
     let busy = || Recorder::create(&place.path(), Redactor::default()).unwrap_err().to_string();
     let first = Recorder::create(&place.path(), Redactor::default()).unwrap();
-    expect!["something else is recording to it"].assert_eq(&busy());
-    first.record("openai:gpt", &facts(), &request("first"), &Ok(says("two")));
-    expect!["something else is recording to it"].assert_eq(&busy());
+    expect!["another process is recording to it"].assert_eq(&busy());
+    first.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("two")));
+    expect!["another process is recording to it"].assert_eq(&busy());
     drop(first);
-    assert_eq!(standing(&place), (vec!["run.jsonl".to_owned()], Ok(says("two"))));
+    assert_eq!(folder_and_answer(&place), (vec!["run.jsonl".to_owned()], Ok(text_reply("two"))));
 }
 
 #[test]
-fn two_recorders_do_not_write_to_one_file() {
-    let place = Place::new();
+fn second_recorder_cannot_write_to_a_locked_file() {
+    let place = TempCassette::new();
     let first = Recorder::create(&place.path(), Redactor::default()).unwrap();
-    first.record("openai:gpt", &facts(), &request("first"), &Ok(says("one")));
+    first.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("one")));
     let second = Recorder::create(&place.path(), Redactor::default()).unwrap_err();
-    expect!["something else is recording to it"].assert_eq(&second.to_string());
-    first.record("openai:gpt", &facts(), &request("second"), &Ok(says("two")));
+    expect!["another process is recording to it"].assert_eq(&second.to_string());
+    first.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("two")));
     drop(first);
-    assert_eq!(place.play().answer(&request("first")), Ok(says("one")));
-    assert_eq!(place.play().answer(&request("second")), Ok(says("two")));
+    assert_eq!(place.play().answer(&request("first")), Ok(text_reply("one")));
+    assert_eq!(place.play().answer(&request("second")), Ok(text_reply("two")));
     Recorder::create(&place.path(), Redactor::default()).unwrap();
 }
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_not_recorded_to() {
+fn recording_to_a_special_file_fails() {
     let device = Path::new("/dev/null");
     let refused = Recorder::create(device, Redactor::default()).unwrap_err();
-    expect!["it is no regular file"].assert_eq(&refused.to_string());
+    expect!["it is not a regular file"].assert_eq(&refused.to_string());
 }
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_not_played() {
+fn loading_a_special_file_fails() {
     let folder = tempfile::tempdir().unwrap();
     for path in [Path::new("/dev/null"), Path::new("/dev/zero"), folder.path()] {
-        let refused = Cassette::read(path, Redactor::default()).unwrap_err();
+        let refused = Cassette::load(path, Redactor::default()).unwrap_err();
         let source = std::error::Error::source(&refused).unwrap().to_string();
-        assert_eq!(source, "it is no regular file", "{}", path.display());
+        assert_eq!(source, "it is not a regular file", "{}", path.display());
     }
 }
 
 #[test]
-fn what_another_recording_lacks_is_no_answer() {
-    let place = Place::new();
+fn not_recorded_error_is_not_recorded() {
+    let place = TempCassette::new();
     let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
     let lacking = Err(ModelError::NotRecorded { message: String::new() });
     recorder.record("openai:gpt", &facts(), &request("first"), &lacking);
     assert_eq!(recorder.finish().unwrap(), 0);
     drop(recorder);
-    expect!["the cassette `/run.jsonl` has no exchange in it"].assert_eq(&place.refused());
+    expect!["the cassette `/run.jsonl` is empty"].assert_eq(&place.load_error());
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_told_at_the_end() {
-    let mut recorder = Recorder::create(&Place::new().path(), Redactor::default()).unwrap();
+fn full_disk_is_reported_by_finish() {
+    let mut recorder = Recorder::create(&TempCassette::new().path(), Redactor::default()).unwrap();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     recorder.replace_file(full);
-    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(says("one")));
-    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(says("one")));
+    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("one")));
+    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("one")));
     assert_eq!(recorder.finish().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
 }
 
-/// No run of twelve characters of the key stands in the file, plain or in base64.
+/// Asserts that no 12 characters of the key are in the file, plain or in base64.
 fn assert_no_trace(path: &Path, key: &str) {
     let written = fs::read_to_string(path).unwrap();
     for run in key.as_bytes().windows(12) {
@@ -573,7 +595,7 @@ fn assert_no_trace(path: &Path, key: &str) {
 }
 
 #[test]
-fn no_key_is_written_whole_split_or_encoded_and_the_replay_still_matches() {
+fn keys_are_masked_and_the_replay_still_matches() {
     let key = "Zq7Lw2mPx4vTb8nRc1sYd6hFg3jUe5aKo9Xi";
     let (first, second) = key.split_at(key.len() / 2);
     let leaks = [
@@ -585,7 +607,7 @@ fn no_key_is_written_whole_split_or_encoded_and_the_replay_still_matches() {
         format!("Authorization: Bearer {key}"),
     ];
     let redactor = || Redactor::new([&SecretString::from(key)]);
-    let place = Place::new();
+    let place = TempCassette::new();
     let recorder = Recorder::create(&place.path(), redactor()).unwrap();
     let mut asked = Vec::new();
     for leak in &leaks {
@@ -597,22 +619,23 @@ fn no_key_is_written_whole_split_or_encoded_and_the_replay_still_matches() {
         let call = ToolCall {
             id: leak.clone(),
             name: leak.clone(),
-            arguments: Arguments::Json(json!({ leak: leak })),
+            arguments: CallArguments::Json(json!({ leak: leak })),
             signatures: vec![leak.clone()],
         };
         let result = ToolResult { call_id: leak.clone(), name: leak.clone(), text: leak.clone() };
-        let sealed = Part::Thinking(Thinking::Sealed(json!([leak])));
-        let turn = Turn { parts: vec![sealed, Part::Text(leak.clone()), Part::Call(call)] };
+        let sealed = TurnPart::Thinking(Thinking::Sealed(json!([leak])));
+        let turn = Turn { parts: vec![sealed, TurnPart::Text(leak.clone()), TurnPart::Call(call)] };
         request.conversation.messages.push(Message::Assistant(turn.clone()));
         request.conversation.messages.push(Message::Results(vec![result]));
-        let reply = Reply { turn, stop: Stop::Other(leak.clone()), usage: None, served: None };
+        let reply =
+            ModelReply { turn, stop: StopCause::Other(leak.clone()), usage: None, served: None };
         recorder.record(leak, &facts(), &request, &Ok(reply));
         recorder.record(leak, &facts(), &request, &Err(overloaded(leak)));
         asked.push(request);
     }
     assert_eq!(recorder.finish().unwrap(), 12);
     assert_no_trace(&place.path(), key);
-    let cassette = Cassette::read(&place.path(), redactor()).unwrap();
+    let cassette = Cassette::load(&place.path(), redactor()).unwrap();
     for request in &asked {
         assert!(cassette.answer(request).is_ok());
         assert!(matches!(cassette.answer(request), Err(ModelError::Overloaded { .. })));

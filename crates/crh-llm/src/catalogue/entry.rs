@@ -1,72 +1,73 @@
-//! One entry of the table of models, as it is written by people.
+//! One entry of the model table, as users write it.
 
 use serde::Deserialize;
 
 use crate::catalogue::CatalogueError;
 use crate::{Abilities, ModelFacts, Money, Price, Rates};
 
-/// What is assumed of a model that nobody described: the window that hosted models have had at least since 2024.
+/// Assumed context window of unknown models. Hosted models have had at least this since 2024.
 const CONTEXT: u64 = 128_000;
 
-/// Likewise for its answers: the least that such models write.
+/// Assumed output limit of unknown models.
 const MAX_OUTPUT: u64 = 8_192;
 
-/// No vendor asks for more than a few hundred dollars for a million tokens; more is a price in another unit.
+/// Vendors charge at most a few hundred dollars per million tokens. A larger number has the wrong
+/// unit.
 const DOLLARS_MAX: f64 = 10_000.0;
 
-/// What is written of a model. Everything can be left out.
+/// Configured facts of a model. All fields are optional.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
-    /// Other ids of the same model.
+    /// Alias ids of the model.
     #[serde(default)]
     pub also: Vec<String>,
-    /// The most tokens of a call, read and written together.
+    /// Context window: maximum input plus output tokens.
     pub context: Option<u64>,
-    /// The most tokens that it can write in one answer.
+    /// Maximum output tokens of one reply.
     pub max_output: Option<u64>,
-    /// Whether it calls tools.
+    /// Supports native tool calls.
     pub tools: Option<bool>,
-    /// Whether its vendor holds an answer to a JSON Schema.
+    /// Supports structured output with a JSON Schema.
     pub schema: Option<bool>,
-    /// What its tokens cost.
+    /// Token prices.
     pub price: Option<PriceEntry>,
 }
 
-/// Dollars for a million tokens.
+/// Prices in dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceEntry {
-    /// Tokens that are read.
+    /// Input tokens.
     pub input: f64,
-    /// Tokens that are written.
+    /// Output tokens.
     pub output: f64,
-    /// Tokens that are read from the vendor's cache; as `input` if left out.
+    /// Input tokens read from the cache; default: `input`.
     pub cache_read: Option<f64>,
-    /// Tokens that are written to the vendor's cache; as `input` if left out.
+    /// Input tokens written to the cache; default: `input`.
     pub cache_write: Option<f64>,
-    /// What is asked for calls that read much.
+    /// Prices of requests with many input tokens.
     pub long: Option<LongPrice>,
 }
 
-/// Dollars for a million tokens in calls that read more than so many.
+/// Prices of long requests, in dollars per million tokens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongPrice {
-    /// Calls that read more tokens than this are meant.
+    /// Applies to requests with more input tokens than this.
     pub above: u64,
-    /// Tokens that are read.
+    /// Input tokens.
     pub input: f64,
-    /// Tokens that are written.
+    /// Output tokens.
     pub output: f64,
-    /// Tokens that are read from the vendor's cache; as `input` if left out.
+    /// Input tokens read from the cache; default: `input`.
     pub cache_read: Option<f64>,
-    /// Tokens that are written to the vendor's cache; as `input` if left out.
+    /// Input tokens written to the cache; default: `input`.
     pub cache_write: Option<f64>,
 }
 
 impl ModelEntry {
-    /// This entry, and another one for what it leaves out.
+    /// Fills missing fields from another entry.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             also: self.also,
@@ -78,8 +79,8 @@ impl ModelEntry {
         }
     }
 
-    /// The facts, with assumptions for what is not known. A model of which nothing is known is taken to call tools and
-    /// to keep to schemas: if it does not, its server says so.
+    /// Facts with defaults. Unknown models are assumed to support tools and schemas; otherwise
+    /// their server reports an error.
     pub(super) fn facts(&self) -> ModelFacts {
         let context = self.context.unwrap_or(CONTEXT);
         ModelFacts {
@@ -93,12 +94,12 @@ impl ModelEntry {
         }
     }
 
-    /// Whether the numbers make sense for a model with this context.
+    /// Validates the numbers for a model with this context window.
     pub(super) fn check(&self, name: &str, context: u64) -> Result<(), CatalogueError> {
         let problem =
             |problem: String| Err(CatalogueError::Entry { name: name.to_owned(), problem });
         if self.context == Some(0) || self.max_output == Some(0) {
-            return problem("`context` and `max_output` are at least 1".to_owned());
+            return problem("`context` and `max_output` must be at least 1".to_owned());
         }
         if let Some(max_output) = self.max_output.filter(|max_output| *max_output > context) {
             return problem(format!("`max_output` ({max_output}) exceeds `context` ({context})"));
@@ -106,7 +107,7 @@ impl ModelEntry {
         let Some(price) = &self.price else { return Ok(()) };
         if let Some((field, dollars)) = price.fields().find(|(_, dollars)| !plausible(*dollars)) {
             return problem(format!(
-                "the price `{field} = {dollars}` is not between 0 and {DOLLARS_MAX} dollars for a million tokens"
+                "the price `{field} = {dollars}` must be between 0 and {DOLLARS_MAX} dollars per million tokens"
             ));
         }
         Ok(())
@@ -114,7 +115,7 @@ impl ModelEntry {
 }
 
 impl PriceEntry {
-    /// The price; none if one of its numbers is no amount of money, which `check` has told.
+    /// Converts the prices; `None` if a number is invalid, which `check` reports.
     fn price(&self) -> Option<Price> {
         let usual = rates(self.input, self.output, self.cache_read, self.cache_write)?;
         let long = match &self.long {

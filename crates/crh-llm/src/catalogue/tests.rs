@@ -15,14 +15,14 @@ fn entries(toml: &str) -> BTreeMap<String, ModelEntry> {
 }
 
 fn facts(overrides: &str, name: &str, url: &str) -> ModelFacts {
-    Catalogue::new(entries(overrides)).unwrap().facts(&live(name), &url.parse().unwrap())
+    ModelCatalogue::new(entries(overrides)).unwrap().facts(&live(name), &url.parse().unwrap())
 }
 
-fn refused(overrides: &str) -> String {
-    Catalogue::new(entries(overrides)).unwrap_err().to_string()
+fn override_error(overrides: &str) -> String {
+    ModelCatalogue::new(entries(overrides)).unwrap_err().to_string()
 }
 
-/// Dollars for a million tokens.
+/// In dollars per million tokens.
 fn rates(input: f64, cache_read: f64, cache_write: f64, output: f64) -> Rates {
     let a_token = |dollars| Money::dollars(dollars).unwrap().per_million();
     Rates {
@@ -34,8 +34,8 @@ fn rates(input: f64, cache_read: f64, cache_write: f64, output: f64) -> Rates {
 }
 
 #[test]
-fn every_built_in_entry_is_complete_and_makes_sense() {
-    let table: Table = toml::from_str(BUILT_IN).unwrap();
+fn built_in_entries_are_complete_and_plausible() {
+    let table: BuiltInTable = toml::from_str(BUILT_IN).unwrap();
     for (name, entry) in &table.models {
         entry.check(name, entry.context.unwrap()).unwrap();
         live(name);
@@ -57,7 +57,7 @@ fn every_built_in_entry_is_complete_and_makes_sense() {
 
 #[test]
 fn every_default_model_is_in_the_table() {
-    let catalogue = Catalogue::new(BTreeMap::new()).unwrap();
+    let catalogue = ModelCatalogue::new(BTreeMap::new()).unwrap();
     for provider in Provider::ALL {
         let facts = catalogue.provider(provider);
         facts.base_url.parse::<BaseUrl>().unwrap();
@@ -68,7 +68,7 @@ fn every_default_model_is_in_the_table() {
 }
 
 #[test]
-fn a_known_model_has_its_facts_by_each_of_its_ids_and_ways() {
+fn known_model_is_found_by_alias_and_provider() {
     let expected = ModelFacts {
         context: 1_047_576,
         max_output: 32_768,
@@ -86,14 +86,14 @@ fn a_known_model_has_its_facts_by_each_of_its_ids_and_ways() {
 }
 
 #[test]
-fn long_calls_have_a_price_of_their_own() {
+fn long_requests_have_their_own_price() {
     let price = facts("", "gemini:gemini-2.5-pro", "https://a.example").price;
     let long = Some((200_000, rates(2.50, 0.25, 2.50, 15.00)));
     assert_eq!(price, Some(Price { rates: rates(1.25, 0.125, 1.25, 10.00), long }));
 }
 
 #[test]
-fn an_unknown_model_is_assumed_to_be_usual_and_free_on_this_machine_only() {
+fn unknown_model_is_free_only_on_loopback() {
     let unknown = ModelFacts {
         context: 128_000,
         max_output: 8_192,
@@ -108,7 +108,7 @@ fn an_unknown_model_is_assumed_to_be_usual_and_free_on_this_machine_only() {
 }
 
 #[test]
-fn the_users_entries_correct_and_add() {
+fn user_entries_override_and_add() {
     let overrides = r#"
         ["openai:gpt-4.1-mini"]
         price = { input = 1, output = 2 }
@@ -136,7 +136,7 @@ fn the_users_entries_correct_and_add() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_entries_are_rejected() {
     let shown = [
         r#"["gpt-4.1"]"#,
         r#"["replay:file"]"#,
@@ -152,15 +152,15 @@ fn what_makes_no_sense_is_refused() {
         r#"["openai:x"]
            price = { input = 1e12, output = 2 }"#,
     ]
-    .map(|overrides| refused(overrides) + "\n");
+    .map(|overrides| override_error(overrides) + "\n");
     expect![[r#"
-        `gpt-4.1` is no `PROVIDER:MODEL`: `gpt-4.1` names no provider: write `PROVIDER:MODEL`, with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
-        `replay:file` is no `PROVIDER:MODEL`: a recording brings its own facts
-        `openai:x@https://a.example` is no `PROVIDER:MODEL`: an entry has no base URL
-        `openai:x`: `context` and `max_output` are at least 1
+        `gpt-4.1` is not a valid `PROVIDER:MODEL`: `gpt-4.1` has no provider; write `PROVIDER:MODEL` with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+        `replay:file` is not a valid `PROVIDER:MODEL`: entries for recordings are not allowed
+        `openai:x@https://a.example` is not a valid `PROVIDER:MODEL`: remove the base URL
+        `openai:x`: `context` and `max_output` must be at least 1
         `openai:gpt-4.1`: `max_output` (2000000) exceeds `context` (1047576)
-        `openai:x`: the price `input = -1` is not between 0 and 10000 dollars for a million tokens
-        `openai:x`: the price `long.input = NaN` is not between 0 and 10000 dollars for a million tokens
-        `openai:x`: the price `input = 1000000000000` is not between 0 and 10000 dollars for a million tokens
+        `openai:x`: the price `input = -1` must be between 0 and 10000 dollars per million tokens
+        `openai:x`: the price `long.input = NaN` must be between 0 and 10000 dollars per million tokens
+        `openai:x`: the price `input = 1000000000000` must be between 0 and 10000 dollars per million tokens
     "#]].assert_eq(&shown.concat());
 }

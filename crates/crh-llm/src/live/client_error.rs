@@ -1,115 +1,121 @@
-//! Errors of the client library, read by their kind and never printed: their words hold whole requests.
+//! Converts errors of the client library. Their texts contain whole requests, so they are never
+//! shown.
 
 use std::error::Error as _;
 
 use genai::Error;
 use serde_json::Value;
 
-use super::errors;
-use super::errors::Begun;
-use super::frames::Seen;
+use super::frames::FrameSummary;
+use super::vendor_error;
+use super::vendor_error::ReplyStarted;
 use crate::ModelError;
 
-/// A call without an answer.
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct CallFailure {
     pub(super) error: ModelError,
-    /// The status of the answer, if it was one that tells an error.
+    /// HTTP status of an error response.
     pub(super) status: Option<u16>,
 }
 
-impl From<ModelError> for Failed {
+impl From<ModelError> for CallFailure {
     fn from(error: ModelError) -> Self {
         Self { error, status: None }
     }
 }
 
-/// Our error for the client's. The last frame tells what the client left out.
-pub(super) fn of(error: &Error, seen: &Seen, begun: Begun) -> Failed {
+/// Converts a client error. The last frame holds details that the client drops.
+pub(super) fn from_client_error(
+    error: &Error,
+    seen: &FrameSummary,
+    started: ReplyStarted,
+) -> CallFailure {
     match error {
-        // In a stream an answer's status is not in the error but in the error inside it.
+        // In a stream, the status is in the inner error.
         Error::WebStream { error, .. } => match error.downcast_ref::<Error>() {
-            Some(inner) => of(inner, seen, begun),
+            Some(inner) => from_client_error(inner, seen, started),
             None => match error.downcast_ref::<reqwest::Error>() {
-                Some(error) => of_transport(error, seen).into(),
-                // What is left is text that is no UTF-8.
-                None => cut("it is no text").into(),
+                Some(error) => from_transport_error(error, seen).into(),
+                // The remaining case is invalid UTF-8.
+                None => cut_stream("not valid UTF-8").into(),
             },
         },
         Error::HttpError { status, body, headers, .. } => {
             let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
             let status = status.as_u16();
-            Failed { error: errors::from_status(status, &header, body), status: Some(status) }
+            CallFailure {
+                error: vendor_error::from_status(status, &header, body),
+                status: Some(status),
+            }
         }
-        _ => of_stream(error, seen, begun).into(),
+        _ => from_stream_error(error, seen, started).into(),
     }
 }
 
-/// The error of a stream that had no status of its own.
-fn of_stream(error: &Error, seen: &Seen, begun: Begun) -> ModelError {
+/// Converts a stream error without an HTTP status.
+fn from_stream_error(error: &Error, seen: &FrameSummary, started: ReplyStarted) -> ModelError {
     match error {
         Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => {
-            of_transport(error, seen)
+            from_transport_error(error, seen)
         }
-        Error::ChatResponse { body, .. } => match blocked(&seen.last) {
+        Error::ChatResponse { body, .. } => match block_reason(&seen.last) {
             Some(word) => {
-                ModelError::Refused { message: format!("the vendor's filter stopped it: `{word}`") }
+                ModelError::Refused { message: format!("blocked by the vendor's filter: `{word}`") }
             }
-            None => errors::from_event(body, begun),
+            None => vendor_error::from_event(body, started),
         },
-        // OpenAI's failed response comes as an error of reading, with its code left out.
+        // The client reports OpenAI's failed response as a parse error without its code.
         Error::StreamParse { .. } => match seen.last.pointer("/response/error") {
-            Some(error) if error.is_object() => errors::from_event(error, begun),
-            Some(_) | None => cut("a piece of it is no JSON"),
+            Some(error) if error.is_object() => vendor_error::from_event(error, started),
+            Some(_) | None => cut_stream("an event is not valid JSON"),
         },
         _ if seen.count == 0 => ModelError::BadRequest {
-            message: "the request cannot be written in the vendor's terms".to_owned(),
+            message: "the request cannot be converted to the vendor's API".to_owned(),
         },
-        _ => cut("a piece of it cannot be understood"),
+        _ => cut_stream("an event cannot be parsed"),
     }
 }
 
-/// Whether an error is only about a piece of an answer that came into being after the client: an unknown kind of
-/// delta in a block of Anthropic's.
-pub(super) fn is_unknown_piece(error: &Error, seen: &Seen) -> bool {
+/// Whether the error only concerns a delta type that Anthropic added after this client version.
+pub(super) fn is_unknown_piece(error: &Error, seen: &FrameSummary) -> bool {
     const KNOWN: [&str; 4] =
         ["text_delta", "input_json_delta", "thinking_delta", "signature_delta"];
     let kind = seen.last.pointer("/delta/type").and_then(Value::as_str);
     matches!(error, Error::JsonValueExt(_)) && kind.is_some_and(|kind| !KNOWN.contains(&kind))
 }
 
-fn of_transport(error: &reqwest::Error, seen: &Seen) -> ModelError {
-    let cause = cause(error);
+fn from_transport_error(error: &reqwest::Error, seen: &FrameSummary) -> ModelError {
+    let cause = root_cause(error);
     if error.is_builder() {
         ModelError::BadRequest { message: format!("the request cannot be sent: {cause}") }
     } else if error.is_connect() {
-        errors::unreached(format!("no connection: {cause}"))
+        vendor_error::not_connected(format!("connection failed: {cause}"))
     } else if seen.count > 0 || error.is_body() || error.is_decode() {
-        cut(&format!("the connection broke: {cause}"))
+        cut_stream(&format!("connection lost: {cause}"))
     } else {
-        errors::silent(format!("the connection broke before an answer: {cause}"))
+        vendor_error::no_response(format!("connection lost before the reply: {cause}"))
     }
 }
 
-/// The innermost cause: what the system or the TLS library says. The outer ones repeat the address.
-fn cause(error: &reqwest::Error) -> String {
+/// The innermost cause, from the system or TLS library. Outer causes repeat the URL.
+fn root_cause(error: &reqwest::Error) -> String {
     let mut inner = error.source();
     while let Some(next) = inner.and_then(std::error::Error::source) {
         inner = Some(next);
     }
     match inner {
         Some(cause) => cause.to_string(),
-        None if error.is_timeout() => "it took too long".to_owned(),
-        None => "no reason is known".to_owned(),
+        None if error.is_timeout() => "timed out".to_owned(),
+        None => "unknown cause".to_owned(),
     }
 }
 
-/// Google's word for a prompt that it does not answer.
-fn blocked(frame: &Value) -> Option<&str> {
+/// Google's reason for blocking a prompt.
+fn block_reason(frame: &Value) -> Option<&str> {
     frame.pointer("/promptFeedback/blockReason").and_then(Value::as_str)
 }
 
-fn cut(message: &str) -> ModelError {
+fn cut_stream(message: &str) -> ModelError {
     ModelError::CutStream { message: message.to_owned() }
 }
 
@@ -122,8 +128,8 @@ mod tests {
 
     use super::*;
 
-    /// Every error of the client that has something of ours or of the vendor's in its words.
-    fn talkative() -> Vec<Error> {
+    /// All client errors whose text contains request or response data.
+    fn errors_with_secrets() -> Vec<Error> {
         let model_iden = ModelIden::new(AdapterKind::OpenAI, "secret model");
         let serde_error = serde_json::from_str::<bool>("\"secret text\"").unwrap_err();
         let inside = |error: Box<dyn std::error::Error + Send + Sync>| Error::WebStream {
@@ -148,32 +154,33 @@ mod tests {
         ]
     }
 
-    /// The fifth trap of the client, without a socket.
+    /// Like `trap_5` of the integration tests, without a socket.
     #[test]
-    fn no_word_of_the_client_is_repeated() {
+    fn client_error_texts_are_not_shown() {
         let mut lines = String::new();
-        for error in talkative() {
+        for error in errors_with_secrets() {
             assert!(error.to_string().contains("secret"), "{error} shows nothing");
             for count in [0, 1] {
-                let mut seen = Seen::default();
+                let mut seen = FrameSummary::default();
                 seen.count = count;
-                lines += &format!("{:?}\n", of(&error, &seen, Begun::No).error);
+                lines +=
+                    &format!("{:?}\n", from_client_error(&error, &seen, ReplyStarted::No).error);
             }
         }
         assert!(!lines.contains("secret"), "{lines}");
         expect![[r#"
-            BadRequest { message: "the request cannot be written in the vendor's terms" }
-            CutStream { message: "a piece of it cannot be understood" }
-            BadRequest { message: "the request cannot be written in the vendor's terms" }
-            CutStream { message: "a piece of it cannot be understood" }
-            CutStream { message: "it is no text" }
-            CutStream { message: "it is no text" }
+            BadRequest { message: "the request cannot be converted to the vendor's API" }
+            CutStream { message: "an event cannot be parsed" }
+            BadRequest { message: "the request cannot be converted to the vendor's API" }
+            CutStream { message: "an event cannot be parsed" }
+            CutStream { message: "not valid UTF-8" }
+            CutStream { message: "not valid UTF-8" }
             CutStream { message: "no" }
             CutStream { message: "no" }
-            CutStream { message: "a piece of it is no JSON" }
-            CutStream { message: "a piece of it is no JSON" }
-            BadRequest { message: "the request cannot be written in the vendor's terms" }
-            CutStream { message: "a piece of it cannot be understood" }
+            CutStream { message: "an event is not valid JSON" }
+            CutStream { message: "an event is not valid JSON" }
+            BadRequest { message: "the request cannot be converted to the vendor's API" }
+            CutStream { message: "an event cannot be parsed" }
         "#]]
         .assert_eq(&lines);
     }

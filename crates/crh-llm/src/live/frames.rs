@@ -1,8 +1,9 @@
-//! What the wire said, frame by frame, beside what the client makes of it: how much came, the pieces of a chat's tool
-//! calls and thoughts, and the last frame, in which vendors explain why they stopped.
+//! Records the raw frames of a reply: their size, the tool calls and thoughts of a chat, and the
+//! last frame, which explains why the vendor stopped.
 //!
-//! The client keeps no tool calls of a chat for us: it fills a list up to the index that the wire names, so that one
-//! frame with a large index would take all memory. Here the index is only a name, and the number of calls is bounded.
+//! The client is not used to collect chat tool calls: it grows a list to the index sent by the
+//! server, so that one frame with a large index could exhaust memory. Here the index is only a map
+//! key, and the number of calls is limited.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,89 +11,85 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use serde_json::Value;
 
-use super::{errors, usage};
+use super::{usage, vendor_error};
 use crate::Wire;
 
-/// The most bytes of one answer on the wire. 128k tokens, more than any model writes, sent one by one in frames of 400
-/// bytes are 52 MB.
+/// Maximum bytes of one reply. 128k tokens in frames of 400 bytes each are 52 MB.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
-/// What a frame counts beside its data, so that a stream of empty ones comes to an end as well.
+/// Minimum size counted per frame, so that a stream of empty frames ends too.
 const MIN_FRAME_BYTES: usize = 16;
 
-/// The most tool calls of one turn. Models make a handful; more is a loop.
+/// Maximum tool calls of one turn. Models make a handful.
 const MAX_CALLS: usize = 128;
 
-/// Sees every frame of one answer.
+/// Records the frames of one reply.
 #[derive(Debug)]
-pub(super) struct Frames {
+pub(super) struct FrameRecorder {
     wire: Wire,
-    seen: Mutex<Seen>,
+    seen: Mutex<FrameSummary>,
 }
 
-/// What the frames said.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// How many frames came, signs of life included.
+pub(super) struct FrameSummary {
+    /// Number of frames, including keep-alives.
     pub(super) count: u64,
-    /// How many bytes of data.
     bytes: usize,
-    /// A piece that the client passes over although it belongs to the answer, so that something is missing.
-    lost: Option<Lost>,
-    /// Whether a number in what the vendor counted is none.
+    /// Set if the client dropped a part of the reply.
+    lost: Option<LostPiece>,
+    /// Whether a reported token count is invalid.
     pub(super) garbled_usage: bool,
-    /// The model that answers, as the first frame that says so calls it.
+    /// Serving model, from the first frame that names it.
     pub(super) model: Option<String>,
-    /// The last frame with JSON in it.
+    /// The last JSON frame.
     pub(super) last: Value,
-    /// The pieces of a chat (`Wire::OpenAiChat` alone).
-    pub(super) chat: Chat,
+    /// Deltas of a chat (`Wire::OpenAiChat` only).
+    pub(super) chat: ChatDeltas,
 }
 
-/// How a piece can get lost in the client.
+/// A part of the reply that the client dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lost {
-    /// Anthropic's events are known by their name, which goes missing where CR and LF of a line end come apart.
-    Name,
-    /// An event of the Responses API that cannot be read is left out.
-    Piece,
+enum LostPiece {
+    /// An Anthropic event whose name was lost because CR and LF arrived separately.
+    EventName,
+    /// An unreadable event of the Responses API.
+    Delta,
 }
 
-/// What a chat's frames carry beside text.
+/// Chat deltas other than text.
 #[derive(Debug, Default)]
-pub(super) struct Chat {
-    /// The calls by their index on the wire.
-    calls: BTreeMap<u64, Call>,
-    /// A refusal in words.
+pub(super) struct ChatDeltas {
+    /// Calls by index.
+    calls: BTreeMap<u64, PartialCall>,
+    /// Refusal text.
     pub(super) refusal: String,
-    /// Thoughts that have to be handed back in the same field (DeepSeek, Kimi).
+    /// Thoughts that must be sent back in the same field (DeepSeek, Kimi).
     pub(super) reasoning_content: String,
-    /// Thoughts that nobody asks for again.
+    /// Thoughts that are not sent back.
     pub(super) reasoning: String,
-    /// Blocks of thought that go back as they came (OpenRouter).
+    /// Thought blocks that are sent back unchanged (OpenRouter).
     pub(super) reasoning_details: Vec<Value>,
 }
 
-/// A call as far as it has come.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct PartialCall {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) arguments: String,
 }
 
-impl Frames {
+impl FrameRecorder {
     pub(super) fn new(wire: Wire) -> Self {
         Self { wire, seen: Mutex::default() }
     }
 
-    /// What has come so far. Never held across a wait.
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+    /// The summary so far. Do not hold it across an await.
+    pub(super) fn summary(&self) -> MutexGuard<'_, FrameSummary> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hear(&self, event: Option<&str>, data: &str) {
-        let mut seen = self.seen();
+    fn record(&self, event: Option<&str>, data: &str) {
+        let mut seen = self.summary();
         seen.count += 1;
         seen.bytes = seen.bytes.saturating_add(data.len() + MIN_FRAME_BYTES);
         if seen.fault().is_some() {
@@ -100,54 +97,56 @@ impl Frames {
         }
         let Ok(frame) = serde_json::from_str::<Value>(data) else {
             if self.wire == Wire::OpenAiResponses && !matches!(data, "" | "[DONE]") {
-                seen.lost = Some(Lost::Piece);
+                seen.lost = Some(LostPiece::Delta);
             }
             return;
         };
-        seen.garbled_usage |= usage::is_garbled(self.wire, &frame);
+        seen.garbled_usage |= usage::has_invalid_usage(self.wire, &frame);
         if seen.model.is_none() {
-            seen.model = served(self.wire, &frame);
+            seen.model = serving_model(self.wire, &frame);
         }
         match self.wire {
-            Wire::OpenAiChat => seen.chat.hear(&frame),
-            Wire::OpenAiResponses if is_torn_delta(&frame) => seen.lost = Some(Lost::Piece),
-            Wire::Anthropic if is_nameless(event, &frame) => seen.lost = Some(Lost::Name),
+            Wire::OpenAiChat => seen.chat.add_delta(&frame),
+            Wire::OpenAiResponses if is_malformed_delta(&frame) => {
+                seen.lost = Some(LostPiece::Delta);
+            }
+            Wire::Anthropic if is_nameless(event, &frame) => seen.lost = Some(LostPiece::EventName),
             Wire::OpenAiResponses | Wire::Anthropic | Wire::Gemini => {}
         }
         seen.last = frame;
     }
 }
 
-impl ChatFrameSink for Frames {
+impl ChatFrameSink for FrameRecorder {
     fn on_frame(&self, _ctx: &FrameCtx, frame: RawFrameRef<'_>) {
-        self.hear(frame.event, frame.data);
+        self.record(frame.event, frame.data);
     }
 }
 
-impl Seen {
-    /// What is wrong with the answer as a whole, if anything is. A single frame without an end is not seen before it ends:
-    /// the client offers no way to look at it.
+impl FrameSummary {
+    /// Why the reply is unusable, if it is. An endless single frame is not detected, because the
+    /// client does not expose it.
     pub(super) fn fault(&self) -> Option<String> {
         if self.bytes > MAX_ANSWER_BYTES {
-            Some(format!("it is longer than {MAX_ANSWER_BYTES} bytes"))
+            Some(format!("longer than {MAX_ANSWER_BYTES} bytes"))
         } else if self.chat.calls.len() > MAX_CALLS {
-            Some(format!("it makes more than {MAX_CALLS} tool calls"))
+            Some(format!("more than {MAX_CALLS} tool calls"))
         } else {
             self.lost.map(|lost| match lost {
-                Lost::Name => "an event has lost its name".to_owned(),
-                Lost::Piece => "a piece of it cannot be read".to_owned(),
+                LostPiece::EventName => "an event has no name".to_owned(),
+                LostPiece::Delta => "an event cannot be read".to_owned(),
             })
         }
     }
 }
 
-impl Chat {
-    /// The calls, in the order of their indices.
-    pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
+impl ChatDeltas {
+    /// Calls in index order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &PartialCall> {
         self.calls.values()
     }
 
-    fn hear(&mut self, frame: &Value) {
+    fn add_delta(&mut self, frame: &Value) {
         let Some(delta) = frame.pointer("/choices/0/delta") else { return };
         for (name, into) in [
             ("refusal", &mut self.refusal),
@@ -156,17 +155,17 @@ impl Chat {
         ] {
             into.push_str(delta.get(name).and_then(Value::as_str).unwrap_or_default());
         }
-        self.hear_chunks(delta);
+        self.add_chunks(delta);
         for detail in list(delta, "reasoning_details") {
-            self.hear_detail(detail);
+            self.add_detail(detail);
         }
         for piece in list(delta, "tool_calls") {
-            self.hear_call(piece);
+            self.add_call(piece);
         }
     }
 
-    /// Mistral puts thoughts into the content.
-    fn hear_chunks(&mut self, delta: &Value) {
+    /// Mistral sends thoughts within the content.
+    fn add_chunks(&mut self, delta: &Value) {
         for thought in list(delta, "content").filter_map(|chunk| chunk.get("thinking")) {
             match thought {
                 Value::String(text) => self.reasoning.push_str(text),
@@ -179,9 +178,9 @@ impl Chat {
         }
     }
 
-    /// Pieces of one block carry the same type and index; their words are put together, so that the block goes back
+    /// Merges deltas of one block, which share type and index, so that the block can be sent back
     /// whole.
-    fn hear_detail(&mut self, detail: &Value) {
+    fn add_detail(&mut self, detail: &Value) {
         match (self.reasoning_details.last_mut(), detail) {
             (Some(Value::Object(last)), Value::Object(piece))
                 if piece.contains_key("index")
@@ -207,12 +206,13 @@ impl Chat {
         }
     }
 
-    fn hear_call(&mut self, piece: &Value) {
+    fn add_call(&mut self, piece: &Value) {
         let text =
             |pointer: &str| piece.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (id, name) = (text("/id"), text("/function/name"));
         let last = self.calls.last_key_value().map(|(index, _)| *index);
-        // Some servers leave the index out: then a piece with a name begins a call and one without continues the last.
+        // Some servers omit the index: a delta with a name starts a call, others continue the last
+        // call.
         let index = match (piece.get("index").and_then(Value::as_u64), last) {
             (Some(index), _) => index,
             (None, Some(last)) if name.is_empty() => last,
@@ -220,7 +220,7 @@ impl Chat {
             (None, None) => 0,
         };
         let call = self.calls.entry(index).or_default();
-        // The first word for a name counts: some servers repeat it in every piece.
+        // Keep the first name, because some servers repeat it in every delta.
         if call.id.is_empty() {
             call.id.push_str(id);
         }
@@ -229,23 +229,23 @@ impl Chat {
         }
         match piece.pointer("/function/arguments") {
             Some(Value::String(more)) => call.arguments.push_str(more),
-            // Some servers send an object instead of its text.
+            // Some servers send an object instead of text.
             Some(arguments @ Value::Object(_)) => call.arguments.push_str(&arguments.to_string()),
             Some(_) | None => {}
         }
     }
 }
 
-/// The model that a frame says it comes from.
-fn served(wire: Wire, frame: &Value) -> Option<String> {
-    let place = match wire {
+/// The serving model named in a frame.
+fn serving_model(wire: Wire, frame: &Value) -> Option<String> {
+    let pointer = match wire {
         Wire::OpenAiChat => "/model",
         Wire::OpenAiResponses => "/response/model",
         Wire::Anthropic => "/message/model",
         Wire::Gemini => "/modelVersion",
     };
-    let name = frame.pointer(place)?.as_str().filter(|name| !name.is_empty())?;
-    Some(errors::one_line(name))
+    let name = frame.pointer(pointer)?.as_str().filter(|name| !name.is_empty())?;
+    Some(vendor_error::one_line(name))
 }
 
 fn is_nameless(event: Option<&str>, frame: &Value) -> bool {
@@ -253,7 +253,7 @@ fn is_nameless(event: Option<&str>, frame: &Value) -> bool {
     kind.is_some() && event != kind
 }
 
-fn is_torn_delta(frame: &Value) -> bool {
+fn is_malformed_delta(frame: &Value) -> bool {
     const NEEDED: [&str; 2] =
         ["response.output_text.delta", "response.function_call_arguments.delta"];
     let kind = frame.get("type").and_then(Value::as_str);

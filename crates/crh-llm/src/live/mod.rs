@@ -1,60 +1,54 @@
-//! Asks a vendor's model over HTTP. The only place that knows the client library and HTTP.
+//! HTTP client for model vendors. Only this module uses the client library.
 //!
-//! Every call is a stream: that is how malformed arguments of a tool are kept as text and how a silent vendor is
-//! noticed. Addresses and headers are made here and nowhere else, so that a key goes to its own host only.
+//! All requests are streamed, so that malformed tool arguments are kept as text and a silent vendor
+//! is noticed. URLs and headers are built only here, so that a key reaches only its own host.
 
-#[path = "reply.rs"]
-mod answer;
-#[path = "vendor_error.rs"]
-mod errors;
-#[path = "client_error.rs"]
-mod failure;
+mod asked_address;
+mod client_error;
 mod frames;
 mod network;
-#[path = "asked_address.rs"]
-mod place;
-#[path = "request.rs"]
-mod question;
+mod reply;
+mod request;
 mod usage;
+mod vendor_error;
 
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use answer::Ended;
-use errors::Begun;
-use failure::Failed;
-use frames::Frames;
+use asked_address::AskedAddress;
+use client_error::CallFailure;
+use frames::FrameRecorder;
 use futures_util::StreamExt;
 use genai::chat::{ChatStream, ChatStreamEvent};
 use genai::resolver::AuthData;
 use genai::{Client, Headers, ModelIden, ServiceTarget};
-pub use network::SetupError;
-use place::Place;
+pub use network::ModelSetupError;
+use reply::EndedStream;
 use secrecy::ExposeSecret;
+use vendor_error::ReplyStarted;
 
-use crate::{Endpoint, ModelError, Progress, Redactor, Reply, Request, Wire};
-use crh_http::{Network, Timeouts};
+use crate::{Endpoint, ModelError, ModelReply, ModelRequest, Redactor, ReplyProgress, Wire};
+use crh_http::{NetworkSettings, Timeouts};
 
-/// The version of Anthropic's API that is spoken.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// The longest name of a caller in a header; reviewers have short names.
+/// Maximum length of the caller's name in a header.
 const MAX_CALLER_CHARS: usize = 64;
 
-/// A model at a vendor's. Clones share their connections; a call that is dropped is cancelled.
+/// Client for one model at a vendor. Clones share connections; dropping a request cancels it.
 #[derive(Clone)]
-pub struct Live {
+pub struct VendorClient {
     endpoint: Arc<Endpoint>,
-    place: Place,
+    address: AskedAddress,
     client: Client,
     timeouts: Timeouts,
     redactor: Redactor,
 }
 
-impl fmt::Debug for Live {
-    /// Where and what, never the key.
+impl fmt::Debug for VendorClient {
+    /// Never shows the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Live")
             .field("wire", &self.endpoint.wire)
@@ -63,74 +57,78 @@ impl fmt::Debug for Live {
     }
 }
 
-impl Live {
-    /// A model at this endpoint. Nothing is asked yet.
-    pub fn new(endpoint: Endpoint, network: &Network) -> Result<Self, SetupError> {
-        network::checked(endpoint.key.as_ref())?;
-        let client = Client::builder().with_reqwest(crh_http::client(network)?).build();
-        let client = client.map_err(|_| crh_http::SetupError::Client)?;
+impl VendorClient {
+    /// Creates a client without contacting the vendor.
+    pub fn new(endpoint: Endpoint, network: &NetworkSettings) -> Result<Self, ModelSetupError> {
+        network::check_key(endpoint.key.as_ref())?;
+        let client = Client::builder().with_reqwest(crh_http::build_client(network)?).build();
+        let client = client.map_err(|_| crh_http::ClientSetupError::Client)?;
         let redactor = Redactor::new(&endpoint.key);
-        let place = Place::of(&endpoint, &redactor);
+        let address = AskedAddress::from_endpoint(&endpoint, &redactor);
         let timeouts = network.timeouts;
-        Ok(Self { endpoint: Arc::new(endpoint), place, client, timeouts, redactor })
+        Ok(Self { endpoint: Arc::new(endpoint), address, client, timeouts, redactor })
     }
 
-    /// Asks once. `caller` says who asks and goes along in the `User-Agent`; `watch` hears of the answer while it
-    /// comes in. Nothing is tried again.
+    /// Sends one request, without retries. `caller` is sent in the `User-Agent` header. `watch`
+    /// receives the reply while it streams in.
     pub async fn ask(
         &self,
         caller: &str,
-        request: &Request,
-        watch: &mut (dyn FnMut(Progress<'_>) + Send),
-    ) -> Result<Reply, ModelError> {
-        let asked = Box::pin(self.asked(caller, request, watch)).await;
-        asked.map_err(|Failed { error, status }| {
-            self.place.noted(errors::cleaned(error, &self.redactor), status)
+        request: &ModelRequest,
+        watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
+    ) -> Result<ModelReply, ModelError> {
+        let reply = Box::pin(self.stream_reply(caller, request, watch)).await;
+        reply.map_err(|CallFailure { error, status }| {
+            self.address.explain(vendor_error::clean_error(error, &self.redactor), status)
         })
     }
 
-    async fn asked(
+    async fn stream_reply(
         &self,
         caller: &str,
-        request: &Request,
-        watch: &mut (dyn FnMut(Progress<'_>) + Send),
-    ) -> Result<Reply, Failed> {
+        request: &ModelRequest,
+        watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
+    ) -> Result<ModelReply, CallFailure> {
         let Endpoint { wire, model, .. } = &*self.endpoint;
-        let frames = Arc::new(Frames::new(*wire));
-        let mut options = question::options(*wire, model, request);
+        let frames = Arc::new(FrameRecorder::new(*wire));
+        let mut options = request::chat_options(*wire, model, request);
         options.raw_frame_sink = Some(frames.clone());
-        let chat = question::chat(*wire, request);
+        let chat = request::chat_request(*wire, request);
         let started = self.client.exec_chat_stream(self.target(caller), chat, Some(&options)).await;
-        let mut answer = Answer {
-            stream: started.map_err(|error| failure::of(&error, &frames.seen(), Begun::No))?.stream,
+        let mut answer = ReplyStream {
+            stream: started
+                .map_err(|error| {
+                    client_error::from_client_error(&error, &frames.summary(), ReplyStarted::No)
+                })?
+                .stream,
             frames,
-            begun: Begun::No,
-            told: false,
+            started: ReplyStarted::No,
+            start_reported: false,
             whole_calls: *wire == Wire::Gemini,
             calls: Vec::new(),
         };
         loop {
-            let heard = answer.heard(&self.timeouts, watch).await?;
-            let Some(event) = heard else { continue };
-            if let Some(end) = answer.take(event, watch) {
-                let ended = Ended { wire: *wire, request, end, whole_calls: answer.calls };
-                return Ok(answer::reply(ended, &answer.frames.seen())?);
+            let next = answer.next_event(&self.timeouts, watch).await?;
+            let Some(event) = next else { continue };
+            if let Some(end) = answer.handle_event(event, watch) {
+                let ended = EndedStream { wire: *wire, request, end, whole_calls: answer.calls };
+                return Ok(reply::reply(ended, &answer.frames.summary())?);
             }
         }
     }
 
-    /// Where to ask, with the headers that belong there. The address and the headers are ours: the client would
-    /// insist on a key and take the model's name apart.
+    /// URL and headers of a request. They are built here because the client library requires a key
+    /// and parses the model name.
     fn target(&self, caller: &str) -> ServiceTarget {
         let Endpoint { wire, url, model, .. } = &*self.endpoint;
         let base = format!("{}/", url.as_str());
         ServiceTarget {
             endpoint: genai::resolver::Endpoint::from_owned(base),
             auth: AuthData::RequestOverride {
-                url: network::address(*wire, url, model),
+                url: network::call_url(*wire, url, model),
                 headers: self.headers(caller),
             },
-            model: ModelIden::new(question::adapter(*wire), question::client_name(model)),
+            model: ModelIden::new(request::adapter(*wire), request::client_name(model)),
         }
     }
 
@@ -153,26 +151,27 @@ impl Live {
     }
 }
 
-/// An answer while it comes in.
-struct Answer {
+/// A reply that is streaming in.
+struct ReplyStream {
     stream: ChatStream,
-    frames: Arc<Frames>,
-    begun: Begun,
-    /// Whether the watcher knows that it has begun.
-    told: bool,
-    /// Whether each event of a call is a whole one.
+    frames: Arc<FrameRecorder>,
+    started: ReplyStarted,
+    /// Whether `watch` has received `Started`.
+    start_reported: bool,
+    /// Whether each call event holds a complete call.
     whole_calls: bool,
     calls: Vec<genai::chat::ToolCall>,
 }
 
-impl Answer {
-    /// The next event, or none if a frame came that is none. What takes too long or is too much is an error.
-    async fn heard(
+impl ReplyStream {
+    /// The next event, or `None` for a frame without one. A timeout or an oversized reply is an
+    /// error.
+    async fn next_event(
         &mut self,
         timeouts: &Timeouts,
-        watch: &mut (dyn FnMut(Progress<'_>) + Send),
-    ) -> Result<Option<ChatStreamEvent>, Failed> {
-        let known = self.frames.seen().count;
+        watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
+    ) -> Result<Option<ChatStreamEvent>, CallFailure> {
+        let known = self.frames.summary().count;
         let limit = match known {
             0 => timeouts.connect + timeouts.first_byte,
             _ => timeouts.idle,
@@ -180,22 +179,22 @@ impl Answer {
         let (stream, frames) = (&mut self.stream, &self.frames);
         let next = poll_fn(|context| match stream.poll_next_unpin(context) {
             Poll::Ready(event) => Poll::Ready(Some(event)),
-            // A frame without an event is a sign of life all the same.
-            Poll::Pending if frames.seen().count > known => Poll::Ready(None),
+            // A frame without an event still shows that the vendor is alive.
+            Poll::Pending if frames.summary().count > known => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         });
         let Ok(next) = tokio::time::timeout(limit, next).await else {
             let seconds = limit.as_secs_f64();
             let message = match known {
-                0 => format!("no answer began within {seconds} s"),
-                _ => format!("the answer fell silent for {seconds} s"),
+                0 => format!("no reply within {seconds} s"),
+                _ => format!("no data for {seconds} s"),
             };
-            return Err(errors::silent(message).into());
+            return Err(vendor_error::no_response(message).into());
         };
-        let seen = self.frames.seen();
-        if seen.count > 0 && !self.told {
-            self.told = true;
-            watch(Progress::Started);
+        let seen = self.frames.summary();
+        if seen.count > 0 && !self.start_reported {
+            self.start_reported = true;
+            watch(ReplyProgress::Started);
         }
         if let Some(fault) = seen.fault() {
             return Err(ModelError::CutStream { message: fault }.into());
@@ -203,34 +202,36 @@ impl Answer {
         match next {
             None => Ok(None),
             Some(Some(Ok(event))) => Ok(Some(event)),
-            Some(Some(Err(error))) if failure::is_unknown_piece(&error, &seen) => Ok(None),
-            Some(Some(Err(error))) => Err(failure::of(&error, &seen, self.begun)),
-            Some(None) => Err(answer::without_end(&seen).into()),
+            Some(Some(Err(error))) if client_error::is_unknown_piece(&error, &seen) => Ok(None),
+            Some(Some(Err(error))) => {
+                Err(client_error::from_client_error(&error, &seen, self.started))
+            }
+            Some(None) => Err(reply::missing_end(&seen).into()),
         }
     }
 
-    /// Tells the watcher, and gives the end if this is it.
-    fn take(
+    /// Reports progress. Returns the end of the stream when it arrives.
+    fn handle_event(
         &mut self,
         event: ChatStreamEvent,
-        watch: &mut (dyn FnMut(Progress<'_>) + Send),
+        watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
     ) -> Option<genai::chat::StreamEnd> {
         match event {
             ChatStreamEvent::Chunk(chunk) => {
-                self.begun = Begun::Yes;
-                watch(Progress::Text(&chunk.content));
+                self.started = ReplyStarted::Yes;
+                watch(ReplyProgress::Text(&chunk.content));
             }
             ChatStreamEvent::ReasoningChunk(chunk) => {
-                self.begun = Begun::Yes;
-                watch(Progress::Thought(&chunk.content));
+                self.started = ReplyStarted::Yes;
+                watch(ReplyProgress::Thought(&chunk.content));
             }
             ChatStreamEvent::ToolCallChunk(chunk) => {
-                self.begun = Begun::Yes;
+                self.started = ReplyStarted::Yes;
                 if self.whole_calls {
                     self.calls.push(chunk.tool_call);
                 }
             }
-            // `Start` comes before anything is sent, so it says nothing.
+            // The client sends `Start` before the request is sent.
             ChatStreamEvent::Start
             | ChatStreamEvent::ThoughtSignatureChunk(_)
             | ChatStreamEvent::Heartbeat => {}
@@ -240,7 +241,7 @@ impl Answer {
     }
 }
 
-/// `crh/0.1.0 (correctness)`: who asks, in characters that a header can carry.
+/// `crh/0.1.0 (correctness)`, with characters allowed in a header.
 fn user_agent(caller: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-/:".contains(c) { c } else { '-' };
     let caller: String = caller.chars().take(MAX_CALLER_CHARS).map(safe).collect();
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_callers_name_cannot_break_out_of_its_header() {
+    fn caller_name_cannot_inject_headers() {
         let version = env!("CARGO_PKG_VERSION");
         for (caller, shown) in [
             ("correctness", "correctness"),

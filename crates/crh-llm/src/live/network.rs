@@ -1,4 +1,4 @@
-//! Keys and addresses: what has to be right before the first call.
+//! Validates API keys and builds request URLs.
 
 use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
@@ -7,42 +7,41 @@ use thiserror::Error;
 use crate::Wire;
 use crh_http::BaseUrl;
 
-/// Why a model cannot be asked at all.
+/// Why a client cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SetupError {
-    /// The key cannot stand in a header.
-    #[error("the key holds characters that no key has; is there a line break in it?")]
+pub enum ModelSetupError {
+    /// The key has characters that are invalid in a header.
+    #[error("the API key contains invalid characters; does it contain a line break?")]
     Key,
-    /// No host can be reached.
+    /// The HTTP client cannot be created.
     #[error(transparent)]
-    Network(#[from] crh_http::SetupError),
+    Network(#[from] crh_http::ClientSetupError),
 }
 
-/// Refuses a key that no header can carry.
-pub(super) fn checked(key: Option<&SecretString>) -> Result<(), SetupError> {
+pub(super) fn check_key(key: Option<&SecretString>) -> Result<(), ModelSetupError> {
     match key {
         Some(key) => {
-            HeaderValue::from_str(key.expose_secret()).map(|_| ()).map_err(|_| SetupError::Key)
+            HeaderValue::from_str(key.expose_secret()).map(|_| ()).map_err(|_| ModelSetupError::Key)
         }
         None => Ok(()),
     }
 }
 
-/// The whole address of a call.
-pub(super) fn address(wire: Wire, base: &BaseUrl, model: &str) -> String {
+/// URL of a request.
+pub(super) fn call_url(wire: Wire, base: &BaseUrl, model: &str) -> String {
     let base = base.as_str();
     match wire {
         Wire::OpenAiChat => format!("{base}/chat/completions"),
         Wire::OpenAiResponses => format!("{base}/responses"),
         Wire::Anthropic => format!("{base}/messages"),
         Wire::Gemini => {
-            format!("{base}/models/{}:streamGenerateContent?alt=sse", segment(model))
+            format!("{base}/models/{}:streamGenerateContent?alt=sse", encode_segment(model))
         }
     }
 }
 
-/// A model's name as part of a path. What could end the segment is encoded; `/` is not, since names have it.
-fn segment(name: &str) -> String {
+/// Percent-encodes a model name for a path. `/` stays, because model names contain it.
+fn encode_segment(name: &str) -> String {
     let mut segment = String::new();
     for byte in name.bytes() {
         match byte {

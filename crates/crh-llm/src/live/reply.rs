@@ -1,38 +1,37 @@
-//! The end of an answer in our words. Pure.
+//! Converts the end of a stream into a reply. No I/O.
 
 use genai::chat::{ContentPart, MessageContent, StopReason, StreamEnd};
 use serde_json::{Value, json};
 
-use super::frames::Seen;
-use super::{errors, usage};
-use crate::{Arguments, ModelError, Part, Reply, Request, Stop, Thinking, ToolCall, Turn, Wire};
+use super::frames::FrameSummary;
+use super::{usage, vendor_error};
+use crate::{
+    CallArguments, ModelError, ModelReply, ModelRequest, StopCause, Thinking, ToolCall, Turn,
+    TurnPart, Wire,
+};
 
-/// A stream that came to its end.
-pub(super) struct Ended<'a> {
+pub(super) struct EndedStream<'a> {
     pub(super) wire: Wire,
-    /// What was asked.
-    pub(super) request: &'a Request,
-    /// What the client made of it.
+    pub(super) request: &'a ModelRequest,
+    /// Content collected by the client.
     pub(super) end: StreamEnd,
-    /// The calls as they came, of Gemini, which sends each in one piece: the client mixes up their signatures at the
-    /// end.
+    /// Tool calls from single frames (Gemini). The client mixes up their signatures at the end.
     pub(super) whole_calls: Vec<genai::chat::ToolCall>,
 }
 
-/// The reply of a stream that came to its end.
-pub(super) fn reply(ended: Ended<'_>, seen: &Seen) -> Result<Reply, ModelError> {
-    let Ended { wire, request, end, whole_calls } = ended;
+pub(super) fn reply(ended: EndedStream<'_>, seen: &FrameSummary) -> Result<ModelReply, ModelError> {
+    let EndedStream { wire, request, end, whole_calls } = ended;
     let counted = end.captured_usage.as_ref().filter(|_| !seen.garbled_usage);
-    let usage = counted.and_then(|counted| usage::believed(counted, request));
-    let mut stop = stop(end.captured_stop_reason.as_ref(), seen)?;
-    // llama.cpp calls an answer completed that it has cut at its length.
+    let usage = counted.and_then(|counted| usage::plausible_usage(counted, request));
+    let mut stop = stop_cause(end.captured_stop_reason.as_ref(), seen)?;
+    // llama.cpp reports a reply as complete that it cut off at the output limit.
     let full = usage.is_some_and(|usage| usage.output >= u64::from(request.max_output_tokens));
-    if wire == Wire::OpenAiResponses && stop == Stop::Done && full {
-        stop = Stop::Length;
+    if wire == Wire::OpenAiResponses && stop == StopCause::Done && full {
+        stop = StopCause::Length;
     }
     let thoughts = end.captured_reasoning_content;
     let content = end.captured_content.map(MessageContent::into_parts).unwrap_or_default();
-    let cut = Cut::at(&stop);
+    let cut = Truncation::from_stop(&stop);
     let parts = match wire {
         Wire::OpenAiChat => chat_parts(content, seen, cut),
         Wire::OpenAiResponses => responses_parts(content, thoughts, cut),
@@ -42,66 +41,69 @@ pub(super) fn reply(ended: Ended<'_>, seen: &Seen) -> Result<Reply, ModelError> 
     let turn = Turn { parts };
     let calls = turn.calls().count();
     if calls == 0
-        && turn.said().is_empty()
+        && turn.full_text().is_empty()
         && let Some(message) = refusal(wire, seen)
     {
         return Err(ModelError::Refused { message });
     }
-    // Several vendors say the same whether they are done or wait for tools.
-    if stop == Stop::Done && calls > 0 {
-        stop = Stop::Calls;
+    // Several vendors do not distinguish the end of a reply from waiting for tools.
+    if stop == StopCause::Done && calls > 0 {
+        stop = StopCause::Calls;
     }
-    Ok(Reply { turn, stop, usage, served: seen.model.clone() })
+    Ok(ModelReply { turn, stop, usage, served: seen.model.clone() })
 }
 
 /// Whether the last part may be incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut {
-    Off,
-    Not,
+enum Truncation {
+    Possible,
+    No,
 }
 
-impl Cut {
-    fn at(stop: &Stop) -> Self {
+impl Truncation {
+    fn from_stop(stop: &StopCause) -> Self {
         match stop {
-            Stop::Length => Self::Off,
-            Stop::Done | Stop::Calls | Stop::Other(_) => Self::Not,
+            StopCause::Length => Self::Possible,
+            StopCause::Done | StopCause::Calls | StopCause::Other(_) => Self::No,
         }
     }
 }
 
-fn stop(reason: Option<&StopReason>, seen: &Seen) -> Result<Stop, ModelError> {
-    // The client ends some streams itself when the connection is closed: without a reason there was no end.
+fn stop_cause(reason: Option<&StopReason>, seen: &FrameSummary) -> Result<StopCause, ModelError> {
+    // The client also ends the stream when the connection closes. Without a stop reason the reply
+    // is incomplete.
     let Some(reason) = reason else {
-        return Err(without_end(seen));
+        return Err(missing_end(seen));
     };
     let why = seen.last.pointer("/response/incomplete_details/reason").and_then(Value::as_str);
     match (reason, why) {
         (_, Some("content_filter")) | (StopReason::ContentFilter(_), _) => {
             let word = why.unwrap_or(reason.raw());
             Err(ModelError::Refused {
-                message: format!("the vendor's filter stopped it: `{word}`"),
+                message: format!("blocked by the vendor's filter: `{word}`"),
             })
         }
-        (StopReason::MaxTokens(_), None | Some("max_output_tokens")) => Ok(Stop::Length),
-        (StopReason::MaxTokens(_), Some(other)) => Ok(Stop::Other(errors::one_line(other))),
-        (StopReason::Completed(_) | StopReason::StopSequence(_), _) => Ok(Stop::Done),
-        (StopReason::ToolCall(_), _) => Ok(Stop::Calls),
-        (StopReason::Other(word), _) => Ok(Stop::Other(errors::one_line(word))),
+        (StopReason::MaxTokens(_), None | Some("max_output_tokens")) => Ok(StopCause::Length),
+        (StopReason::MaxTokens(_), Some(other)) => {
+            Ok(StopCause::Other(vendor_error::one_line(other)))
+        }
+        (StopReason::Completed(_) | StopReason::StopSequence(_), _) => Ok(StopCause::Done),
+        (StopReason::ToolCall(_), _) => Ok(StopCause::Calls),
+        (StopReason::Other(word), _) => Ok(StopCause::Other(vendor_error::one_line(word))),
     }
 }
 
-/// The error of a stream that stopped before its end.
-pub(super) fn without_end(seen: &Seen) -> ModelError {
+/// Error for a stream that ended early.
+pub(super) fn missing_end(seen: &FrameSummary) -> ModelError {
     let message = match &seen.last {
-        Value::Null => "what came is no answer of a model; is the address right?",
-        _ => "its end is missing",
+        Value::Null => "not a model's reply; check the base URL",
+        _ => "the end of the stream is missing",
     };
     ModelError::CutStream { message: message.to_owned() }
 }
 
-/// A refusal in words, where the vendor has a place for it.
-fn refusal(wire: Wire, seen: &Seen) -> Option<String> {
+/// Refusal text, if the vendor has a field for it.
+fn refusal(wire: Wire, seen: &FrameSummary) -> Option<String> {
     let words = match wire {
         Wire::OpenAiChat => seen.chat.refusal.clone(),
         Wire::OpenAiResponses => {
@@ -115,18 +117,18 @@ fn refusal(wire: Wire, seen: &Seen) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
-fn chat_parts(content: Vec<ContentPart>, seen: &Seen, cut: Cut) -> Vec<Part> {
+fn chat_parts(content: Vec<ContentPart>, seen: &FrameSummary, cut: Truncation) -> Vec<TurnPart> {
     let chat = &seen.chat;
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<TurnPart> = Vec::new();
     if !chat.reasoning_details.is_empty() {
         let blocks = chat.reasoning_details.iter().cloned();
-        parts.extend(blocks.map(|block| Part::Thinking(Thinking::Sealed(block))));
+        parts.extend(blocks.map(|block| TurnPart::Thinking(Thinking::Sealed(block))));
     } else if !chat.reasoning_content.is_empty() {
-        parts.push(said(chat.reasoning_content.clone(), None));
+        parts.push(thought(chat.reasoning_content.clone(), None));
     } else if !chat.reasoning.is_empty() {
-        // Kept for the record. Vendors who send this field refuse it in a request.
+        // Kept for transcripts. Vendors that send this field reject it in requests.
         let block = json!({ "type": "reasoning", "text": chat.reasoning });
-        parts.push(Part::Thinking(Thinking::Sealed(block)));
+        parts.push(TurnPart::Thinking(Thinking::Sealed(block)));
     }
     parts.extend(texts(content));
     let last = chat.calls().count().saturating_sub(1);
@@ -135,9 +137,9 @@ fn chat_parts(content: Vec<ContentPart>, seen: &Seen, cut: Cut) -> Vec<Part> {
             true => format!("call_{position}"),
             false => call.id.clone(),
         };
-        let cut = if position == last { cut } else { Cut::Not };
-        let arguments = arguments(Value::String(call.arguments.clone()), cut);
-        parts.push(Part::Call(ToolCall {
+        let cut = if position == last { cut } else { Truncation::No };
+        let arguments = parse_arguments(Value::String(call.arguments.clone()), cut);
+        parts.push(TurnPart::Call(ToolCall {
             id,
             name: call.name.clone(),
             arguments,
@@ -147,16 +149,20 @@ fn chat_parts(content: Vec<ContentPart>, seen: &Seen, cut: Cut) -> Vec<Part> {
     parts
 }
 
-fn responses_parts(content: Vec<ContentPart>, thoughts: Option<String>, cut: Cut) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn responses_parts(
+    content: Vec<ContentPart>,
+    thoughts: Option<String>,
+    cut: Truncation,
+) -> Vec<TurnPart> {
+    let mut parts: Vec<TurnPart> = Vec::new();
     let mut thoughts = thoughts.filter(|text| !text.is_empty());
     for part in content {
         match part {
             ContentPart::ThoughtSignature(sealed) => {
-                parts.push(said_or_silent(thoughts.take(), Some(sealed)));
+                parts.push(thinking_part(thoughts.take(), Some(sealed)));
             }
-            ContentPart::Text(text) => parts.push(Part::Text(text)),
-            ContentPart::ToolCall(call) => parts.push(called(call, cut)),
+            ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
+            ContentPart::ToolCall(call) => parts.push(call_part(call, cut)),
             ContentPart::Binary(_)
             | ContentPart::ToolResponse(_)
             | ContentPart::ReasoningContent(_)
@@ -164,32 +170,38 @@ fn responses_parts(content: Vec<ContentPart>, thoughts: Option<String>, cut: Cut
         }
     }
     if let Some(text) = thoughts {
-        parts.insert(0, said(text, None));
+        parts.insert(0, thought(text, None));
     }
     parts
 }
 
-fn anthropic_parts(content: Vec<ContentPart>, thoughts: Option<String>, cut: Cut) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn anthropic_parts(
+    content: Vec<ContentPart>,
+    thoughts: Option<String>,
+    cut: Truncation,
+) -> Vec<TurnPart> {
+    let mut parts: Vec<TurnPart> = Vec::new();
     for part in content {
         match part {
-            // A signature comes before the words that it signs.
+            // A signature comes before the thoughts that it signs.
             ContentPart::ThoughtSignature(signature) => {
-                parts.push(said_or_silent(None, Some(signature)));
+                parts.push(thinking_part(None, Some(signature)));
             }
             ContentPart::ReasoningContent(words) => match parts.last_mut() {
-                Some(Part::Thinking(Thinking::Said { text, .. })) => *text = Some(words),
-                Some(_) | None => parts.push(said(words, None)),
+                Some(TurnPart::Thinking(Thinking::Said { text, .. })) => *text = Some(words),
+                Some(_) | None => parts.push(thought(words, None)),
             },
-            ContentPart::Custom(block) => parts.push(Part::Thinking(Thinking::Sealed(block.data))),
-            ContentPart::Text(text) => parts.push(Part::Text(text)),
-            ContentPart::ToolCall(call) => parts.push(called(call, cut)),
+            ContentPart::Custom(block) => {
+                parts.push(TurnPart::Thinking(Thinking::Sealed(block.data)));
+            }
+            ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
+            ContentPart::ToolCall(call) => parts.push(call_part(call, cut)),
             ContentPart::Binary(_) | ContentPart::ToolResponse(_) => {}
         }
     }
-    let signed = parts.iter().any(|part| matches!(part, Part::Thinking(_)));
+    let signed = parts.iter().any(|part| matches!(part, TurnPart::Thinking(_)));
     if let Some(text) = thoughts.filter(|text| !signed && !text.is_empty()) {
-        parts.insert(0, said(text, None));
+        parts.insert(0, thought(text, None));
     }
     parts
 }
@@ -198,18 +210,18 @@ fn gemini_parts(
     content: Vec<ContentPart>,
     thoughts: Option<String>,
     calls: Vec<genai::chat::ToolCall>,
-) -> Vec<Part> {
+) -> Vec<TurnPart> {
     let of_calls: Vec<String> =
         calls.iter().filter_map(|call| call.thought_signatures.clone()).flatten().collect();
-    let mut parts: Vec<Part> = Vec::new();
-    parts.extend(thoughts.filter(|text| !text.is_empty()).map(|text| said(text, None)));
+    let mut parts: Vec<TurnPart> = Vec::new();
+    parts.extend(thoughts.filter(|text| !text.is_empty()).map(|text| thought(text, None)));
     for part in content {
         match part {
             ContentPart::ThoughtSignature(signature) if !of_calls.contains(&signature) => {
-                parts.push(said_or_silent(None, Some(signature)));
+                parts.push(thinking_part(None, Some(signature)));
             }
-            ContentPart::Text(text) => parts.push(Part::Text(text)),
-            // The calls stand in `calls`, with their own signatures.
+            ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
+            // `calls` holds the calls with their own signatures.
             ContentPart::ThoughtSignature(_)
             | ContentPart::ToolCall(_)
             | ContentPart::Binary(_)
@@ -219,29 +231,28 @@ fn gemini_parts(
         }
     }
     for (position, mut call) in calls.into_iter().enumerate() {
-        // Google gives no ids. The client makes them up for each frame anew, so that two frames with a call each give
-        // the same one twice.
+        // Google sends no ids, and the client generates the same id for calls in different frames.
         if call.call_id.starts_with("call#") {
             call.call_id = format!("call#{}#{position}", call.fn_name);
         }
         let signatures = call.thought_signatures.take().unwrap_or_default();
-        let Part::Call(call) = called(call, Cut::Not) else { continue };
-        parts.push(Part::Call(ToolCall { signatures, ..call }));
+        let TurnPart::Call(call) = call_part(call, Truncation::No) else { continue };
+        parts.push(TurnPart::Call(ToolCall { signatures, ..call }));
     }
     parts
 }
 
-fn said(text: String, signature: Option<String>) -> Part {
-    said_or_silent(Some(text), signature)
+fn thought(text: String, signature: Option<String>) -> TurnPart {
+    thinking_part(Some(text), signature)
 }
 
-fn said_or_silent(text: Option<String>, signature: Option<String>) -> Part {
-    Part::Thinking(Thinking::Said { text, signature })
+fn thinking_part(text: Option<String>, signature: Option<String>) -> TurnPart {
+    TurnPart::Thinking(Thinking::Said { text, signature })
 }
 
-fn texts(content: Vec<ContentPart>) -> impl Iterator<Item = Part> {
+fn texts(content: Vec<ContentPart>) -> impl Iterator<Item = TurnPart> {
     content.into_iter().filter_map(|part| match part {
-        ContentPart::Text(text) => Some(Part::Text(text)),
+        ContentPart::Text(text) => Some(TurnPart::Text(text)),
         ContentPart::Binary(_)
         | ContentPart::ToolCall(_)
         | ContentPart::ToolResponse(_)
@@ -251,34 +262,32 @@ fn texts(content: Vec<ContentPart>) -> impl Iterator<Item = Part> {
     })
 }
 
-/// A call without signatures: outside Gemini those that the client puts here are copies of the turn's.
-fn called(call: genai::chat::ToolCall, cut: Cut) -> Part {
-    Part::Call(ToolCall {
+/// A call without signatures: except for Gemini they are copies of the turn's.
+fn call_part(call: genai::chat::ToolCall, cut: Truncation) -> TurnPart {
+    TurnPart::Call(ToolCall {
         id: call.call_id,
         name: call.fn_name,
-        arguments: arguments(call.fn_arguments, cut),
+        arguments: parse_arguments(call.fn_arguments, cut),
         signatures: Vec::new(),
     })
 }
 
-/// Arguments as JSON if they are. A tool without input is often called with nothing at all; cut off, nothing is
-/// incomplete.
-fn arguments(value: Value, cut: Cut) -> Arguments {
+/// Parses arguments. No text means an empty object, unless the reply was cut off.
+fn parse_arguments(value: Value, cut: Truncation) -> CallArguments {
     match value {
-        Value::Null => Arguments::Json(json!({})),
-        Value::String(text) if text.trim().is_empty() && cut == Cut::Not => {
-            Arguments::Json(json!({}))
+        Value::Null => CallArguments::Json(json!({})),
+        Value::String(text) if text.trim().is_empty() && cut == Truncation::No => {
+            CallArguments::Json(json!({}))
         }
         Value::String(text) => match serde_json::from_str(&text) {
-            Ok(value) => Arguments::Json(value),
-            Err(_) => Arguments::Malformed(text),
+            Ok(value) => CallArguments::Json(value),
+            Err(_) => CallArguments::Malformed(text),
         },
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            Arguments::Json(value)
+            CallArguments::Json(value)
         }
     }
 }
 
 #[cfg(test)]
-#[path = "reply/tests.rs"]
 mod tests;

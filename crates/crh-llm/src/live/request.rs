@@ -1,4 +1,4 @@
-//! A request in the client's words. Pure.
+//! Converts requests for the client library. No I/O.
 
 use genai::adapter::AdapterKind;
 use genai::chat::{
@@ -8,17 +8,17 @@ use genai::chat::{
 use serde_json::{Value, json};
 
 use crate::{
-    Arguments, Cache, Effort, Message, OutputForm, Part, Request, Thinking, ToolCall, ToolChoice,
-    ToolSpec, Turn, Wire,
+    CacheMark, CallArguments, Effort, Message, ModelRequest, OutputForm, Thinking, ToolCall,
+    ToolChoice, ToolSpec, Turn, TurnPart, Wire,
 };
 
-/// The most cache breakpoints of one request; Anthropic refuses more.
+/// Maximum cache breakpoints of one request, set by Anthropic.
 const MAX_BREAKPOINTS: usize = 4;
 
-/// The name under which arguments go back that are no JSON object. Most vendors take nothing but an object.
+/// Field that carries arguments that are not a JSON object, because most vendors require an object.
 const MALFORMED: &str = "malformed_arguments";
 
-/// Endings of a model's name that the client would take for an effort and cut off.
+/// Model name suffixes that the client would interpret as a reasoning effort and remove.
 const EFFORTS: [&str; 8] = ["low", "medium", "high", "xhigh", "max", "minimal", "none", "zero"];
 
 pub(super) fn adapter(wire: Wire) -> AdapterKind {
@@ -30,8 +30,8 @@ pub(super) fn adapter(wire: Wire) -> AdapterKind {
     }
 }
 
-/// The model's name for the client, which goes by its beginning and would cut a word like `-max` off its end. The
-/// wire carries the exact name all the same: see `options` and, for Gemini, the address.
+/// A model name for the client, protected from removal of suffixes such as `-max`. The request
+/// contains the exact name: see `chat_options` and, for Gemini, the URL.
 pub(super) fn client_name(model: &str) -> String {
     match model.rsplit_once('-') {
         Some((_, end)) if EFFORTS.contains(&end) => format!("{model}-"),
@@ -39,19 +39,18 @@ pub(super) fn client_name(model: &str) -> String {
     }
 }
 
-/// What is said.
-pub(super) fn chat(wire: Wire, request: &Request) -> ChatRequest {
+pub(super) fn chat_request(wire: Wire, request: &ModelRequest) -> ChatRequest {
     let conversation = &request.conversation;
     let marked = match wire {
         Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Anthropic => {
             breakpoints(&conversation.messages)
         }
-        // Google's cache finds shared beginnings by itself.
+        // Google's cache needs no markers.
         Wire::Gemini => Vec::new(),
     };
     let mut messages = Vec::new();
     for (index, message) in conversation.messages.iter().enumerate() {
-        let Some(said) = said(wire, message) else { continue };
+        let Some(said) = chat_message(wire, message) else { continue };
         messages.push(match marked.contains(&index) {
             true => said.with_options(CacheControl::Ephemeral),
             false => said,
@@ -60,27 +59,27 @@ pub(super) fn chat(wire: Wire, request: &Request) -> ChatRequest {
     let mut chat = ChatRequest::new(messages);
     chat.system = (!conversation.system.is_empty()).then(|| conversation.system.clone());
     chat.tools = (!request.tools.is_empty())
-        .then(|| request.tools.iter().map(|spec| tool(wire, spec)).collect());
+        .then(|| request.tools.iter().map(|spec| client_tool(wire, spec)).collect());
     chat
 }
 
-/// How it is asked.
-pub(super) fn options(wire: Wire, model: &str, request: &Request) -> ChatOptions {
+pub(super) fn chat_options(wire: Wire, model: &str, request: &ModelRequest) -> ChatOptions {
     let effort = request.effort.map(|effort| match effort {
         Effort::Low => ReasoningEffort::Low,
         Effort::Medium => ReasoningEffort::Medium,
         Effort::High => ReasoningEffort::High,
     });
-    // What a thinking model thought has to be asked for at Anthropic's and OpenAI's, and OpenAI refuses the question
-    // for models that do not think. Google sends what has to go back unasked.
+    // Anthropic and OpenAI return thoughts only on request, and OpenAI rejects that for models
+    // without reasoning. Google returns what it needs unasked.
     let keep_thoughts = match wire {
         Wire::Anthropic => true,
-        Wire::OpenAiResponses => effort.is_some() || thinks(model),
+        Wire::OpenAiResponses => effort.is_some() || is_reasoning_model(model),
         Wire::OpenAiChat | Wire::Gemini => false,
     };
     let exact = match wire {
         Wire::OpenAiChat | Wire::Anthropic => Some(json!({ "model": model })),
-        // The client would ask for a summary of the thoughts, which OpenAI gives to verified organisations alone.
+        // The client would request a summary of the thoughts, which OpenAI allows only for verified
+        // organisations.
         Wire::OpenAiResponses => Some(match (keep_thoughts, &effort) {
             (true, Some(effort)) => {
                 json!({ "model": model, "reasoning": { "effort": effort.variant_name() } })
@@ -100,7 +99,7 @@ pub(super) fn options(wire: Wire, model: &str, request: &Request) -> ChatOptions
                 Some(JsonSpec::new(name.clone(), schema.clone()).into())
             }
         },
-        // `auto` is what vendors do by themselves, and some servers know no other word.
+        // `auto` is the default, and some servers accept no other value.
         tool_choice: match &request.tool_choice {
             _ if request.tools.is_empty() => None,
             ToolChoice::Auto => None,
@@ -110,15 +109,15 @@ pub(super) fn options(wire: Wire, model: &str, request: &Request) -> ChatOptions
         capture_usage: Some(true),
         capture_content: Some(true),
         capture_reasoning_content: Some(keep_thoughts),
-        // `frames.rs` says why the calls of a chat are not the client's to keep.
+        // `frames.rs` collects the tool calls of a chat.
         capture_tool_calls: Some(wire != Wire::OpenAiChat),
         extra_body: exact,
         ..ChatOptions::default()
     }
 }
 
-/// Whether OpenAI's model of this name thinks: the o series, and everything from GPT-5 on.
-fn thinks(model: &str) -> bool {
+/// Whether an OpenAI model reasons: the o series, and GPT-5 or later.
+fn is_reasoning_model(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let generation = |rest: &str| rest.chars().next().and_then(|digit| digit.to_digit(10));
     match (name.strip_prefix("gpt-"), name.strip_prefix('o')) {
@@ -128,14 +127,14 @@ fn thinks(model: &str) -> bool {
     }
 }
 
-/// The messages to mark. What the caller marked is shared between runs; the newest results are marked as well, so that
-/// the next turn of the same run reads everything before them from the cache. Where there are too many, the first
-/// (the shared beginning) and the last ones stay.
+/// Messages with a cache breakpoint: those marked by the caller, shared between runs, and the
+/// newest results, so that the next turn reads everything before them from the cache. If there are
+/// too many, the first and the last ones are kept.
 fn breakpoints(messages: &[Message]) -> Vec<usize> {
     let mut marked: Vec<usize> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         match message {
-            Message::User(said) if said.cache == Cache::Breakpoint => marked.push(index),
+            Message::User(said) if said.cache == CacheMark::Breakpoint => marked.push(index),
             Message::Results(_) if index + 1 == messages.len() && !marked.is_empty() => {
                 marked.push(index);
             }
@@ -148,10 +147,10 @@ fn breakpoints(messages: &[Message]) -> Vec<usize> {
     marked
 }
 
-fn said(wire: Wire, message: &Message) -> Option<ChatMessage> {
+fn chat_message(wire: Wire, message: &Message) -> Option<ChatMessage> {
     match message {
         Message::User(said) => Some(ChatMessage::user(said.text.clone())),
-        Message::Assistant(turn) => assistant(wire, turn),
+        Message::Assistant(turn) => assistant_message(wire, turn),
         Message::Results(results) => {
             let responses = results.iter().map(|result| {
                 ToolResponse::new(&result.call_id, &result.text).with_fn_name(&result.name)
@@ -161,35 +160,35 @@ fn said(wire: Wire, message: &Message) -> Option<ChatMessage> {
     }
 }
 
-/// A turn of the model. One without words or calls cannot be sent: vendors refuse an empty message.
-fn assistant(wire: Wire, turn: &Turn) -> Option<ChatMessage> {
+/// Converts a turn. An empty turn is skipped because vendors reject it.
+fn assistant_message(wire: Wire, turn: &Turn) -> Option<ChatMessage> {
     let mut parts: Vec<ContentPart> = Vec::new();
     let mut says_something = false;
     for part in &turn.parts {
         match part {
-            // Anthropic refuses text of spaces alone.
-            Part::Text(text) if text.trim().is_empty() => {}
-            Part::Text(text) => {
+            // Anthropic rejects text of only whitespace.
+            TurnPart::Text(text) if text.trim().is_empty() => {}
+            TurnPart::Text(text) => {
                 says_something = true;
                 parts.push(ContentPart::Text(text.clone()));
             }
-            // Who wants thoughts back in a chat wants those before a call; some refuse the others.
-            Part::Thinking(_) if wire == Wire::OpenAiChat && turn.calls().next().is_none() => {}
-            Part::Thinking(thinking) => parts.extend(thought(wire, thinking)),
-            Part::Call(call) => {
+            // Chat vendors want only thoughts before a call; some reject others.
+            TurnPart::Thinking(_) if wire == Wire::OpenAiChat && turn.calls().next().is_none() => {}
+            TurnPart::Thinking(thinking) => parts.extend(thinking_parts(wire, thinking)),
+            TurnPart::Call(call) => {
                 says_something = true;
-                parts.push(ContentPart::ToolCall(called(call)));
+                parts.push(ContentPart::ToolCall(client_tool_call(call)));
             }
         }
     }
     says_something.then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
 }
 
-/// Thoughts as the vendor wants them back; nothing where it does not.
-fn thought(wire: Wire, thinking: &Thinking) -> Vec<ContentPart> {
+/// Thoughts to send back, if the vendor wants them.
+fn thinking_parts(wire: Wire, thinking: &Thinking) -> Vec<ContentPart> {
     let signed = |signature: &String| ContentPart::ThoughtSignature(signature.clone());
     match (wire, thinking) {
-        // Anthropic takes thoughts with their signature only.
+        // Anthropic accepts only signed thoughts.
         (Wire::Anthropic, Thinking::Said { text, signature: Some(signature) }) => {
             let text = text.clone().unwrap_or_default();
             vec![signed(signature), ContentPart::ReasoningContent(text)]
@@ -211,12 +210,12 @@ fn thought(wire: Wire, thinking: &Thinking) -> Vec<ContentPart> {
     }
 }
 
-fn called(call: &ToolCall) -> genai::chat::ToolCall {
+fn client_tool_call(call: &ToolCall) -> genai::chat::ToolCall {
     let arguments = match &call.arguments {
-        Arguments::Json(object @ Value::Object(_)) => object.clone(),
-        Arguments::Json(Value::Null) => json!({}),
-        Arguments::Json(other) => json!({ MALFORMED: other }),
-        Arguments::Malformed(text) => json!({ MALFORMED: text }),
+        CallArguments::Json(object @ Value::Object(_)) => object.clone(),
+        CallArguments::Json(Value::Null) => json!({}),
+        CallArguments::Json(other) => json!({ MALFORMED: other }),
+        CallArguments::Malformed(text) => json!({ MALFORMED: text }),
     };
     genai::chat::ToolCall {
         call_id: call.id.clone(),
@@ -226,17 +225,16 @@ fn called(call: &ToolCall) -> genai::chat::ToolCall {
     }
 }
 
-fn tool(wire: Wire, spec: &ToolSpec) -> Tool {
+fn client_tool(wire: Wire, spec: &ToolSpec) -> Tool {
     let tool = Tool::new(spec.name.clone())
         .with_description(spec.description.clone())
         .with_schema(spec.schema.clone());
     match wire {
-        // Left alone, OpenAI makes every optional field of the schema a required one here.
+        // By default OpenAI makes every optional field required here.
         Wire::OpenAiResponses => tool.with_strict(false),
         Wire::OpenAiChat | Wire::Anthropic | Wire::Gemini => tool,
     }
 }
 
 #[cfg(test)]
-#[path = "request/tests.rs"]
 mod tests;

@@ -1,66 +1,71 @@
-//! What the vendor says it counted, if it can be true. Pure.
+//! Validates token usage reported by vendors. No I/O.
 //!
-//! What is booked follows from these numbers, so one that cannot be true makes all of them none: then the worst case that
-//! was reserved is booked.
+//! Costs are booked from these numbers. If any of them is implausible, all are discarded and the
+//! reserved worst case is booked.
 
 use serde_json::Value;
 
-use crate::{Request, Usage, Wire, estimated_tokens};
+use crate::{ModelRequest, TokenUsage, Wire, estimated_tokens};
 
-/// The estimate errs upwards already. Eight times as much is four tokens or more for every byte, which no tokenizer makes,
-/// and still far below what a wrong unit or a garbled number gives.
-const INPUT_TIMES: u64 = 8;
+/// Maximum ratio of reported to estimated input. Eight times the estimate is at least four tokens
+/// per byte, which no tokenizer produces.
+const MAX_INPUT_FACTOR: u64 = 8;
 
-/// Vendors stop at the most tokens they may write, or a little later; some leave thoughts out of that limit.
-const OUTPUT_TIMES: u64 = 4;
+/// Maximum ratio of reported output to the limit. Some vendors do not count thoughts towards the
+/// limit.
+const MAX_OUTPUT_FACTOR: u64 = 4;
 
-/// What vendors may add to a short request or answer: prompts and tools of their own.
-const ROOM: u64 = 10_000;
+/// Tokens that vendors may add: their own prompts and tools.
+const VENDOR_OVERHEAD: u64 = 10_000;
 
-/// The client adds up three or four of the numbers of a frame in 32 bits. Larger ones could wrap round to something that
-/// looks true, and no model reads or writes as much.
-const COUNT_MAX: u64 = 1 << 28;
+/// Maximum count. The client adds up to four counts in 32 bits, so larger counts could overflow.
+const MAX_COUNT: u64 = 1 << 28;
 
-/// The counts in an answer to this request, if they can be true.
-pub(super) fn believed(counted: &genai::chat::Usage, request: &Request) -> Option<Usage> {
-    let usage = usage(counted)?;
+/// The reported usage, if it is plausible for this request.
+pub(super) fn plausible_usage(
+    counted: &genai::chat::Usage,
+    request: &ModelRequest,
+) -> Option<TokenUsage> {
+    let usage = convert_usage(counted)?;
     let cached = usage.cache_read.saturating_add(usage.cache_written);
-    let input_max = INPUT_TIMES.saturating_mul(estimated_tokens(request)).saturating_add(ROOM);
-    let output_max = OUTPUT_TIMES * u64::from(request.max_output_tokens) + ROOM;
-    // Every request has something to read.
+    let input_max =
+        MAX_INPUT_FACTOR.saturating_mul(estimated_tokens(request)).saturating_add(VENDOR_OVERHEAD);
+    let output_max = MAX_OUTPUT_FACTOR * u64::from(request.max_output_tokens) + VENDOR_OVERHEAD;
+    // Every request has input.
     let possible = (1..=input_max).contains(&usage.input)
         && cached <= usage.input
         && usage.output <= output_max;
     possible.then_some(usage)
 }
 
-/// Whether a frame has a count in it that is no count. The client takes such a number for none at all and keeps the others.
-pub(super) fn is_garbled(wire: Wire, frame: &Value) -> bool {
+/// Whether a frame contains an invalid count. The client silently drops such a count and keeps the
+/// others.
+pub(super) fn has_invalid_usage(wire: Wire, frame: &Value) -> bool {
     let places: &[&str] = match wire {
         Wire::OpenAiChat => &["/usage"],
         Wire::OpenAiResponses => &["/response/usage"],
         Wire::Anthropic => &["/usage", "/message/usage"],
         Wire::Gemini => &["/usageMetadata"],
     };
-    places.iter().filter_map(|place| frame.pointer(place)).any(has_garbled_count)
+    places.iter().filter_map(|place| frame.pointer(place)).any(has_invalid_count)
 }
 
-/// Counts are known by their names: there may be other numbers beside them (a cost, a time).
-fn has_garbled_count(usage: &Value) -> bool {
+/// Recognises counts by their names, because other numbers may be present (a cost, a time).
+fn has_invalid_count(usage: &Value) -> bool {
     usage.as_object().into_iter().flatten().any(|(name, value)| {
         let is_count = name.ends_with("tokens") || name.ends_with("TokenCount");
         match value {
-            Value::Object(_) => has_garbled_count(value),
+            Value::Object(_) => has_invalid_count(value),
             Value::Null | Value::Array(_) => false,
             Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                is_count && value.as_u64().is_none_or(|count| count > COUNT_MAX)
+                is_count && value.as_u64().is_none_or(|count| count > MAX_COUNT)
             }
         }
     })
 }
 
-/// What was counted, in our words; none if a part is missing or negative.
-fn usage(counted: &genai::chat::Usage) -> Option<Usage> {
+/// Converts the client's usage; `None` if a part is missing or negative.
+fn convert_usage(counted: &genai::chat::Usage) -> Option<TokenUsage> {
     let count = |number: Option<i32>| number.map(u64::try_from).transpose().ok();
     let input = count(counted.prompt_tokens)??;
     let output = count(counted.completion_tokens)?;
@@ -71,11 +76,11 @@ fn usage(counted: &genai::chat::Usage) -> Option<Usage> {
     if output.is_none() && total.is_none() {
         return None;
     }
-    Some(Usage {
+    Some(TokenUsage {
         input,
         cache_read: cache_read.unwrap_or(0),
         cache_written: cache_written.unwrap_or(0),
-        // Vendors who leave thoughts out of what was written count them in the total.
+        // Vendors that exclude thoughts from the output include them in the total.
         output: output.unwrap_or(0).max(total.unwrap_or(0).saturating_sub(input)),
     })
 }
@@ -113,28 +118,31 @@ mod tests {
         }
     }
 
-    fn plain(input: u64, output: u64) -> Option<Usage> {
-        Some(Usage { input, output, ..Usage::default() })
+    fn plain(input: u64, output: u64) -> Option<TokenUsage> {
+        Some(TokenUsage { input, output, ..TokenUsage::default() })
     }
 
     #[test]
-    fn thoughts_that_are_counted_apart_are_part_of_what_was_written() {
-        let request = Request::new(Conversation::new("rules"), 100);
+    fn separately_counted_thoughts_are_output() {
+        let request = ModelRequest::new(Conversation::new("rules"), 100);
         for (counted, expected) in [
             (counted(Some(10), Some(5), Some(15)), plain(10, 5)),
             (counted(Some(10), Some(5), None), plain(10, 5)),
             (counted(Some(10), Some(0), None), plain(10, 0)),
             (counted(Some(10), Some(5), Some(35)), plain(10, 25)),
             (counted(Some(10), None, Some(35)), plain(10, 25)),
-            (cached(4, 3), Some(Usage { input: 10, cache_read: 4, cache_written: 3, output: 5 })),
+            (
+                cached(4, 3),
+                Some(TokenUsage { input: 10, cache_read: 4, cache_written: 3, output: 5 }),
+            ),
         ] {
-            assert_eq!(believed(&counted, &request), expected, "{counted:?}");
+            assert_eq!(plausible_usage(&counted, &request), expected, "{counted:?}");
         }
     }
 
     #[test]
-    fn counts_that_cannot_be_true_are_none() {
-        let request = Request::new(Conversation::new("rules"), 100);
+    fn implausible_counts_are_discarded() {
+        let request = ModelRequest::new(Conversation::new("rules"), 100);
         for counted in [
             counted(None, None, None),
             counted(None, None, Some(9)),
@@ -149,23 +157,24 @@ mod tests {
             cached(11, 0),
             cached(6, 5),
         ] {
-            assert_eq!(believed(&counted, &request), None, "{counted:?}");
+            assert_eq!(plausible_usage(&counted, &request), None, "{counted:?}");
         }
     }
 
     #[test]
-    fn more_than_a_request_can_have_is_no_count() {
-        let request = Request::new(Conversation::new("rules"), 100);
+    fn counts_above_the_maximum_are_discarded() {
+        let request = ModelRequest::new(Conversation::new("rules"), 100);
         let input = i32::try_from(8 * estimated_tokens(&request) + 10_000).unwrap();
         let output = 4 * 100 + 10_000;
-        let counted = |input, output| believed(&counted(Some(input), Some(output), None), &request);
+        let counted =
+            |input, output| plausible_usage(&counted(Some(input), Some(output), None), &request);
         assert!(counted(input, output).is_some());
         assert_eq!(counted(input + 1, output), None);
         assert_eq!(counted(input, output + 1), None);
     }
 
     #[test]
-    fn a_number_that_is_no_count_is_seen_in_every_format() {
+    fn invalid_counts_are_detected_in_every_api() {
         let frames = |number: &Value| {
             [
                 (Wire::OpenAiChat, json!({ "usage": { "prompt_tokens": number } })),
@@ -186,15 +195,15 @@ mod tests {
             [json!(1.5), json!(3.0), json!(-1), json!("12"), json!(true), json!(1u64 << 29)]
         {
             for (wire, frame) in frames(&garbled) {
-                assert!(is_garbled(wire, &frame), "{frame}");
+                assert!(has_invalid_usage(wire, &frame), "{frame}");
             }
         }
         for fine in [json!(0), json!(12), json!(null)] {
             for (wire, frame) in frames(&fine) {
-                assert!(!is_garbled(wire, &frame), "{frame}");
+                assert!(!has_invalid_usage(wire, &frame), "{frame}");
             }
         }
         let beside = json!({ "usage": { "cost": 0.5, "prompt_time": -1.5, "service_tier": "x" } });
-        assert!(!is_garbled(Wire::OpenAiChat, &beside));
+        assert!(!has_invalid_usage(Wire::OpenAiChat, &beside));
     }
 }

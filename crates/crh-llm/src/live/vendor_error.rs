@@ -1,23 +1,24 @@
-//! What a vendor says when it does not answer, sorted by what one can do about it. Pure.
+//! Classifies error responses of vendors. No I/O.
 //!
-//! Statuses alone do not say enough (a full context is a 400 here and a 413 there, a wrong key is a 400 at Google's),
-//! so the words that vendors put into `type`, `code` and `status` count first and their sentences last.
+//! HTTP statuses are ambiguous: a full context is a 400 or a 413, and Google answers 400 for a
+//! wrong key. Therefore `type`, `code` and `status` in the body take precedence, and message texts
+//! come last.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{ModelError, Redactor, Spent};
+use crate::{FailureCost, ModelError, Redactor};
 
-/// The longest message that is kept: room for a vendor's sentence, not for an echo of the request.
+/// Maximum length of a message: enough for a sentence, too short for an echo of the request.
 const MAX_MESSAGE_CHARS: usize = 300;
 
-/// Words that mean a full context, as codes.
+/// Codes that mean a full context.
 const CONTEXT_CODES: [&str; 3] =
     ["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
 
-/// Sentences that mean a full context, where there is no code: Anthropic, OpenAI and vLLM, llama.cpp, Ollama, Google,
-/// vLLM of old, xAI, Bedrock.
+/// Message texts that mean a full context, for vendors without a code: Anthropic, OpenAI, vLLM,
+/// llama.cpp, Ollama, Google, older vLLM, xAI, Bedrock.
 const CONTEXT_SENTENCES: [&str; 12] = [
     "prompt is too long",
     "exceed context limit",
@@ -69,10 +70,10 @@ const KEY_CODES: [&str; 6] = [
 const RATE_CODES: [&str; 4] =
     ["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests"];
 
-const FULL_CODES: [&str; 4] =
+const OVERLOADED_CODES: [&str; 4] =
     ["overloaded_error", "server_is_overloaded", "slow_down", "unavailable"];
 
-const TROUBLE_CODES: [&str; 6] = [
+const SERVER_ERROR_CODES: [&str; 6] = [
     "api_error",
     "server_error",
     "internal_server_error",
@@ -81,59 +82,63 @@ const TROUBLE_CODES: [&str; 6] = [
     "deadline_exceeded",
 ];
 
-/// The error of an answer with this status. `header` gives a header's value by its name in lower case.
+/// Error for an HTTP status. `header` returns a header value by its lower-case name.
 pub(super) fn from_status(
     status: u16,
     header: &dyn Fn(&str) -> Option<String>,
     body: &str,
 ) -> ModelError {
     if (300..400).contains(&status) {
-        let place = header("location").unwrap_or_default();
+        let target = header("location").unwrap_or_default();
         return ModelError::BadRequest {
             message: format!(
-                "the server answers {status} and points to `{place}`; redirects are not followed, since the key would go along"
+                "the server redirects to `{target}` ({status}); crh follows no redirects, to protect the API key"
             ),
         };
     }
-    let said = Said::in_text(body);
-    let retry_after = delay_in_headers(header).or_else(|| said.delay());
-    let message = match said.message.trim() {
-        "" => format!("the server answers {status} without an explanation"),
+    let error_body = ErrorBody::from_text(body);
+    let retry_after = delay_in_headers(header).or_else(|| error_body.delay());
+    let message = match error_body.message.trim() {
+        "" => format!("HTTP status {status} without a message"),
         said => said.to_owned(),
     };
-    match said.kind().or_else(|| kind_of_status(status)) {
+    match error_body.kind().or_else(|| kind_of_status(status)) {
         Some(kind) => kind.error(message, retry_after),
         None => ModelError::BadRequest { message },
     }
 }
 
-/// The error of an event inside a stream that had begun well. `begun` says whether a part of an answer had come:
-/// then even what usually costs nothing may have cost something.
-pub(super) fn from_event(body: &Value, begun: Begun) -> ModelError {
-    let said = Said::in_value(body);
-    let message = match said.message.trim() {
-        "" => "the vendor reports an error without an explanation".to_owned(),
+/// Error for an event within a stream. After the reply started, even a normally free error may have
+/// cost money.
+pub(super) fn from_event(body: &Value, started: ReplyStarted) -> ModelError {
+    let error_body = ErrorBody::from_json(body);
+    let message = match error_body.message.trim() {
+        "" => "error without a message".to_owned(),
         said => said.to_owned(),
     };
-    let kind = said.kind().or_else(|| said.status.and_then(kind_of_status));
-    match (kind, begun) {
-        (None, _) | (Some(Kind::Rate | Kind::Full | Kind::Trouble), Begun::Yes) => {
-            ModelError::CutStream { message }
-        }
-        (Some(kind), _) => kind.error(message, said.delay()),
+    let kind = error_body.kind().or_else(|| error_body.status.and_then(kind_of_status));
+    match (kind, started) {
+        (None, _)
+        | (
+            Some(
+                VendorErrorKind::Rate | VendorErrorKind::Overloaded | VendorErrorKind::ServerError,
+            ),
+            ReplyStarted::Yes,
+        ) => ModelError::CutStream { message },
+        (Some(kind), _) => kind.error(message, error_body.delay()),
     }
 }
 
-/// Whether a part of an answer had come before the error.
+/// Whether a part of the reply arrived before the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(super) enum ReplyStarted {
     Yes,
     No,
 }
 
-/// The same error with its message in one short line, in which everything can be seen and nothing secret stands.
-/// Secrets are taken out first, so that no cut leaves a piece of one.
-pub(super) fn cleaned(error: ModelError, redactor: &Redactor) -> ModelError {
+/// Reduces the message to one short, printable line without secrets. Redacts first, so that
+/// shortening leaves no fragment of a secret.
+pub(super) fn clean_error(error: ModelError, redactor: &Redactor) -> ModelError {
     let clean = |message: String| one_line(&redactor.redact(&message));
     match error {
         ModelError::RateLimited { retry_after, message } => {
@@ -156,20 +161,20 @@ pub(super) fn cleaned(error: ModelError, redactor: &Redactor) -> ModelError {
     }
 }
 
-/// A connection that did not come about: nothing was asked.
-pub(super) fn unreached(message: String) -> ModelError {
-    ModelError::Transport { message, spent: Spent::Nothing }
+/// No connection, so the request was not sent.
+pub(super) fn not_connected(message: String) -> ModelError {
+    ModelError::Transport { message, spent: FailureCost::Nothing }
 }
 
-/// A request that may have arrived.
-pub(super) fn silent(message: String) -> ModelError {
-    ModelError::Transport { message, spent: Spent::Unknown }
+/// The request may have arrived.
+pub(super) fn no_response(message: String) -> ModelError {
+    ModelError::Transport { message, spent: FailureCost::Unknown }
 }
 
-/// One line of at most 300 characters; what cannot be seen is written out.
+/// One line of at most 300 characters, with invisible characters escaped.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::new();
-    // A bound on what is looked at: ten times what is shown allows for long runs of spaces.
+    // Limits the scanned text; ten times the output allows for long runs of spaces.
     for word in text.split_whitespace().take(10 * MAX_MESSAGE_CHARS) {
         if !line.is_empty() {
             line.push(' ');
@@ -193,26 +198,25 @@ pub(super) fn one_line(text: &str) -> String {
     }
 }
 
-/// Characters that turn the direction of a line or take no room in it.
+/// Bidirectional and zero-width characters.
 fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// What one can do about an error, before it has its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum VendorErrorKind {
     Context,
     Credit,
     Refused,
     Key,
     Rate,
-    Full,
-    Trouble,
-    GivenUp,
+    Overloaded,
+    ServerError,
+    GatewayTimeout,
 }
 
-impl Kind {
+impl VendorErrorKind {
     fn error(self, message: String, retry_after: Option<Duration>) -> ModelError {
         match self {
             Self::Context => ModelError::ContextFull { message },
@@ -220,53 +224,53 @@ impl Kind {
             Self::Refused => ModelError::Refused { message },
             Self::Key => ModelError::BadKey { message },
             Self::Rate => ModelError::RateLimited { retry_after, message },
-            Self::Full => ModelError::Overloaded { retry_after, message },
-            Self::Trouble => ModelError::Broken { message },
-            Self::GivenUp => silent(message),
+            Self::Overloaded => ModelError::Overloaded { retry_after, message },
+            Self::ServerError => ModelError::Broken { message },
+            Self::GatewayTimeout => no_response(message),
         }
     }
 }
 
-fn kind_of_status(status: u16) -> Option<Kind> {
+fn kind_of_status(status: u16) -> Option<VendorErrorKind> {
     match status {
-        401 | 403 => Some(Kind::Key),
-        402 => Some(Kind::Credit),
-        413 => Some(Kind::Context),
-        429 => Some(Kind::Rate),
-        // Not implemented: asking again does not help.
+        401 | 403 => Some(VendorErrorKind::Key),
+        402 => Some(VendorErrorKind::Credit),
+        413 => Some(VendorErrorKind::Context),
+        429 => Some(VendorErrorKind::Rate),
+        // Not implemented: a retry does not help.
         501 => None,
-        // A gateway (524: Cloudflare's) that gave up waiting for a model which may be at work still.
-        504 | 524 => Some(Kind::GivenUp),
-        503 | 529 => Some(Kind::Full),
-        408 | 500.. => Some(Kind::Trouble),
+        // The gateway timed out (524: Cloudflare), but the model may still be working.
+        504 | 524 => Some(VendorErrorKind::GatewayTimeout),
+        503 | 529 => Some(VendorErrorKind::Overloaded),
+        408 | 500.. => Some(VendorErrorKind::ServerError),
         _ => None,
     }
 }
 
-/// What an error's body says, whichever vendor wrote it.
+/// Content of an error response, in a vendor-neutral form.
 #[derive(Debug, Default)]
-struct Said {
+struct ErrorBody {
     message: String,
-    /// What stands in `type`, `code`, `status` and the reasons of the details, in lower case.
+    /// Lower-case values of `type`, `code`, `status` and the detail reasons.
     codes: Vec<String>,
-    /// A status inside the body, for errors in a stream.
+    /// Status within the body, for errors in a stream.
     status: Option<u16>,
     /// Google's `RetryInfo`.
     retry_delay: Option<String>,
 }
 
-impl Said {
-    fn in_text(body: &str) -> Self {
+impl ErrorBody {
+    fn from_text(body: &str) -> Self {
         match serde_json::from_str::<Value>(body) {
-            Ok(value) => Self::in_value(&value),
-            // A page of HTML explains nothing in one line.
+            Ok(value) => Self::from_json(&value),
+            // Ignore HTML pages.
             Err(_) if body.trim_start().starts_with('<') => Self::default(),
             Err(_) => Self { message: body.to_owned(), ..Self::default() },
         }
     }
 
-    fn in_value(body: &Value) -> Self {
-        // Google wraps the error of a stream in a list; the Responses API puts it into the response.
+    fn from_json(body: &Value) -> Self {
+        // Google wraps a stream error in a list; the Responses API nests it in the response.
         let body = body.get(0).unwrap_or(body);
         let body = body.get("response").unwrap_or(body);
         let inner = match body.get("error") {
@@ -278,7 +282,7 @@ impl Said {
         };
         let message = ["message", "detail"].iter().find_map(|name| inner.get(name)?.as_str());
         let details = inner.get("details").and_then(Value::as_array).into_iter().flatten();
-        let mut said = Self {
+        let mut error_body = Self {
             message: message.unwrap_or_default().to_owned(),
             status: inner
                 .get("code")
@@ -289,48 +293,48 @@ impl Said {
         let named = ["type", "code", "status"].iter().filter_map(|name| inner.get(name));
         let reasons = details.clone().filter_map(|detail| detail.get("reason"));
         let innermost = inner.pointer("/innererror/code");
-        said.codes = named
+        error_body.codes = named
             .chain(reasons)
             .chain(innermost)
             .filter_map(Value::as_str)
             .map(str::to_ascii_lowercase)
             .collect();
         if inner.pointer("/metadata/flagged_input").is_some() {
-            said.codes.push("flagged_input".to_owned());
+            error_body.codes.push("flagged_input".to_owned());
         }
-        said.retry_delay = details
+        error_body.retry_delay = details
             .filter_map(|detail| detail.get("retryDelay")?.as_str())
             .map(str::to_owned)
             .next();
-        said
+        error_body
     }
 
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<VendorErrorKind> {
         let sentence = self.message.to_lowercase();
         let coded = |codes: &[&str]| codes.iter().any(|code| self.codes.iter().any(|c| c == code));
         let says = |parts: &[&str]| parts.iter().any(|part| sentence.contains(part));
         if coded(&CONTEXT_CODES) || says(&CONTEXT_SENTENCES) {
-            Some(Kind::Context)
+            Some(VendorErrorKind::Context)
         } else if coded(&CREDIT_CODES) || says(&CREDIT_SENTENCES) {
-            Some(Kind::Credit)
+            Some(VendorErrorKind::Credit)
         } else if coded(&REFUSED_CODES) || says(&REFUSED_SENTENCES) {
-            Some(Kind::Refused)
+            Some(VendorErrorKind::Refused)
         } else if coded(&KEY_CODES) {
-            Some(Kind::Key)
+            Some(VendorErrorKind::Key)
         } else if coded(&RATE_CODES) {
-            Some(Kind::Rate)
-        } else if coded(&FULL_CODES) {
-            Some(Kind::Full)
-        } else if coded(&TROUBLE_CODES) {
-            Some(Kind::Trouble)
+            Some(VendorErrorKind::Rate)
+        } else if coded(&OVERLOADED_CODES) {
+            Some(VendorErrorKind::Overloaded)
+        } else if coded(&SERVER_ERROR_CODES) {
+            Some(VendorErrorKind::ServerError)
         } else {
             None
         }
     }
 
-    /// How long the body asks us to wait.
+    /// Delay requested in the body.
     fn delay(&self) -> Option<Duration> {
-        if let Some(delay) = self.retry_delay.as_deref().and_then(span) {
+        if let Some(delay) = self.retry_delay.as_deref().and_then(parse_span) {
             return Some(delay);
         }
         let sentence = self.message.to_lowercase();
@@ -339,11 +343,11 @@ impl Said {
             .find_map(|words| Some(sentence.split_once(words)?.1))?;
         let text: String =
             rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '.').collect();
-        span(text.trim_end_matches('.'))
+        parse_span(text.trim_end_matches('.'))
     }
 }
 
-/// How long the headers ask us to wait.
+/// Delay requested in the headers.
 fn delay_in_headers(header: &dyn Fn(&str) -> Option<String>) -> Option<Duration> {
     let number = |name: &str| header(name)?.trim().parse::<f64>().ok();
     if let Some(milliseconds) = number("retry-after-ms") {
@@ -355,24 +359,24 @@ fn delay_in_headers(header: &dyn Fn(&str) -> Option<String>) -> Option<Duration>
     if let Some(delay) = delay_until_date(header) {
         return Some(delay);
     }
-    // OpenAI says for requests and tokens apart what is left and when it is full again: what has run out counts.
+    // OpenAI reports remaining requests and tokens separately. Use those that ran out.
     let resets = ["requests", "tokens"].iter().filter_map(|what| {
         let left = header(&format!("x-ratelimit-remaining-{what}"))?;
         let reset = header(&format!("x-ratelimit-reset-{what}"))?;
-        (left.trim() == "0").then(|| span(reset.trim())).flatten()
+        (left.trim() == "0").then(|| parse_span(reset.trim())).flatten()
     });
     resets.max()
 }
 
-/// How long it is to a date in `Retry-After` from the date of the answer: both are the server's, so no clock is needed.
-/// A date that has passed is no wait.
+/// Delay until a `Retry-After` date, relative to the response's `Date` header, so no local clock is
+/// needed. A past date means no delay.
 fn delay_until_date(header: &dyn Fn(&str) -> Option<String>) -> Option<Duration> {
     let date = |name: &str| httpdate::parse_http_date(header(name)?.trim()).ok();
     Some(date("retry-after")?.duration_since(date("date")?).unwrap_or_default())
 }
 
-/// A span of time as vendors write it: `7.2s`, `20ms`, `6m0s`, `1h2m3.5s`.
-fn span(text: &str) -> Option<Duration> {
+/// Parses a duration as vendors write it: `7.2s`, `20ms`, `6m0s`, `1h2m3.5s`.
+fn parse_span(text: &str) -> Option<Duration> {
     let mut total = 0.0;
     let mut rest = text;
     while !rest.is_empty() {
@@ -399,5 +403,4 @@ fn seconds(seconds: f64) -> Option<Duration> {
 }
 
 #[cfg(test)]
-#[path = "vendor_error/tests.rs"]
 mod tests;

@@ -17,7 +17,7 @@ fn check(names: &str, expected: Expect) {
 }
 
 #[test]
-fn ids_stay_whole_whatever_is_in_them() {
+fn model_ids_may_contain_colons_and_at_signs() {
     check(
         "openai:gpt-4.1-mini
          ollama:qwen2.5-coder:7b
@@ -37,7 +37,7 @@ fn ids_stay_whole_whatever_is_in_them() {
 }
 
 #[test]
-fn a_replay_is_a_path_and_may_be_called_anything() {
+fn replay_accepts_any_path() {
     check(
         "replay:a: b@https://c.jsonl",
         expect![[r#"
@@ -47,7 +47,7 @@ fn a_replay_is_a_path_and_may_be_called_anything() {
 }
 
 #[test]
-fn what_names_no_model_is_refused_with_the_words_that_do() {
+fn invalid_name_error_lists_valid_providers() {
     check(
         "gpt-4.1
          opnai:gpt-4.1
@@ -62,24 +62,24 @@ fn what_names_no_model_is_refused_with_the_words_that_do() {
          openai:x@https://host/v1?key=secret
          openai:x@https://host/v1#secret",
         expect![[r#"
-            `gpt-4.1` names no provider: write `PROVIDER:MODEL`, with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
-            there is no provider `opnai` (did you mean `openai`?); known are `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
-            there is no provider `claude`; known are `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
-            there is no provider `OpenAI` (did you mean `openai`?); known are `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
-            `openai:` names no model: write its id behind the colon
-            `openai:` names no model: write its id behind the colon
-            the id of a model of `openai` has a character that no id has: ' '
-            `replay:` names no file: write the path of a cassette behind the colon
-            the base URL is no address
-            the base URL carries a user name or a password: keys come from variables, never from addresses
-            the base URL has a query or a fragment, which a base URL cannot have
-            the base URL has a query or a fragment, which a base URL cannot have
+            `gpt-4.1` has no provider; write `PROVIDER:MODEL` with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+            unknown provider `opnai` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+            unknown provider `claude`; available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+            unknown provider `OpenAI` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+            `openai:` has no model; write the model id after the colon
+            `openai:` has no model; write the model id after the colon
+            the model id for `openai` contains an invalid character: ' '
+            `replay:` has no file; write the path of a cassette after the colon
+            the base URL is not a valid URL
+            the base URL must not contain a user name or password; credentials come from variables
+            the base URL must not have a query or a fragment
+            the base URL must not have a query or a fragment
         "#]],
     );
 }
 
 #[test]
-fn an_address_without_its_scheme_is_no_part_of_an_id() {
+fn address_without_scheme_is_rejected() {
     for address in [
         "127.0.0.1:1/v1",
         "127.0.0.1/v1",
@@ -95,7 +95,11 @@ fn an_address_without_its_scheme_is_no_part_of_an_id() {
         "localhost@https://gateway.example",
     ] {
         let error = format!("openai:gpt-4.1@{address}").parse::<ModelName>().unwrap_err();
-        assert_eq!(error, NameError::AddressInModel { provider: Provider::OpenAi }, "{address}");
+        assert_eq!(
+            error,
+            ModelNameError::AddressInModel { provider: Provider::OpenAi },
+            "{address}"
+        );
     }
     check(
         "openai:gpt-4.1@gateway.example/v1
@@ -106,7 +110,7 @@ fn an_address_without_its_scheme_is_no_part_of_an_id() {
          openai:gpt@v1.5/latest
          openai:gpt@localhosted",
         expect![[r#"
-            what stands behind an `@` in the model of `openai` looks like an address: it must begin with `http://` or `https://`
+            the part after `@` in the model id for `openai` looks like a URL; it must start with `http://` or `https://`
             anthropic | claude-x@20250929
             openai | @cf/meta/llama-3.1-8b.gguf
             ollama | qwen2.5@q4_K_M:7b

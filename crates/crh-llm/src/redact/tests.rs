@@ -6,7 +6,7 @@ use serde_json::json;
 use super::shapes::HEADERS;
 use super::*;
 
-/// Has no shape that would give it away, and characters that every encoding changes.
+/// Matches no known form, and contains characters that every encoding changes.
 const KEY: &str = "q9/Zk2+Lw7\"mPx4vTb8nRc1sYd6hFg3jUe5a";
 
 fn redactor() -> Redactor {
@@ -20,7 +20,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn a_known_key_is_masked_whole_and_in_halves() {
+fn known_key_is_masked_whole_and_in_halves() {
     check(&format!("key={KEY}, said twice: {KEY}"), "key=[redacted], said twice: [redacted]");
     let (first, second) = KEY.split_at(KEY.len() / 2);
     check(
@@ -32,13 +32,13 @@ fn a_known_key_is_masked_whole_and_in_halves() {
 }
 
 #[test]
-fn a_key_of_a_letter_or_two_stands_for_none() {
+fn very_short_key_is_not_masked() {
     let any = Redactor::new(&["x", "key"].map(SecretString::from));
     assert_eq!(any.redact("except for the key x"), "except for the key x");
 }
 
 #[test]
-fn short_runs_of_a_key_are_words_like_others() {
+fn short_fragments_of_a_key_are_not_masked() {
     check(&KEY[..11], &KEY[..11]);
     let short =
         Redactor::new([&SecretString::from("hunter2hunter3"), &SecretString::from("s3cr3t")]);
@@ -62,7 +62,7 @@ fn base64_is_masked_at_every_alignment() {
             }
         }
     }
-    // The shortest run that is masked, at each alignment, in text that is no part of the key.
+    // The shortest masked fragment at each alignment, within other text.
     for before in ["", "x", "xy"] {
         let encoded = STANDARD.encode(format!("{before}{}zzz", &KEY[12..24]));
         let shown = redactor().redact(&encoded).into_owned();
@@ -71,7 +71,7 @@ fn base64_is_masked_at_every_alignment() {
 }
 
 #[test]
-fn encodings_of_a_query_and_of_json_are_masked() {
+fn percent_and_json_encodings_are_masked() {
     let percent = "q9%2FZk2%2BLw7%22mPx4vTb8nRc1sYd6hFg3jUe5a";
     check(&format!("?key={percent}&x=1"), "?key=[redacted]&x=1");
     let lower = percent.replace("%2F", "%2f").replace("%2B", "%2b");
@@ -81,7 +81,7 @@ fn encodings_of_a_query_and_of_json_are_masked() {
 }
 
 #[test]
-fn hex_is_masked_whole_and_in_pieces() {
+fn hex_is_masked_whole_and_in_fragments() {
     let lower: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
     check(&format!("hex {lower}."), "hex [redacted].");
     check(&format!("hex {}.", lower.to_uppercase()), "hex [redacted].");
@@ -90,7 +90,7 @@ fn hex_is_masked_whole_and_in_pieces() {
 }
 
 #[test]
-fn values_of_json_are_masked_inside_of_their_strings() {
+fn json_strings_are_masked() {
     let value = json!({ KEY: [1, true, null, { "text": format!("a {KEY}") }], "token": "plain" });
     let expected = json!({ MASK: [1, true, null, { "text": "a [redacted]" }], "token": "plain" });
     assert_eq!(redactor().redact_json(&value), expected);
@@ -103,7 +103,7 @@ fn values_of_json_are_masked_inside_of_their_strings() {
 }
 
 #[test]
-fn shapes_are_masked_whoever_owns_them() {
+fn common_token_forms_are_masked() {
     check("Authorization: Basic dXNlcjpwYXNz\r\nHost: a", "Authorization: [redacted]\r\nHost: a");
     check("x-api-key: short  ", "x-api-key: [redacted]  ");
     check(
@@ -151,7 +151,7 @@ fn private_keys_are_masked_line_by_line() {
 }
 
 #[test]
-fn a_secret_over_several_lines_keeps_them() {
+fn multi_line_secret_keeps_its_lines() {
     let redactor = Redactor::new([&SecretString::from("first line of it\nsecond line of it")]);
     assert_eq!(
         redactor.redact("a first line of it\nsecond line of it b"),
@@ -160,7 +160,7 @@ fn a_secret_over_several_lines_keeps_them() {
 }
 
 #[test]
-fn what_stands_for_a_secret_is_no_secret() {
+fn placeholders_are_not_masked() {
     for secret in ["redacted", "[redacted]", "a", "dacted] and more of it"] {
         let redactor = Redactor::new([&SecretString::from(secret)]);
         let once = redactor.redact("[redacted] and more of it, a redacted word").into_owned();
@@ -169,8 +169,8 @@ fn what_stands_for_a_secret_is_no_secret() {
 }
 
 #[test]
-fn by_value_alone_what_only_looks_like_a_key_stays() {
-    let redactor = redactor().by_value_alone();
+fn known_secrets_only_keeps_key_like_text() {
+    let redactor = redactor().known_secrets_only();
     let looks = "Authorization: Basic dXNlcjpwYXNz, ghp_abcdefghijklmnopqrst0123456789, AKIAIOSFODNN7EXAMPLE\n\
         -----BEGIN PRIVATE KEY-----\nMIIEow\n-----END PRIVATE KEY-----";
     assert_eq!(redactor.redact(looks), looks);
@@ -182,13 +182,13 @@ fn by_value_alone_what_only_looks_like_a_key_stays() {
 }
 
 #[test]
-fn debug_output_knows_nothing() {
+fn debug_output_shows_no_secret() {
     assert_eq!(format!("{:?}", redactor()), "Redactor { .. }");
 }
 
 proptest! {
     #[test]
-    fn masking_again_changes_nothing_and_no_line_is_lost(pieces in prop::collection::vec(prop_oneof![
+    fn redaction_is_idempotent_and_keeps_lines(pieces in prop::collection::vec(prop_oneof![
         "[a-zä\\[\\]\r\n ]{0,8}",
         Just(KEY.to_owned()),
         (0..KEY.len(), 0..KEY.len()).prop_map(|(a, b)| KEY[a.min(b)..a.max(b)].to_owned()),

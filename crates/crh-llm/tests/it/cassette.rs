@@ -1,14 +1,14 @@
-//! A recording of a real conversation over HTTP answers like the model it was made of, and knows no key.
+//! Records a conversation over HTTP and replays it. The recording contains no key.
 
 use std::fs;
 use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::live_asking::{KEY, WIRES, live, task};
+use crate::live_setup::{KEY, WIRES, live, task};
 use crh_llm::{
-    Abilities, Arguments, Cache, Message, Model, ModelError, ModelFacts, Price, Recorder, Redactor,
-    Reply, Request, ToolResult, Wire,
+    Abilities, CacheMark, CallArguments, Message, Model, ModelError, ModelFacts, ModelReply,
+    ModelRequest, Price, Recorder, Redactor, ToolResult, Wire,
 };
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{bad_request, calls, rate_limited, says};
@@ -18,10 +18,10 @@ fn facts() -> ModelFacts {
     ModelFacts { context: 100_000, max_output: 1000, price: Some(Price::free()), abilities }
 }
 
-/// Asks, and goes on with what was said, until nothing new comes: what an agent does.
-async fn conversation(model: &Model) -> Vec<Result<Reply, ModelError>> {
-    let mut request: Request = task();
-    request.conversation.say(format!("the key is {KEY}"), Cache::Unmarked);
+/// Asks and continues the conversation like an agent, until no calls remain.
+async fn conversation(model: &Model) -> Vec<Result<ModelReply, ModelError>> {
+    let mut request: ModelRequest = task();
+    request.conversation.push_user(format!("the key is {KEY}"), CacheMark::Unmarked);
     let mut answers = Vec::new();
     for _ in 0..4 {
         let answer = model.ask("tester", &request, &mut |_| {}).await;
@@ -37,15 +37,15 @@ async fn conversation(model: &Model) -> Vec<Result<Reply, ModelError>> {
             if !results.is_empty() {
                 messages.push(Message::Results(results));
             }
-            request.conversation.say("go on", Cache::Unmarked);
+            request.conversation.push_user("go on", CacheMark::Unmarked);
         }
         answers.push(answer);
     }
     answers
 }
 
-/// An answer without the key, as a recording has it.
-fn masked(answer: Result<Reply, ModelError>) -> Result<Reply, ModelError> {
+/// An answer with the key masked, as in a recording.
+fn masked(answer: Result<ModelReply, ModelError>) -> Result<ModelReply, ModelError> {
     let redactor = Redactor::new([&KEY.into()]);
     answer.map(|reply| {
         serde_json::from_value(redactor.redact_json(&serde_json::to_value(reply).unwrap())).unwrap()
@@ -67,11 +67,11 @@ async fn recorded_and_played(wire: Wire) {
     );
     let recorder = Arc::new(Recorder::create(&path, redactor()).unwrap());
     let model = Model::live("openai:gpt", facts(), live(wire, fake.url()));
-    let said = conversation(&model.recording(Arc::clone(&recorder))).await;
+    let said = conversation(&model.with_recorder(Arc::clone(&recorder))).await;
     assert_eq!(recorder.finish().unwrap(), 4, "{wire:?}");
     fake.verify();
     let arguments = said[1].as_ref().unwrap().turn.calls().next().unwrap().arguments.clone();
-    assert_eq!(arguments, Arguments::Json(json!({ "path": KEY })), "{wire:?}");
+    assert_eq!(arguments, CallArguments::Json(json!({ "path": KEY })), "{wire:?}");
 
     let written = fs::read_to_string(&path).unwrap();
     assert!(
@@ -84,7 +84,7 @@ async fn recorded_and_played(wire: Wire) {
 }
 
 #[tokio::test]
-async fn a_recorded_conversation_is_played_again_without_the_model() {
+async fn recorded_conversation_replays_without_the_model() {
     for wire in WIRES {
         recorded_and_played(wire).await;
     }

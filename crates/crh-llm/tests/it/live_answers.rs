@@ -1,25 +1,26 @@
-//! Answers in all four formats, however they are cut up on the way.
+//! Replies in all four APIs, split at arbitrary points.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::live_asking::{WIRES, ask, live, question, shown, task, watch};
 use super::live_network::Server;
+use super::live_setup::{WIRES, ask, live, question, reply_text, task, watch};
 use crh_llm::{
-    Arguments, Message, ModelError, Part, Reply, Request, Stop, ToolResult, Usage, Wire,
+    CallArguments, Message, ModelError, ModelReply, ModelRequest, StopCause, TokenUsage,
+    ToolResult, TurnPart, Wire,
 };
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{
     Scripted, Tokens, calls, calls_all, calls_raw, fills_context, says, says_nothing,
 };
 
-/// The reply in each format, one block where they are the same.
+/// Prints the reply for each API, one block for equal ones.
 async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {
     let mut blocks: Vec<(String, String)> = Vec::new();
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [scripted()]);
         let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
-        let shown = shown(&reply);
+        let shown = reply_text(&reply);
         match blocks.iter_mut().find(|(_, known)| *known == shown) {
             Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
             None => blocks.push((format!("{wire:?}"), shown)),
@@ -30,8 +31,8 @@ async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {
     expected.assert_eq(&text.join("\n"));
 }
 
-/// Two calls, thoughts and text with long characters, as an answer comes in the wild.
-fn rich() -> Scripted {
+/// Two calls, thoughts, and text with multi-byte characters.
+fn reply_with_everything() -> Scripted {
     says("Füße 🦀 tragen — weit")
         .and_calls("look", json!({ "path": "äöü/🦀.rs" }))
         .and_calls("find", json!({ "path": "b.rs", "words": ["a", "b"] }))
@@ -39,11 +40,11 @@ fn rich() -> Scripted {
 }
 
 #[tokio::test]
-async fn a_text_comes_whole_and_the_watcher_hears_it_begin() {
+async fn text_streams_after_a_started_event() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [says("Hello there.").pieces(3)]);
         let (reply, heard) = watch(&live(wire, model.url()), &question()).await;
-        assert_eq!(reply.unwrap().turn.said(), "Hello there.", "{wire:?}");
+        assert_eq!(reply.unwrap().turn.full_text(), "Hello there.", "{wire:?}");
         assert_eq!(heard[0], "started", "{wire:?}");
         let texts: String = heard[1..].iter().map(|line| &line["text ".len()..]).collect();
         assert_eq!((texts.as_str(), heard.len()), ("Hello there.", 4), "{wire:?} {heard:?}");
@@ -51,7 +52,7 @@ async fn a_text_comes_whole_and_the_watcher_hears_it_begin() {
 }
 
 #[tokio::test]
-async fn the_reply_names_the_model_that_gave_it() {
+async fn reply_names_the_serving_model() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [says("Hello there.")]);
         let reply = ask(&live(wire, model.url()), &question()).await.unwrap();
@@ -62,7 +63,7 @@ async fn the_reply_names_the_model_that_gave_it() {
 #[tokio::test]
 async fn thoughts_text_and_parallel_calls_arrive_in_order() {
     check(
-        rich,
+        reply_with_everything,
         expect![[r#"
         OpenAiChat
         thought Mal sehen … 🤔 / -
@@ -97,15 +98,15 @@ async fn thoughts_text_and_parallel_calls_arrive_in_order() {
 }
 
 #[tokio::test]
-async fn no_cut_on_the_way_changes_an_answer() {
+async fn split_points_do_not_change_a_reply() {
     for wire in WIRES {
         let model = FakeModel::start();
         let live = live(wire, model.url());
-        model.script("tester", [rich()]);
+        model.script("tester", [reply_with_everything()]);
         let whole = ask(&live, &task()).await.unwrap();
         for chunk in [1, 2, 7, 1000] {
             for pieces in [1, 5] {
-                let torn = rich().chunks(chunk).pieces(pieces).unknown_events();
+                let torn = reply_with_everything().chunks(chunk).pieces(pieces).unknown_events();
                 let crlf = torn.clone().crlf();
                 model.script("tester", [torn, crlf]);
                 for line_end in ["LF", "CR LF"] {
@@ -113,14 +114,15 @@ async fn no_cut_on_the_way_changes_an_answer() {
                     let case = format!("{wire:?}, chunks of {chunk}, {pieces} pieces, {line_end}");
                     match reply {
                         Ok(mut reply) => {
-                            // The fake names calls after the number of the request.
+                            // The fake model derives call ids from the request number.
                             same_ids(&mut reply, &whole);
                             assert_eq!(reply, whole, "{case}");
                         }
-                        // Where the client loses an event to a torn line end, the answer is no answer at all.
+                        // If the client loses an event at a split line end, the reply must be an
+                        // error.
                         Err(error) => {
                             assert_eq!((wire, line_end), (Wire::Anthropic, "CR LF"), "{case}");
-                            let message = "an event has lost its name".to_owned();
+                            let message = "an event has no name".to_owned();
                             assert_eq!(error, ModelError::CutStream { message }, "{case}");
                         }
                     }
@@ -131,9 +133,12 @@ async fn no_cut_on_the_way_changes_an_answer() {
 }
 
 #[tokio::test]
-async fn whole_events_with_cr_lf_are_read_in_every_format() {
+async fn crlf_events_are_read_in_every_api() {
     for wire in WIRES {
-        let model = FakeModel::start().on("tester", [rich(), rich().crlf().unknown_events()]);
+        let model = FakeModel::start().on(
+            "tester",
+            [reply_with_everything(), reply_with_everything().crlf().unknown_events()],
+        );
         let live = live(wire, model.url());
         let whole = ask(&live, &task()).await.unwrap();
         let mut reply = ask(&live, &task()).await.unwrap();
@@ -142,11 +147,11 @@ async fn whole_events_with_cr_lf_are_read_in_every_format() {
     }
 }
 
-fn same_ids(reply: &mut Reply, whole: &Reply) {
+fn same_ids(reply: &mut ModelReply, whole: &ModelReply) {
     let mut ids: Vec<String> = whole.turn.calls().map(|call| call.id.clone()).collect();
     ids.reverse();
     for part in &mut reply.turn.parts {
-        if let Part::Call(call) = part {
+        if let TurnPart::Call(call) = part {
             call.id = ids.pop().unwrap();
         }
     }
@@ -154,7 +159,7 @@ fn same_ids(reply: &mut Reply, whole: &Reply) {
 }
 
 #[tokio::test]
-async fn a_kind_of_piece_that_nobody_knew_is_passed_over() {
+async fn unknown_delta_types_are_ignored() {
     let event = |kind: &str, rest: &str| {
         format!("event: {kind}\ndata: {{\"type\":\"{kind}\",\"index\":0{rest}}}\n\n")
     };
@@ -169,9 +174,9 @@ async fn a_kind_of_piece_that_nobody_knew_is_passed_over() {
     ];
     let server = Server::events(&[], &events.concat());
     let reply = ask(&live(Wire::Anthropic, server.url()), &question()).await.unwrap();
-    assert_eq!(reply.turn.said(), "So be it.");
+    assert_eq!(reply.turn.full_text(), "So be it.");
 
-    // A known one without its content is a piece lost.
+    // A known delta without its content is a lost piece.
     let torn = event("content_block_delta", r#","delta":{"type":"text_delta"}"#);
     let server = Server::events(&[], &[events[0].as_str(), &torn, &events[5], &events[6]].concat());
     let error = ask(&live(Wire::Anthropic, server.url()), &question()).await.unwrap_err();
@@ -179,7 +184,7 @@ async fn a_kind_of_piece_that_nobody_knew_is_passed_over() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_are_kept_as_they_came() {
+async fn malformed_arguments_are_kept_as_text() {
     check(
         || calls_raw("look", "{\"path\": \"a"),
         expect![[r#"
@@ -199,24 +204,24 @@ async fn arguments_that_are_no_json_are_kept_as_they_came() {
 }
 
 #[tokio::test]
-async fn a_call_without_arguments_is_a_call_with_none() {
+async fn call_without_arguments_gets_an_empty_object() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [calls_raw("look", "")]);
         let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
         match wire {
             Wire::Gemini => {
-                assert_eq!(reply.stop, Stop::Other("MALFORMED_FUNCTION_CALL".to_owned()));
+                assert_eq!(reply.stop, StopCause::Other("MALFORMED_FUNCTION_CALL".to_owned()));
             }
             Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Anthropic => {
                 let call = reply.turn.calls().next().unwrap();
-                assert_eq!(call.arguments, Arguments::Json(json!({})), "{wire:?}");
+                assert_eq!(call.arguments, CallArguments::Json(json!({})), "{wire:?}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn an_answer_cut_at_its_length_says_so_and_keeps_the_half_call() {
+async fn truncated_reply_keeps_the_incomplete_call() {
     check(
         || says("I begin").and_calls_raw("look", "{\"path\": \"a").cut_by_length(),
         expect![[r#"
@@ -244,7 +249,7 @@ async fn an_answer_cut_at_its_length_says_so_and_keeps_the_half_call() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_and_a_full_window_are_answers() {
+async fn empty_reply_and_full_window_are_replies() {
     check(
         says_nothing,
         expect![[r#"
@@ -265,7 +270,7 @@ async fn an_empty_answer_and_a_full_window_are_answers() {
 }
 
 #[tokio::test]
-async fn calls_of_the_same_tool_have_ids_of_their_own() {
+async fn calls_of_the_same_tool_have_unique_ids() {
     for wire in WIRES {
         let two = calls_all([("look", json!({ "path": "a" })), ("look", json!({ "path": "b" }))]);
         let model = FakeModel::start().on("tester", [two]);
@@ -277,7 +282,7 @@ async fn calls_of_the_same_tool_have_ids_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_was_read_includes_what_came_from_the_cache_or_went_there() {
+async fn input_tokens_include_cached_tokens() {
     let tokens = Tokens { input: 1000, cached: 600, written: 300, output: 90, thoughts: 40 };
     for wire in WIRES {
         let model =
@@ -287,27 +292,28 @@ async fn what_was_read_includes_what_came_from_the_cache_or_went_there() {
             Wire::Anthropic => 300,
             Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Gemini => 0,
         };
-        let usage = Usage { input: 1000, cache_read: 600, cache_written, output: 90 };
+        let usage = TokenUsage { input: 1000, cache_read: 600, cache_written, output: 90 };
         assert_eq!(ask(&live, &question()).await.unwrap().usage, Some(usage), "{wire:?}");
         assert_eq!(ask(&live, &question()).await.unwrap().usage, None, "{wire:?}");
     }
 }
 
 #[tokio::test]
-async fn counts_that_cannot_be_true_are_none_and_the_answer_stays() {
+async fn implausible_counts_are_discarded() {
     let fine = Tokens { input: 1000, cached: 0, written: 0, output: 90, thoughts: 0 };
     for wrong in [Tokens { input: 2_000_000, ..fine }, Tokens { output: 2_000_000, ..fine }] {
         for wire in WIRES {
             let model = FakeModel::start().on("tester", [says("Hi").usage(wrong)]);
             let reply = ask(&live(wire, model.url()), &question()).await.unwrap();
-            assert_eq!((reply.turn.said().as_str(), reply.usage), ("Hi", None), "{wire:?}");
+            assert_eq!((reply.turn.full_text().as_str(), reply.usage), ("Hi", None), "{wire:?}");
         }
     }
 }
 
-/// The client reads 32 bits. In three formats it leaves out the number, in the fourth the event with it, and that is the end.
+/// The client reads 32-bit counts. In three APIs it drops the number; in the fourth it drops the
+/// event, and with it the end of the stream.
 #[tokio::test]
-async fn a_count_that_the_client_cannot_hold_is_none_or_costs_the_end() {
+async fn count_over_32_bits_is_discarded_or_ends_the_stream() {
     let huge = Tokens { input: 1000, cached: 0, written: 0, output: 1 << 40, thoughts: 0 };
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [says("Hi").usage(huge)]);
@@ -323,11 +329,11 @@ async fn a_count_that_the_client_cannot_hold_is_none_or_costs_the_end() {
     }
 }
 
-/// Asks, answers the calls, and asks again: gives what the second request carried of the first answer.
+/// Asks, answers the calls and asks again. Returns the body of the second request.
 async fn second_body(wire: Wire, first: Scripted) -> serde_json::Value {
     let model = FakeModel::start().on("tester", [first, says("done")]);
     let live = live(wire, model.url());
-    let mut request: Request = task();
+    let mut request: ModelRequest = task();
     let reply = ask(&live, &request).await.unwrap();
     let results = reply.turn.calls().map(|call| ToolResult {
         call_id: call.id.clone(),
@@ -341,7 +347,7 @@ async fn second_body(wire: Wire, first: Scripted) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn thoughts_go_back_as_the_vendor_demands() {
+async fn thoughts_are_sent_back_as_the_vendor_requires() {
     let thinking = || {
         calls("look", json!({ "path": "a" }))
             .and_calls("find", json!({ "path": "b" }))
@@ -398,7 +404,7 @@ async fn thoughts_go_back_as_the_vendor_demands() {
 }
 
 #[tokio::test]
-async fn malformed_arguments_go_back_as_an_object() {
+async fn malformed_arguments_are_sent_back_as_an_object() {
     for wire in [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic] {
         let body = second_body(wire, calls_raw("look", "{\"path\": \"a")).await;
         let arguments = match wire {

@@ -1,12 +1,12 @@
-//! What each vendor says when it does not answer, and what becomes of it.
+//! Error responses of each vendor, and the resulting errors.
 
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::live_asking::{KEY, WIRES, ask, endpoint, live, question};
-use crh_llm::{Endpoint, Live, ModelError, Network, Timeouts, Wire};
+use super::live_setup::{KEY, WIRES, ask, endpoint, live, question};
+use crh_llm::{Endpoint, ModelError, NetworkSettings, Timeouts, VendorClient, Wire};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{
     Malformed, Scripted, bad_key, bad_request, calls, context_full, declines, fails_with, hangs_up,
@@ -14,7 +14,7 @@ use crh_testkit::fake_model::{
     server_error,
 };
 
-/// The error in each format, one line where they are the same.
+/// Prints the error for each API, one line for equal ones.
 async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {
     check_with(&WIRES, Timeouts::default(), scripted, expected).await;
 }
@@ -25,11 +25,11 @@ async fn check_with(
     scripted: impl Fn() -> Scripted,
     expected: Expect,
 ) {
-    let network = Network { timeouts, ..Network::default() };
+    let network = NetworkSettings { timeouts, ..NetworkSettings::default() };
     let mut lines: Vec<(String, String)> = Vec::new();
     for &wire in wires {
         let model = FakeModel::start().on("tester", [scripted()]);
-        let live = Live::new(endpoint(wire, model.url()), &network).unwrap();
+        let live = VendorClient::new(endpoint(wire, model.url()), &network).unwrap();
         let error = ask(&live, &question()).await.unwrap_err();
         assert!(!format!("{error} {error:?}").contains(KEY), "{wire:?}");
         let error = format!("{error:?}").replace(&model.url(), "URL");
@@ -44,7 +44,7 @@ async fn check_with(
 }
 
 #[tokio::test]
-async fn a_rate_limit_carries_its_delay() {
+async fn rate_limit_error_has_a_delay() {
     check(|| rate_limited(7), expect![[r#"
         OpenAiChat
             RateLimited { retry_after: Some(7s), message: "Rate limit reached for gpt-4.1-mini. Please try again in 7s." }
@@ -58,7 +58,7 @@ async fn a_rate_limit_carries_its_delay() {
 }
 
 #[tokio::test]
-async fn an_overloaded_vendor_is_told_from_a_broken_one() {
+async fn overload_and_server_error_are_distinguished() {
     check(
         overloaded,
         expect![[r#"
@@ -86,7 +86,7 @@ async fn an_overloaded_vendor_is_told_from_a_broken_one() {
 }
 
 #[tokio::test]
-async fn a_full_context_is_known_by_each_vendors_words() {
+async fn full_context_is_recognised_for_each_vendor() {
     check(context_full, expect![[r#"
         OpenAiChat OpenAiResponses
             ContextFull { message: "This model's maximum context length is 1000 tokens; your messages are longer." }
@@ -98,16 +98,16 @@ async fn a_full_context_is_known_by_each_vendors_words() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_a_refusal_wherever_it_stands() {
+async fn refusal_is_recognised_everywhere() {
     check(
         refuses,
         expect![[r#"
         OpenAiChat OpenAiResponses
-            Refused { message: "the vendor's filter stopped it: `content_filter`" }
+            Refused { message: "blocked by the vendor's filter: `content_filter`" }
         Anthropic
-            Refused { message: "the vendor's filter stopped it: `refusal`" }
+            Refused { message: "blocked by the vendor's filter: `refusal`" }
         Gemini
-            Refused { message: "the vendor's filter stopped it: `SAFETY`" }
+            Refused { message: "blocked by the vendor's filter: `SAFETY`" }
     "#]],
     )
     .await;
@@ -119,7 +119,7 @@ async fn a_refusal_is_a_refusal_wherever_it_stands() {
             Anthropic
                 Refused { message: "Output blocked by content filtering policy" }
             Gemini
-                Refused { message: "the vendor's filter stopped it: `PROHIBITED_CONTENT`" }
+                Refused { message: "blocked by the vendor's filter: `PROHIBITED_CONTENT`" }
         "#]],
     )
     .await;
@@ -129,16 +129,16 @@ async fn a_refusal_is_a_refusal_wherever_it_stands() {
         OpenAiChat OpenAiResponses
             Refused { message: "I will not do that." }
         Anthropic
-            Refused { message: "the vendor's filter stopped it: `refusal`" }
+            Refused { message: "blocked by the vendor's filter: `refusal`" }
         Gemini
-            Refused { message: "the vendor's filter stopped it: `SAFETY`" }
+            Refused { message: "blocked by the vendor's filter: `SAFETY`" }
     "#]],
     )
     .await;
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_said_and_not_repeated() {
+async fn wrong_key_error_does_not_repeat_the_key() {
     check(
         bad_key,
         expect![[r#"
@@ -154,7 +154,7 @@ async fn a_wrong_key_is_said_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn an_empty_account_is_no_rate_limit() {
+async fn missing_credit_is_not_a_rate_limit() {
     check(no_credit, expect![[r#"
         OpenAiChat OpenAiResponses
             NoCredit { message: "You exceeded your current quota, please check your plan and billing details." }
@@ -166,7 +166,7 @@ async fn an_empty_account_is_no_rate_limit() {
 }
 
 #[tokio::test]
-async fn a_bad_request_shows_the_vendors_sentence_in_one_short_line() {
+async fn bad_request_shows_the_vendor_message() {
     let long = format!("Unknown\n\tfield \u{1b}[31m`x`\u{202e} {}", "and so on ".repeat(100));
     check(|| bad_request(long.clone()), expect![[r#"
         OpenAiChat OpenAiResponses Anthropic Gemini
@@ -175,7 +175,7 @@ async fn a_bad_request_shows_the_vendors_sentence_in_one_short_line() {
 }
 
 #[tokio::test]
-async fn an_error_before_the_first_word_is_the_same_inside_a_stream() {
+async fn early_stream_error_equals_a_status_error() {
     for failing in [|| rate_limited(7), overloaded, context_full, bad_key, no_credit] {
         for wire in WIRES {
             let scripts = [
@@ -188,7 +188,7 @@ async fn an_error_before_the_first_word_is_the_same_inside_a_stream() {
             let outside = ask(&live, &question()).await.unwrap_err();
             for _ in 0..2 {
                 let inside = ask(&live, &question()).await.unwrap_err();
-                // A stream has no headers that could carry the delay.
+                // A stream has no headers for the delay.
                 assert_eq!(without_delay(inside), without_delay(outside.clone()), "{wire:?}");
             }
         }
@@ -205,7 +205,7 @@ fn without_delay(error: ModelError) -> ModelError {
 }
 
 #[tokio::test]
-async fn an_overload_in_the_middle_of_an_answer_may_have_cost_money() {
+async fn overload_within_a_reply_may_cost_money() {
     check(
         || says("I beg").then(overloaded()),
         expect![[r#"
@@ -235,17 +235,17 @@ async fn an_overload_in_the_middle_of_an_answer_may_have_cost_money() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_cut_off() {
-    // An empty answer of Gemini is over before the broken event.
+async fn invalid_stream_is_a_cut_stream() {
+    // An empty Gemini reply ends before the broken event.
     check_with(
         &WIRES[..3],
         Timeouts::default(),
         || malformed(Malformed::BrokenEvent),
         expect![[r#"
         OpenAiChat Anthropic
-            CutStream { message: "a piece of it is no JSON" }
+            CutStream { message: "an event is not valid JSON" }
         OpenAiResponses
-            CutStream { message: "a piece of it cannot be read" }
+            CutStream { message: "an event cannot be read" }
     "#]],
     )
     .await;
@@ -253,7 +253,7 @@ async fn what_is_no_answer_is_cut_off() {
         || malformed(Malformed::NoEvents),
         expect![[r#"
             OpenAiChat OpenAiResponses Anthropic Gemini
-                CutStream { message: "what came is no answer of a model; is the address right?" }
+                CutStream { message: "not a model's reply; check the base URL" }
         "#]],
     )
     .await;
@@ -261,7 +261,7 @@ async fn what_is_no_answer_is_cut_off() {
         || malformed(Malformed::Html),
         expect![[r#"
             OpenAiChat OpenAiResponses Anthropic Gemini
-                CutStream { message: "what came is no answer of a model; is the address right?" }
+                CutStream { message: "not a model's reply; check the base URL" }
         "#]],
     )
     .await;
@@ -269,28 +269,28 @@ async fn what_is_no_answer_is_cut_off() {
         || malformed(Malformed::Empty),
         expect![[r#"
             OpenAiChat OpenAiResponses Anthropic Gemini
-                CutStream { message: "what came is no answer of a model; is the address right?" }
+                CutStream { message: "not a model's reply; check the base URL" }
         "#]],
     )
     .await;
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_an_answer_may_have_cost_money() {
+async fn connection_lost_before_reply_may_cost_money() {
     check(hangs_up, expect![[r#"
         OpenAiChat
-            Transport { message: "the connection broke before an answer: connection closed before message completed; `URL/chat/completions` was asked", spent: Unknown }
+            Transport { message: "connection lost before the reply: connection closed before message completed (`URL/chat/completions`)", spent: Unknown }
         OpenAiResponses
-            Transport { message: "the connection broke before an answer: connection closed before message completed; `URL/responses` was asked", spent: Unknown }
+            Transport { message: "connection lost before the reply: connection closed before message completed (`URL/responses`)", spent: Unknown }
         Anthropic
-            Transport { message: "the connection broke before an answer: connection closed before message completed; `URL/messages` was asked", spent: Unknown }
+            Transport { message: "connection lost before the reply: connection closed before message completed (`URL/messages`)", spent: Unknown }
         Gemini
-            Transport { message: "the connection broke before an answer: connection closed before message completed; `URL/models/gemini-3-flash:streamGenerateContent` was asked", spent: Unknown }
+            Transport { message: "connection lost before the reply: connection closed before message completed (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
     "#]]).await;
 }
 
 #[tokio::test]
-async fn a_silent_vendor_is_not_waited_for() {
+async fn silent_vendor_times_out() {
     let second = Duration::from_secs(1);
     let begin = Timeouts { connect: second, first_byte: second / 4, ..Timeouts::default() };
     let late = || says("late").delayed(Duration::from_secs(20));
@@ -300,13 +300,13 @@ async fn a_silent_vendor_is_not_waited_for() {
         late,
         expect![[r#"
             OpenAiChat
-                Transport { message: "no answer began within 1.25 s; `URL/chat/completions` was asked", spent: Unknown }
+                Transport { message: "no reply within 1.25 s (`URL/chat/completions`)", spent: Unknown }
             OpenAiResponses
-                Transport { message: "no answer began within 1.25 s; `URL/responses` was asked", spent: Unknown }
+                Transport { message: "no reply within 1.25 s (`URL/responses`)", spent: Unknown }
             Anthropic
-                Transport { message: "no answer began within 1.25 s; `URL/messages` was asked", spent: Unknown }
+                Transport { message: "no reply within 1.25 s (`URL/messages`)", spent: Unknown }
             Gemini
-                Transport { message: "no answer began within 1.25 s; `URL/models/gemini-3-flash:streamGenerateContent` was asked", spent: Unknown }
+                Transport { message: "no reply within 1.25 s (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
         "#]],
     )
     .await;
@@ -318,58 +318,58 @@ async fn a_silent_vendor_is_not_waited_for() {
         silent,
         expect![[r#"
             OpenAiChat
-                Transport { message: "the answer fell silent for 0.25 s; `URL/chat/completions` was asked", spent: Unknown }
+                Transport { message: "no data for 0.25 s (`URL/chat/completions`)", spent: Unknown }
             OpenAiResponses
-                Transport { message: "the answer fell silent for 0.25 s; `URL/responses` was asked", spent: Unknown }
+                Transport { message: "no data for 0.25 s (`URL/responses`)", spent: Unknown }
             Anthropic
-                Transport { message: "the answer fell silent for 0.25 s; `URL/messages` was asked", spent: Unknown }
+                Transport { message: "no data for 0.25 s (`URL/messages`)", spent: Unknown }
             Gemini
-                Transport { message: "the answer fell silent for 0.25 s; `URL/models/gemini-3-flash:streamGenerateContent` was asked", spent: Unknown }
+                Transport { message: "no data for 0.25 s (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
         "#]],
     )
     .await;
 }
 
 #[tokio::test]
-async fn nobody_at_home_costs_nothing() {
+async fn refused_connection_costs_nothing() {
     // The port was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let live = live(Wire::Anthropic, format!("http://127.0.0.1:{port}/v1"));
     let error = ask(&live, &question()).await.unwrap_err();
     let shown = format!("{error:?}").replace(&port.to_string(), "PORT");
-    expect![[r#"Transport { message: "no connection: Connection refused (os error 111); `http://127.0.0.1:PORT/v1/messages` was asked", spent: Nothing }"#]].assert_eq(&shown);
+    expect![[r#"Transport { message: "connection failed: Connection refused (os error 111) (`http://127.0.0.1:PORT/v1/messages`)", spent: Nothing }"#]].assert_eq(&shown);
 }
 
 #[tokio::test]
-async fn a_wrong_address_and_a_missing_key_are_told_as_what_they_are() {
+async fn wrong_address_and_missing_key_are_explained() {
     for wire in WIRES {
         let nothing_there = fails_with(404, json!({ "error": { "message": "x".repeat(1_000) } }));
         let no_key = fails_with(401, json!({ "error": { "message": "x".repeat(1_000) } }));
         let model = FakeModel::start().on("tester", [nothing_there, no_key]);
         let endpoint = Endpoint { key: None, ..endpoint(wire, model.url()) };
-        let live = Live::new(endpoint, &Network::default()).unwrap();
+        let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
         let told = ask(&live, &question()).await.unwrap_err().to_string();
-        let expected = format!("…; `{}/", model.url());
-        assert!(told.contains(&expected) && told.ends_with("` was asked"), "{told}");
+        let expected = format!("… (`{}/", model.url());
+        assert!(told.contains(&expected) && told.ends_with("`)"), "{told}");
         let told = ask(&live, &question()).await.unwrap_err().to_string();
         assert!(told.ends_with("…; no key was sent"), "{told}");
     }
 }
 
 #[tokio::test]
-async fn a_stream_cut_anywhere_is_never_taken_for_an_answer() {
+async fn cut_stream_is_never_a_reply() {
     let whole = || calls("look", json!({ "path": "ä.rs" })).and_says("So.").thinking("Hm.", "c2ln");
     for wire in WIRES {
         let model = FakeModel::start();
         let live = live(wire, model.url());
-        // Up to the whole stream in steps; a cut after its end is an answer.
+        // Cuts the stream in steps; only a cut after its end is a reply.
         let mut answers = 0;
         for bytes in (1..8_000).step_by(61) {
             model.script("tester", [whole().cut_after_bytes(bytes)]);
             match ask(&live, &question()).await {
                 Ok(reply) => {
                     answers += 1;
-                    assert_eq!(reply.turn.said(), "So.", "{wire:?} after {bytes} bytes");
+                    assert_eq!(reply.turn.full_text(), "So.", "{wire:?} after {bytes} bytes");
                 }
                 Err(ModelError::CutStream { .. }) => {
                     assert_eq!(answers, 0, "{wire:?} after {bytes} bytes");

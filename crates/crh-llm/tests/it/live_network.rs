@@ -1,4 +1,4 @@
-//! How a model is reached: keys, redirects, proxies, certificates, connections.
+//! Network access: keys, redirects, proxies, certificates, connections.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,30 +14,33 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
-use super::live_asking::{KEY, WIRES, ask, endpoint, live, question};
-use crh_llm::{Endpoint, Live, ModelError, Network, SetupError, Spent, Timeouts, Wire};
+use super::live_setup::{KEY, WIRES, ask, endpoint, live, question};
+use crh_llm::{
+    Endpoint, FailureCost, ModelError, ModelSetupError, NetworkSettings, Timeouts, VendorClient,
+    Wire,
+};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{redirects, says};
 
-/// No test waits longer than this for the other side; it is never reached where all is well.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum wait for the other side. A passing test never reaches it.
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
-/// A server for one connection, byte by byte: what the fake model is too polite for.
+/// A raw server for one connection, for behaviour that the fake model does not offer.
 pub(crate) struct Server {
     address: SocketAddr,
     thread: JoinHandle<String>,
 }
 
 impl Server {
-    /// Reads one request and does with the connection what it is told; gives what was read.
+    /// Reads one request and runs `serve`. The request is kept for `head`.
     fn start(serve: impl FnOnce(TcpStream, &str) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let thread = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
             let head = head(&mut stream);
             serve(stream, &head);
             head
@@ -45,14 +48,14 @@ impl Server {
         Self { address, thread }
     }
 
-    /// Answers with these frames and what comes after them.
+    /// Sends these frames, then `tail`.
     pub(crate) fn events(frames: &[Value], tail: &str) -> Self {
         let lines: String = frames.iter().map(|frame| format!("data: {frame}\n\n")).collect();
         let answer = format!("{EVENTS}{lines}{tail}");
         Self::start(move |mut stream, _| stream.write_all(answer.as_bytes()).unwrap())
     }
 
-    /// Answers with text without end, until nobody listens.
+    /// Sends text until the client disconnects.
     pub(crate) fn endless() -> Self {
         let text = "x".repeat(16_000);
         let frame = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
@@ -66,7 +69,7 @@ impl Server {
         format!("http://{}/v1", self.address)
     }
 
-    /// What was asked, once the connection is done with.
+    /// The received request, after the connection ended.
     fn head(self) -> String {
         self.thread.join().unwrap()
     }
@@ -81,14 +84,14 @@ fn head(stream: &mut impl Read) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// A whole answer of a chat.
+/// A complete chat reply.
 fn hello() -> String {
     let frames = r#"data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
     format!("{EVENTS}{frames}\n\ndata: [DONE]\n\n")
 }
 
 #[tokio::test]
-async fn each_vendor_gets_the_key_in_its_own_header_and_knows_who_asks() {
+async fn key_and_caller_are_sent_in_headers() {
     let mut lines = String::new();
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [says("Hi")]);
@@ -130,11 +133,13 @@ async fn each_vendor_gets_the_key_in_its_own_header_and_knows_who_asks() {
 }
 
 #[tokio::test]
-async fn without_a_key_nothing_is_sent_that_looks_like_one() {
+async fn without_a_key_no_auth_header_is_sent() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [says("Hi")]);
         let keyless = Endpoint { key: None, ..endpoint(wire, model.url()) };
-        ask(&Live::new(keyless, &Network::default()).unwrap(), &question()).await.unwrap();
+        ask(&VendorClient::new(keyless, &NetworkSettings::default()).unwrap(), &question())
+            .await
+            .unwrap();
         for (name, _) in &model.requests().pop().unwrap().headers {
             let plain = [
                 "accept",
@@ -150,14 +155,14 @@ async fn without_a_key_nothing_is_sent_that_looks_like_one() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed_and_takes_no_key_along() {
+async fn redirects_are_not_followed() {
     for wire in WIRES {
-        // Anything that arrives here would fail the test at the end.
+        // Any request that arrives here fails the test.
         let elsewhere = FakeModel::start();
         let model = FakeModel::start().on("tester", [redirects(elsewhere.url())]);
         let error = ask(&live(wire, model.url()), &question()).await.unwrap_err();
         let told = format!(
-            "the server answers 307 and points to `{}`; redirects are not followed, since the key would go along; `{}/",
+            "the server redirects to `{}` (307); crh follows no redirects, to protect the API key (`{}/",
             elsewhere.url(),
             model.url()
         );
@@ -167,40 +172,44 @@ async fn a_redirect_is_not_followed_and_takes_no_key_along() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_used_for_its_scheme_and_left_out_where_it_is_told() {
+async fn http_proxy_is_used_unless_excluded() {
     let proxy = FakeModel::start().on("tester", [says("through the proxy")]);
     let origin = proxy.url().trim_end_matches("/v1").to_owned();
-    let network = Network { http_proxy: Some(origin.clone()), ..Network::default() };
+    let network =
+        NetworkSettings { http_proxy: Some(origin.clone()), ..NetworkSettings::default() };
     let far = endpoint(Wire::OpenAiChat, "http://model.invalid/v1");
-    let live = Live::new(far, &network).unwrap();
-    assert_eq!(ask(&live, &question()).await.unwrap().turn.said(), "through the proxy");
+    let live = VendorClient::new(far, &network).unwrap();
+    assert_eq!(ask(&live, &question()).await.unwrap().turn.full_text(), "through the proxy");
     assert_eq!(proxy.requests()[0].path, "http://model.invalid/v1/chat/completions");
 
     let near = FakeModel::start().on("tester", [says("without it")]);
-    let network = Network { no_proxy: Some("127.0.0.1,example.org".to_owned()), ..network };
-    let live = Live::new(endpoint(Wire::OpenAiChat, near.url()), &network).unwrap();
-    assert_eq!(ask(&live, &question()).await.unwrap().turn.said(), "without it");
+    let network = NetworkSettings { no_proxy: Some("127.0.0.1,example.org".to_owned()), ..network };
+    let live = VendorClient::new(endpoint(Wire::OpenAiChat, near.url()), &network).unwrap();
+    assert_eq!(ask(&live, &question()).await.unwrap().turn.full_text(), "without it");
     proxy.verify();
 }
 
 #[tokio::test]
-async fn a_proxy_for_https_is_asked_for_a_tunnel_and_never_sees_the_key() {
+async fn https_proxy_tunnels_and_never_sees_the_key() {
     let proxy = Server::start(|mut stream, _| {
         stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").unwrap();
     });
     let origin = format!("http://{}", proxy.address);
-    let network = Network { https_proxy: Some(origin), ..Network::default() };
+    let network = NetworkSettings { https_proxy: Some(origin), ..NetworkSettings::default() };
     let far = endpoint(Wire::Anthropic, "https://model.invalid/v1");
-    let error = ask(&Live::new(far, &network).unwrap(), &question()).await.unwrap_err();
-    assert!(matches!(error, ModelError::Transport { spent: Spent::Nothing, .. }), "{error:?}");
+    let error = ask(&VendorClient::new(far, &network).unwrap(), &question()).await.unwrap_err();
+    assert!(
+        matches!(error, ModelError::Transport { spent: FailureCost::Nothing, .. }),
+        "{error:?}"
+    );
     let head = proxy.head();
     assert!(head.starts_with("CONNECT model.invalid:443 HTTP/1.1\r\n"), "{head}");
     assert!(!head.contains(KEY), "{head}");
 }
 
-/// `ALL_PROXY` often names one. Taken for an HTTP proxy, it would be sent the request, key and all.
+/// `ALL_PROXY` often names a SOCKS proxy. An HTTP request to it would leak the key.
 #[tokio::test]
-async fn a_socks_proxy_is_greeted_as_one() {
+async fn socks_proxy_gets_a_socks_handshake() {
     for scheme in ["socks5", "socks5h"] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = format!("{scheme}://{}", listener.local_addr().unwrap());
@@ -209,40 +218,43 @@ async fn a_socks_proxy_is_greeted_as_one() {
             listener.accept().unwrap().0.read_exact(&mut greeting).unwrap();
             greeting
         });
-        let network = Network { http_proxy: Some(proxy), ..Network::default() };
+        let network = NetworkSettings { http_proxy: Some(proxy), ..NetworkSettings::default() };
         let far = endpoint(Wire::OpenAiChat, "http://192.0.2.1/v1");
-        let error = ask(&Live::new(far, &network).unwrap(), &question()).await.unwrap_err();
-        assert!(matches!(error, ModelError::Transport { spent: Spent::Nothing, .. }), "{error:?}");
-        // Version 5, one method: no password.
+        let error = ask(&VendorClient::new(far, &network).unwrap(), &question()).await.unwrap_err();
+        assert!(
+            matches!(error, ModelError::Transport { spent: FailureCost::Nothing, .. }),
+            "{error:?}"
+        );
+        // Version 5, one method: no authentication.
         assert_eq!(greeting.join().unwrap(), [5, 1, 0], "{scheme}");
     }
 }
 
-/// The other side accepts and says nothing: as good as no connection, and nothing was asked.
+/// The other side accepts and sends nothing, so no request was sent.
 #[tokio::test]
-async fn a_connection_that_does_not_come_about_is_not_waited_for() {
+async fn connect_timeout_costs_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/v1", listener.local_addr().unwrap());
     let timeouts = Timeouts { connect: Duration::from_millis(100), ..Timeouts::default() };
-    let network = Network { timeouts, ..Network::default() };
+    let network = NetworkSettings { timeouts, ..NetworkSettings::default() };
     for wire in WIRES {
-        let live = Live::new(endpoint(wire, url.as_str()), &network).unwrap();
-        let error = tokio::time::timeout(PATIENCE, ask(&live, &question())).await.unwrap();
-        let Err(ModelError::Transport { message, spent: Spent::Nothing }) = error else {
+        let live = VendorClient::new(endpoint(wire, url.as_str()), &network).unwrap();
+        let error = tokio::time::timeout(TEST_TIMEOUT, ask(&live, &question())).await.unwrap();
+        let Err(ModelError::Transport { message, spent: FailureCost::Nothing }) = error else {
             panic!("{wire:?}: {error:?}")
         };
-        let told = format!("no connection: operation timed out; `{url}/");
+        let told = format!("connection failed: operation timed out (`{url}/");
         assert!(message.starts_with(&told), "{wire:?}: {message}");
     }
 }
 
-/// A certificate for `localhost`, its key, and the authority that signed it, valid until 2120. They guard nothing; the
-/// authority's own key was thrown away.
+/// A certificate for `localhost`, its key, and its authority, valid until 2120. They protect
+/// nothing, and the authority's key was deleted.
 fn data(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")).join(name)
 }
 
-/// A server whose certificate only the test's own authority vouches for.
+/// A server whose certificate is signed by the test authority.
 fn secure_server() -> Server {
     let chain = CertificateDer::pem_file_iter(data("server.pem")).unwrap().map(Result::unwrap);
     let key = PrivateKeyDer::from_pem_file(data("server.key")).unwrap();
@@ -257,11 +269,11 @@ fn secure_server() -> Server {
     let address = listener.local_addr().unwrap();
     let thread = thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         let connection = ServerConnection::new(Arc::new(config)).unwrap();
         let mut stream = StreamOwned::new(connection, stream);
         let head = head(&mut stream);
-        // A client that does not trust us has left.
+        // An untrusting client has disconnected.
         if !head.is_empty() {
             stream.write_all(hello().as_bytes()).unwrap();
             stream.conn.send_close_notify();
@@ -273,59 +285,63 @@ fn secure_server() -> Server {
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_own_authority_is_trusted_if_it_is_named() {
+async fn configured_ca_file_is_trusted() {
     let server = secure_server();
-    let network = Network { ca_files: vec![data("ca.pem")], ..Network::default() };
+    let network = NetworkSettings { ca_files: vec![data("ca.pem")], ..NetworkSettings::default() };
     let url = format!("https://{}/v1", server.address);
-    let live = Live::new(endpoint(Wire::OpenAiChat, url), &network).unwrap();
-    assert_eq!(ask(&live, &question()).await.unwrap().turn.said(), "Hi");
+    let live = VendorClient::new(endpoint(Wire::OpenAiChat, url), &network).unwrap();
+    assert_eq!(ask(&live, &question()).await.unwrap().turn.full_text(), "Hi");
     assert!(server.head().contains(KEY));
 
     let server = secure_server();
     let url = format!("https://{}/v1", server.address);
     let error =
-        ask(&super::live_asking::live(Wire::OpenAiChat, url), &question()).await.unwrap_err();
+        ask(&super::live_setup::live(Wire::OpenAiChat, url), &question()).await.unwrap_err();
     let shown = format!("{error:?}").replace(&server.address.to_string(), "ADDRESS");
-    expect![[r#"Transport { message: "no connection: invalid peer certificate: UnknownIssuer; `https://ADDRESS/v1/chat/completions` was asked", spent: Nothing }"#]].assert_eq(&shown);
+    expect![[r#"Transport { message: "connection failed: invalid peer certificate: UnknownIssuer (`https://ADDRESS/v1/chat/completions`)", spent: Nothing }"#]].assert_eq(&shown);
     assert_eq!(server.head(), "");
 }
 
 #[test]
-fn what_cannot_work_is_refused_before_the_first_call() {
+fn invalid_settings_fail_before_the_first_request() {
     let right = || endpoint(Wire::OpenAiChat, "https://api.openai.com/v1");
-    let direct = Network::default;
+    let direct = NetworkSettings::default;
     let mut lines = String::new();
     for (endpoint, network) in [
         (Endpoint { key: Some("sk-1\n".into()), ..right() }, direct()),
-        (right(), Network { http_proxy: Some("http://u:secret@:x".to_owned()), ..direct() }),
-        (right(), Network { https_proxy: Some("::secret".to_owned()), ..direct() }),
-        (right(), Network { ca_files: vec![PathBuf::from("/no/such.pem")], ..direct() }),
-        (right(), Network { ca_files: vec![data("server.key")], ..direct() }),
-        (right(), Network { ca_files: vec![PathBuf::from("/dev/zero")], ..direct() }),
+        (
+            right(),
+            NetworkSettings { http_proxy: Some("http://u:secret@:x".to_owned()), ..direct() },
+        ),
+        (right(), NetworkSettings { https_proxy: Some("::secret".to_owned()), ..direct() }),
+        (right(), NetworkSettings { ca_files: vec![PathBuf::from("/no/such.pem")], ..direct() }),
+        (right(), NetworkSettings { ca_files: vec![data("server.key")], ..direct() }),
+        (right(), NetworkSettings { ca_files: vec![PathBuf::from("/dev/zero")], ..direct() }),
     ] {
-        let error: SetupError = Live::new(endpoint, &network).unwrap_err();
+        let error: ModelSetupError = VendorClient::new(endpoint, &network).unwrap_err();
         let shown = format!("{error}\n");
         assert!(!format!("{shown}{error:?}").contains("secret"), "{shown}");
         lines.push_str(&shown.replace(env!("CARGO_MANIFEST_DIR"), "…"));
     }
     expect![[r#"
-        the key holds characters that no key has; is there a line break in it?
-        the proxy for `http` is no address of a proxy
-        the proxy for `https` is no address of a proxy
-        the certificates in `/no/such.pem` cannot be used: No such file or directory (os error 2)
-        the certificates in `…/tests/data/server.key` cannot be used: there is no PEM certificate in it
-        the certificates in `/dev/zero` cannot be used: it is larger than 4194304 bytes
-    "#]].assert_eq(&lines);
+        the API key contains invalid characters; does it contain a line break?
+        the proxy for `http` is not a valid proxy URL
+        the proxy for `https` is not a valid proxy URL
+        cannot use the certificates in `/no/such.pem`: No such file or directory (os error 2)
+        cannot use the certificates in `…/tests/data/server.key`: it contains no PEM certificate
+        cannot use the certificates in `/dev/zero`: it is larger than 4194304 bytes
+    "#]]
+    .assert_eq(&lines);
 }
 
 #[tokio::test]
-async fn a_dropped_call_closes_its_connection() {
+async fn dropped_request_closes_its_connection() {
     let (began, mut begins) = tokio::sync::mpsc::unbounded_channel();
     let server = Server::start(move |mut stream, _| {
         stream.write_all(EVENTS.as_bytes()).unwrap();
         stream.write_all(b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n").unwrap();
         began.send(()).unwrap();
-        // Reads the body of the request, then waits for the end of the connection, which is no timeout.
+        // Reads the request body, then waits for the connection to close.
         stream.read_to_end(&mut Vec::new()).map(|_| ()).unwrap_or_else(|error| {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
         });
@@ -340,13 +356,13 @@ async fn a_dropped_call_closes_its_connection() {
     tokio::task::spawn_blocking(|| server.head()).await.unwrap();
 }
 
-/// Answers so many requests on the first connection, each whole, and takes no other.
+/// Answers this many requests on one connection and accepts no other.
 fn keeps_alive(requests: usize) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let thread = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         for _ in 0..requests {
             let head = head(&mut stream);
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
@@ -363,12 +379,12 @@ fn keeps_alive(requests: usize) -> Server {
 }
 
 #[tokio::test]
-async fn calls_of_clones_share_a_connection() {
+async fn clones_share_a_connection() {
     let server = keeps_alive(3);
     let first = live(Wire::OpenAiChat, server.url());
     for live in [first.clone(), first.clone(), first] {
-        assert_eq!(ask(&live, &question()).await.unwrap().turn.said(), "Hi");
-        // The connection goes back to its pool in a task of its own.
+        assert_eq!(ask(&live, &question()).await.unwrap().turn.full_text(), "Hi");
+        // The connection returns to the pool in its own task.
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
@@ -377,9 +393,9 @@ async fn calls_of_clones_share_a_connection() {
 }
 
 #[test]
-fn nothing_shows_the_key() {
+fn debug_and_errors_never_show_the_key() {
     let endpoint = endpoint(Wire::OpenAiChat, "https://api.openai.com/v1");
-    let live = Live::new(endpoint.clone(), &Network::default()).unwrap();
+    let live = VendorClient::new(endpoint.clone(), &NetworkSettings::default()).unwrap();
     let shown = format!("{live:?} {endpoint:?} {live:#?} {endpoint:#?}");
     assert!(!shown.contains(KEY), "{shown}");
     assert!(shown.contains("gpt-4.1-mini"), "{shown}");

@@ -1,24 +1,24 @@
-//! What a request looks like on each wire.
+//! Request bodies of each API.
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::live_asking::{WIRES, ask, endpoint, live, question, task, tool};
+use super::live_setup::{WIRES, ask, endpoint, live, question, task, tool};
 use crh_llm::{
-    Arguments, Cache, Conversation, Effort, Live, Message, Network, OutputForm, Part, Request,
-    ToolCall, ToolChoice, ToolResult, Turn, Wire,
+    CacheMark, CallArguments, Conversation, Effort, Message, ModelRequest, NetworkSettings,
+    OutputForm, ToolCall, ToolChoice, ToolResult, Turn, TurnPart, VendorClient, Wire,
 };
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::says;
 
-async fn body(wire: Wire, request: &Request) -> Value {
+async fn body(wire: Wire, request: &ModelRequest) -> Value {
     let model = FakeModel::start().on("tester", [says("Hi")]);
     ask(&live(wire, model.url()), request).await.unwrap();
     model.requests().pop().unwrap().body
 }
 
-/// The fields of the body, one a line, without what is said.
-async fn settings(wire: Wire, request: &Request) -> String {
+/// Fields of the body, one per line, without messages.
+async fn settings(wire: Wire, request: &ModelRequest) -> String {
     let body = body(wire, request).await;
     let mut lines: Vec<String> = Vec::new();
     for (name, value) in body.as_object().unwrap() {
@@ -31,7 +31,7 @@ async fn settings(wire: Wire, request: &Request) -> String {
 }
 
 #[tokio::test]
-async fn a_plain_question_sets_nothing_that_was_not_asked_for() {
+async fn plain_request_sets_no_extra_fields() {
     let mut shown = String::new();
     for wire in WIRES {
         shown.push_str(&settings(wire, &question()).await);
@@ -63,14 +63,14 @@ async fn a_plain_question_sets_nothing_that_was_not_asked_for() {
 }
 
 #[tokio::test]
-async fn tools_schema_temperature_and_effort_are_set_as_each_vendor_has_them() {
+async fn all_options_are_sent_in_each_api() {
     let schema = json!({
         "type": "object",
         "properties": { "city": { "type": "string" } },
         "required": ["city"],
         "additionalProperties": false,
     });
-    let request = Request {
+    let request = ModelRequest {
         tools: vec![tool("look")],
         tool_choice: ToolChoice::Named("look".to_owned()),
         output: OutputForm::Schema { name: "answer".to_owned(), schema },
@@ -124,8 +124,8 @@ async fn tools_schema_temperature_and_effort_are_set_as_each_vendor_has_them() {
 }
 
 #[tokio::test]
-async fn a_tool_has_to_be_called_only_if_there_are_tools() {
-    let required = |request| Request { tool_choice: ToolChoice::Required, ..request };
+async fn tool_choice_is_sent_only_with_tools() {
+    let required = |request| ModelRequest { tool_choice: ToolChoice::Required, ..request };
     for (wire, pointer, word) in [
         (Wire::OpenAiChat, "/tool_choice", json!("required")),
         (Wire::OpenAiResponses, "/tool_choice", json!("required")),
@@ -138,28 +138,28 @@ async fn a_tool_has_to_be_called_only_if_there_are_tools() {
     }
 }
 
-/// A conversation with so many marked messages, and an answered call at its end.
-fn long(marked: usize) -> Request {
+/// A conversation with this many breakpoints and an answered call at its end.
+fn long(marked: usize) -> ModelRequest {
     let mut conversation = Conversation::new("Be brief.");
     for number in 0..marked {
-        conversation.say(format!("part {number}"), Cache::Breakpoint);
-        conversation.say(format!("more {number}"), Cache::Unmarked);
+        conversation.push_user(format!("part {number}"), CacheMark::Breakpoint);
+        conversation.push_user(format!("more {number}"), CacheMark::Unmarked);
     }
     let call = ToolCall {
         id: "c1".to_owned(),
         name: "look".to_owned(),
-        arguments: Arguments::Json(json!({})),
+        arguments: CallArguments::Json(json!({})),
         signatures: Vec::new(),
     };
-    conversation.messages.push(Message::Assistant(Turn { parts: vec![Part::Call(call)] }));
+    conversation.messages.push(Message::Assistant(Turn { parts: vec![TurnPart::Call(call)] }));
     let result =
         ToolResult { call_id: "c1".to_owned(), name: "look".to_owned(), text: "found".to_owned() };
     conversation.messages.push(Message::Results(vec![result]));
-    Request { tools: vec![tool("look")], ..Request::new(conversation, 500) }
+    ModelRequest { tools: vec![tool("look")], ..ModelRequest::new(conversation, 500) }
 }
 
 #[tokio::test]
-async fn anthropic_gets_four_breakpoints_at_most_the_first_and_the_last() {
+async fn anthropic_gets_at_most_four_breakpoints() {
     for (marked, expected) in [
         (0, vec![]),
         (1, vec!["part 0", "found"]),
@@ -178,25 +178,25 @@ async fn anthropic_gets_four_breakpoints_at_most_the_first_and_the_last() {
 }
 
 #[tokio::test]
-async fn a_marked_beginning_is_read_from_the_cache_the_second_time() {
+async fn marked_prefix_is_cached_for_the_second_request() {
     let model = FakeModel::start().on("tester", [says("Hi"), says("Hi")]);
     let live = live(Wire::Anthropic, model.url());
     let mut request = question();
-    request.conversation.say("the change ".repeat(500), Cache::Breakpoint);
+    request.conversation.push_user("the change ".repeat(500), CacheMark::Breakpoint);
     let first = ask(&live, &request).await.unwrap().usage.unwrap();
-    request.conversation.say("and now you", Cache::Unmarked);
+    request.conversation.push_user("and now you", CacheMark::Unmarked);
     let second = ask(&live, &request).await.unwrap().usage.unwrap();
     assert!(first.cache_written > 1000 && first.cache_read == 0, "{first:?}");
     assert_eq!(second.cache_read, first.cache_written, "{second:?}");
 }
 
 #[tokio::test]
-async fn an_empty_turn_of_the_model_is_left_out() {
+async fn empty_turn_is_not_sent() {
     let mut request = question();
     for turn in [Turn::default(), Turn::text(" \n")] {
         request.conversation.messages.push(Message::Assistant(turn));
     }
-    request.conversation.say("Are you there?", Cache::Unmarked);
+    request.conversation.push_user("Are you there?", CacheMark::Unmarked);
     for (wire, field) in [
         (Wire::OpenAiChat, "messages"),
         (Wire::OpenAiResponses, "input"),
@@ -211,7 +211,7 @@ async fn an_empty_turn_of_the_model_is_left_out() {
 }
 
 #[tokio::test]
-async fn openai_is_asked_for_sealed_thoughts_only_where_the_model_thinks() {
+async fn openai_thoughts_are_requested_only_for_reasoning() {
     for (name, thinks) in [
         ("gpt-4.1-mini", false),
         ("gpt-4o", false),
@@ -226,7 +226,9 @@ async fn openai_is_asked_for_sealed_thoughts_only_where_the_model_thinks() {
         let model = FakeModel::start().on("tester", [says("Hi")]);
         let mut endpoint = endpoint(Wire::OpenAiResponses, model.url());
         endpoint.model = name.to_owned();
-        ask(&Live::new(endpoint, &Network::default()).unwrap(), &question()).await.unwrap();
+        ask(&VendorClient::new(endpoint, &NetworkSettings::default()).unwrap(), &question())
+            .await
+            .unwrap();
         let body = model.requests().pop().unwrap().body;
         let include = thinks.then(|| json!(["reasoning.encrypted_content"]));
         assert_eq!(body.get("include"), include.as_ref(), "{name}");

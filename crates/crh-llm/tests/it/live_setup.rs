@@ -1,12 +1,13 @@
-//! What the tests of the live client share: the four wires, a model at a loopback server, and replies as short text.
+//! Shared set-up of the live client tests: the four APIs, a model at a loopback server, and short
+//! printed replies.
 
 use std::fmt::Write as _;
 
 use serde_json::json;
 
 use crh_llm::{
-    Arguments, Cache, Conversation, Endpoint, Live, ModelError, Network, Part, Progress, Reply,
-    Request, Thinking, ToolSpec, Wire,
+    CacheMark, CallArguments, Conversation, Endpoint, ModelError, ModelReply, ModelRequest,
+    NetworkSettings, ReplyProgress, Thinking, ToolSpec, TurnPart, VendorClient, Wire,
 };
 
 pub(crate) const WIRES: [Wire; 4] =
@@ -29,19 +30,19 @@ pub(crate) fn endpoint(wire: Wire, url: impl AsRef<str>) -> Endpoint {
     }
 }
 
-pub(crate) fn live(wire: Wire, url: impl AsRef<str>) -> Live {
-    Live::new(endpoint(wire, url), &Network::default()).unwrap()
+pub(crate) fn live(wire: Wire, url: impl AsRef<str>) -> VendorClient {
+    VendorClient::new(endpoint(wire, url), &NetworkSettings::default()).unwrap()
 }
 
-pub(crate) fn question() -> Request {
+pub(crate) fn question() -> ModelRequest {
     let mut conversation = Conversation::new("Be brief.");
-    conversation.say("Hello?", Cache::Unmarked);
-    Request::new(conversation, 500)
+    conversation.push_user("Hello?", CacheMark::Unmarked);
+    ModelRequest::new(conversation, 500)
 }
 
-/// A question with tools.
-pub(crate) fn task() -> Request {
-    Request { tools: vec![tool("look"), tool("find")], ..question() }
+/// A request with tools.
+pub(crate) fn task() -> ModelRequest {
+    ModelRequest { tools: vec![tool("look"), tool("find")], ..question() }
 }
 
 pub(crate) fn tool(name: &str) -> ToolSpec {
@@ -49,46 +50,49 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
     ToolSpec { name: name.to_owned(), description: format!("Can {name}."), schema }
 }
 
-pub(crate) async fn ask(live: &Live, request: &Request) -> Result<Reply, ModelError> {
+pub(crate) async fn ask(
+    live: &VendorClient,
+    request: &ModelRequest,
+) -> Result<ModelReply, ModelError> {
     live.ask("tester", request, &mut |_| {}).await
 }
 
-/// Asks and keeps what was heard on the way.
+/// Asks and collects the progress events.
 pub(crate) async fn watch(
-    live: &Live,
-    request: &Request,
-) -> (Result<Reply, ModelError>, Vec<String>) {
+    live: &VendorClient,
+    request: &ModelRequest,
+) -> (Result<ModelReply, ModelError>, Vec<String>) {
     let mut heard: Vec<String> = Vec::new();
-    let mut hear = |progress: Progress<'_>| {
+    let mut hear = |progress: ReplyProgress<'_>| {
         heard.push(match progress {
-            Progress::Started => "started".to_owned(),
-            Progress::Text(text) => format!("text {text}"),
-            Progress::Thought(text) => format!("thought {text}"),
+            ReplyProgress::Started => "started".to_owned(),
+            ReplyProgress::Text(text) => format!("text {text}"),
+            ReplyProgress::Thought(text) => format!("thought {text}"),
         });
     };
     let reply = live.ask("tester", request, &mut hear).await;
     (reply, heard)
 }
 
-/// A reply as short lines.
-pub(crate) fn shown(reply: &Reply) -> String {
+/// Prints a reply as short lines.
+pub(crate) fn reply_text(reply: &ModelReply) -> String {
     let mut lines = String::new();
     for part in &reply.turn.parts {
         match part {
-            Part::Text(text) => writeln!(lines, "text {text}"),
-            Part::Thinking(Thinking::Said { text, signature }) => {
+            TurnPart::Text(text) => writeln!(lines, "text {text}"),
+            TurnPart::Thinking(Thinking::Said { text, signature }) => {
                 let [text, signature] =
                     [text, signature].map(|word| word.as_deref().unwrap_or("-").to_owned());
                 writeln!(lines, "thought {text} / {signature}")
             }
-            Part::Thinking(Thinking::Sealed(block)) => writeln!(lines, "sealed {block}"),
-            Part::Call(call) => {
+            TurnPart::Thinking(Thinking::Sealed(block)) => writeln!(lines, "sealed {block}"),
+            TurnPart::Call(call) => {
                 let signatures = call.signatures.join(" ");
                 match &call.arguments {
-                    Arguments::Json(json) => {
+                    CallArguments::Json(json) => {
                         writeln!(lines, "call {} {} {json} {signatures}", call.id, call.name)
                     }
-                    Arguments::Malformed(text) => {
+                    CallArguments::Malformed(text) => {
                         writeln!(lines, "call {} {} malformed: {text}", call.id, call.name)
                     }
                 }

@@ -1,18 +1,17 @@
-//! The crate against servers on loopback.
+//! Tests against servers on the loopback interface.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod cassette;
 mod live;
 mod live_answers;
-#[path = "live_setup.rs"]
-mod live_asking;
 mod live_errors;
 mod live_network;
 mod live_questions;
+mod live_setup;
 mod live_traps;
 
-/// A test file that nobody lists is never run.
+/// A test file without a `mod` line would never run.
 #[test]
 fn every_file_is_listed() {
     let source = include_str!("main.rs");

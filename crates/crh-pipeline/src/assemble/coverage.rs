@@ -1,51 +1,57 @@
-//! What was reviewed of each file: every file of the diff has a row, and none is called reviewed for what nobody saw.
+//! Coverage: every file of the diff has a row, and a file counts as reviewed only if a run read all
+//! of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::unique;
+use crate::change_under_review::ChangeUnderReview;
 use crate::runs::RunRecord;
-use crate::scope::{Decision, Reason};
-use crate::subject::Subject;
+use crate::scope::{ScopeDecision, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// How the runs came to their end.
+/// How the review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// By themselves.
-    Reached,
-    /// The user stopped the review.
+pub(crate) enum ReviewEnd {
+    /// All runs ended by themselves.
+    Completed,
+    /// The user cancelled the review.
     Stopped,
 }
 
-/// What one run says about one file.
-struct Said<'a> {
+/// Coverage of one file by one run.
+struct CoverageClaim<'a> {
     state: CoverageState,
     reasons: Vec<&'a String>,
-    /// The lines of the numbered diff that it was given; none if it was the whole file.
+    /// Assigned lines of the numbered diff. None for the whole file.
     lines: Option<Vec<(u32, u32)>>,
 }
 
-/// What was reviewed of each file of the diff, in its order, by the runs that count.
-pub(crate) fn coverage(subject: &Subject, end: End, counting: &[&RunRecord]) -> Vec<FileCoverage> {
-    let diff = &subject.diff;
-    let unread: BTreeSet<usize> =
+/// Coverage of each file, in diff order, by the runs that count as review.
+pub(crate) fn coverage(
+    change: &ChangeUnderReview,
+    end: ReviewEnd,
+    review_runs: &[&RunRecord],
+) -> Vec<FileCoverage> {
+    let diff = &change.diff;
+    let unreadable_files: BTreeSet<usize> =
         diff.problems().iter().filter_map(|problem| diff.file_at(problem.line)).collect();
-    let said = said(counting);
-    let files = subject.scope.files.iter().zip(diff.files()).enumerate();
+    let claims_by_path = coverage_claims(review_runs);
+    let files = change.scope.files.iter().zip(diff.files()).enumerate();
     files
-        .map(|(at, (scoped, file))| {
+        .map(|(at, (scope_file, file))| {
             let path = file.path.shown().into_owned();
-            let (state, reason) = match &scoped.decision {
-                Decision::Out(reason @ Reason::ReviewedBefore { .. }) => {
+            let (state, reason) = match &scope_file.decision {
+                ScopeDecision::Out(reason @ SkipReason::ReviewedBefore { .. }) => {
                     (CoverageState::ReviewedBefore, reason.sentence())
                 }
-                Decision::Out(reason) => (CoverageState::OutOfScope, reason.sentence()),
-                Decision::In => {
-                    let said = said.get(path.as_str()).map(Vec::as_slice).unwrap_or_default();
-                    match of_file(diff, end, file, said) {
-                        (CoverageState::Reviewed, _) if unread.contains(&at) => {
-                            let reason = "a part of its diff cannot be read".to_owned();
+                ScopeDecision::Out(reason) => (CoverageState::OutOfScope, reason.sentence()),
+                ScopeDecision::In => {
+                    let claims =
+                        claims_by_path.get(path.as_str()).map(Vec::as_slice).unwrap_or_default();
+                    match file_coverage(diff, end, file, claims) {
+                        (CoverageState::Reviewed, _) if unreadable_files.contains(&at) => {
+                            let reason = "part of its diff is unreadable".to_owned();
                             (CoverageState::Truncated, reason)
                         }
                         other => other,
@@ -57,86 +63,96 @@ pub(crate) fn coverage(subject: &Subject, end: End, counting: &[&RunRecord]) -> 
         .collect()
 }
 
-/// What each run says about each file. Of a file that a run was given in several pieces, it is the worst.
-fn said<'a>(counting: &[&'a RunRecord]) -> BTreeMap<&'a str, Vec<Said<'a>>> {
-    let mut all: BTreeMap<&str, Vec<Said<'_>>> = BTreeMap::new();
-    for record in counting {
-        let given = lines_given(record);
-        let mut of_run: BTreeMap<&str, Said<'_>> = BTreeMap::new();
+/// Coverage of each file by each run. If a run got several pieces of a file, the worst state
+/// counts.
+fn coverage_claims<'a>(review_runs: &[&'a RunRecord]) -> BTreeMap<&'a str, Vec<CoverageClaim<'a>>> {
+    let mut claims_by_path: BTreeMap<&str, Vec<CoverageClaim<'_>>> = BTreeMap::new();
+    for record in review_runs {
+        let lines_by_path = assigned_lines(record);
+        let mut claims_of_run: BTreeMap<&str, CoverageClaim<'_>> = BTreeMap::new();
         for file in &record.coverage {
-            let said = of_run.entry(&file.path).or_insert_with(|| Said {
+            let claim = claims_of_run.entry(&file.path).or_insert_with(|| CoverageClaim {
                 state: CoverageState::Reviewed,
                 reasons: Vec::new(),
-                lines: given.get(file.path.as_str()).cloned().flatten(),
+                lines: lines_by_path.get(file.path.as_str()).cloned().flatten(),
             });
-            if rank(file.state) < rank(said.state) {
-                said.state = file.state;
+            if rank(file.state) < rank(claim.state) {
+                claim.state = file.state;
             }
-            said.reasons.push(&file.reason);
+            claim.reasons.push(&file.reason);
         }
-        for (path, said) in of_run {
-            all.entry(path).or_default().push(said);
+        for (path, claim) in claims_of_run {
+            claims_by_path.entry(path).or_default().push(claim);
         }
     }
-    all
+    claims_by_path
 }
 
-/// The lines of each file that a run was given; none of a file that it was given as a whole.
-fn lines_given(record: &RunRecord) -> BTreeMap<&str, Option<Vec<(u32, u32)>>> {
-    let mut given: BTreeMap<&str, Option<Vec<(u32, u32)>>> = BTreeMap::new();
+/// Assigned lines of each file. None if the run got the whole file.
+fn assigned_lines(record: &RunRecord) -> BTreeMap<&str, Option<Vec<(u32, u32)>>> {
+    let mut lines_by_path: BTreeMap<&str, Option<Vec<(u32, u32)>>> = BTreeMap::new();
     for part in &record.assignment.parts {
-        let lines = given.entry(&part.path).or_insert_with(|| Some(Vec::new()));
+        let lines = lines_by_path.entry(&part.path).or_insert_with(|| Some(Vec::new()));
         match (lines, part.diff_lines) {
             (Some(lines), Some(piece)) => lines.push(piece),
             (lines, None) => *lines = None,
             (None, Some(_)) => {}
         }
     }
-    given
+    lines_by_path
 }
 
-/// The best that is said of a file as a whole, or what the pieces of it add up to.
-fn of_file(diff: &Diff, end: End, file: &FileDiff, said: &[Said<'_>]) -> (CoverageState, String) {
-    if said.is_empty() {
+/// The best state that a run reports for the whole file, or the combined state of its pieces.
+fn file_coverage(
+    diff: &Diff,
+    end: ReviewEnd,
+    file: &FileDiff,
+    claims: &[CoverageClaim<'_>],
+) -> (CoverageState, String) {
+    if claims.is_empty() {
         let reason = match end {
-            End::Stopped => "the review was stopped before anyone had looked at it",
-            End::Reached => "nobody was given it",
+            ReviewEnd::Stopped => "the review was cancelled before it was reviewed",
+            ReviewEnd::Completed => "not assigned to any reviewer",
         };
         return (CoverageState::NotReviewed, reason.to_owned());
     }
-    let has = |state| said.iter().any(|said| said.state == state);
-    let whole = |said: &&Said<'_>| said.state == CoverageState::Reviewed && said.lines.is_none();
-    if said.iter().any(|said| whole(&said)) || pieces_are_all(diff, file, said) {
+    let has_state = |state| claims.iter().any(|claim| claim.state == state);
+    let covers_whole_file = |claim: &&CoverageClaim<'_>| {
+        claim.state == CoverageState::Reviewed && claim.lines.is_none()
+    };
+    if claims.iter().any(|claim| covers_whole_file(&claim)) || pieces_cover_file(diff, file, claims)
+    {
         return (CoverageState::Reviewed, String::new());
     }
-    let state = if has(CoverageState::Reviewed) || has(CoverageState::Truncated) {
+    let state = if has_state(CoverageState::Reviewed) || has_state(CoverageState::Truncated) {
         CoverageState::Truncated
     } else {
         CoverageState::NotReviewed
     };
-    let reasons = unique(said.iter().flat_map(|said| said.reasons.iter().copied()));
+    let reasons = unique(claims.iter().flat_map(|claim| claim.reasons.iter().copied()));
     let reason = match reasons.is_empty() {
-        true => "a part of it was given to nobody".to_owned(),
+        true => "part of it was not assigned to any reviewer".to_owned(),
         false => reasons.join("; "),
     };
     (state, reason)
 }
 
 /// Whether every changed line of a file is in a piece that was reviewed.
-fn pieces_are_all(diff: &Diff, file: &FileDiff, said: &[Said<'_>]) -> bool {
-    let reviewed = said.iter().filter(|said| said.state == CoverageState::Reviewed);
+fn pieces_cover_file(diff: &Diff, file: &FileDiff, claims: &[CoverageClaim<'_>]) -> bool {
+    let reviewed = claims.iter().filter(|claim| claim.state == CoverageState::Reviewed);
     let pieces: Vec<(u32, u32)> =
-        reviewed.filter_map(|said| said.lines.as_deref()).flatten().copied().collect();
+        reviewed.filter_map(|claim| claim.lines.as_deref()).flatten().copied().collect();
     let lines = file.hunks.iter().flat_map(|hunk| diff.lines(hunk));
-    let mut changed = lines.filter(|line| match line.kind {
+    let mut changed_lines = lines.filter(|line| match line.kind {
         LineKind::Added | LineKind::Removed => true,
         LineKind::Context | LineKind::Remark => false,
     });
-    let is_in = |number: u32| pieces.iter().any(|(first, last)| (*first..=*last).contains(&number));
-    !pieces.is_empty() && changed.all(|line| is_in(line.number))
+    let is_in_piece =
+        |number: u32| pieces.iter().any(|(first, last)| (*first..=*last).contains(&number));
+    !pieces.is_empty() && changed_lines.all(|line| is_in_piece(line.number))
 }
 
-/// The more of a file was seen, the higher. No run decides what is out of scope.
+/// Higher means that more of the file was read. Runs do not decide what is out of scope.
 fn rank(state: CoverageState) -> u8 {
     match state {
         CoverageState::NotReviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => 0,

@@ -1,23 +1,23 @@
-//! Issues that the user does not want to see: they stay in the report with a fate, and in the verdict.
+//! Hides issues below a minimum severity. They stay in the report with a fate, and count for the
+//! verdict.
 
 use std::collections::BTreeSet;
 
 use crh_review::finding::Severity;
-use crh_review::report::{BELOW_MIN_SEVERITY, Dropped, Fate, Issue, Report};
+use crh_review::report::{BELOW_MIN_SEVERITY, DroppedFinding, Fate, Issue, Report};
 
-/// The report without the issues below a severity. Its verdict was computed with them and stays: nothing turns better
-/// because it is hidden.
-pub fn below(mut report: Report, min: Severity) -> Report {
+/// Hides issues below a severity. The verdict was computed with them and does not change.
+pub fn hide_below(mut report: Report, min: Severity) -> Report {
     let reason = format!("{BELOW_MIN_SEVERITY} {min}");
     let is_shown = |issue: &Issue| issue.severity <= min;
-    let mut hidden = Vec::new();
+    let mut hidden_issues = Vec::new();
     for list in [&mut report.issues, &mut report.pre_existing] {
-        let (shown, rest): (Vec<_>, Vec<_>) = list.drain(..).partition(is_shown);
-        *list = shown;
-        hidden.extend(rest);
+        let (shown_issues, rest): (Vec<_>, Vec<_>) = list.drain(..).partition(is_shown);
+        *list = shown_issues;
+        hidden_issues.extend(rest);
     }
-    // What a limit has cut off would not be shown without it either.
-    let is_below = |dropped: &&mut Dropped| {
+    // Issues over the cap would be hidden by the severity anyway.
+    let is_below = |dropped: &&mut DroppedFinding| {
         let severity = dropped.member.as_ref().map(|member| member.finding.severity);
         dropped.fate == Fate::OverCap && severity.is_some_and(|severity| severity > min)
     };
@@ -25,18 +25,20 @@ pub fn below(mut report: Report, min: Severity) -> Report {
         dropped.fate = Fate::Suppressed;
         dropped.reason.clone_from(&reason);
     }
-    let numbers: BTreeSet<u32> = hidden.iter().map(|issue| issue.number).collect();
-    let keys: BTreeSet<&str> = hidden.iter().map(|issue| issue.dedupe_key.as_str()).collect();
-    // What was merged into an issue that is not shown meets its fate.
+    let hidden_numbers: BTreeSet<u32> = hidden_issues.iter().map(|issue| issue.number).collect();
+    let hidden_keys: BTreeSet<&str> =
+        hidden_issues.iter().map(|issue| issue.dedupe_key.as_str()).collect();
+    // A finding merged into a hidden issue is hidden too.
     for dropped in &mut report.suppressed {
-        let into_hidden = dropped.into.as_deref().is_some_and(|key| keys.contains(key));
-        if dropped.fate == Fate::Merged && into_hidden {
+        let is_in_hidden_issue =
+            dropped.into.as_deref().is_some_and(|key| hidden_keys.contains(key));
+        if dropped.fate == Fate::Merged && is_in_hidden_issue {
             (dropped.fate, dropped.into) = (Fate::Suppressed, None);
             dropped.reason.clone_from(&reason);
         }
     }
-    let first = hidden.iter().filter_map(|issue| issue.members.first());
-    report.suppressed.extend(first.map(|member| Dropped {
+    let first_members = hidden_issues.iter().filter_map(|issue| issue.members.first());
+    report.suppressed.extend(first_members.map(|member| DroppedFinding {
         fate: Fate::Suppressed,
         reason: reason.clone(),
         into: None,
@@ -45,15 +47,15 @@ pub fn below(mut report: Report, min: Severity) -> Report {
         raw: None,
     }));
     report.suppressed.sort_by(|a, b| {
-        let key = |dropped: &Dropped| (dropped.fate, dropped.reviewer.clone());
+        let key = |dropped: &DroppedFinding| (dropped.fate, dropped.reviewer.clone());
         key(a).cmp(&key(b)).then_with(|| (&a.member, &a.reason).cmp(&(&b.member, &b.reason)))
     });
     let queues = &mut report.queues;
     for list in [&mut report.fix_order, &mut queues.fixer, &mut queues.residual, &mut queues.report]
     {
-        list.retain(|number| !numbers.contains(number));
+        list.retain(|number| !hidden_numbers.contains(number));
     }
-    report.warnings.extend(match hidden.len() {
+    report.warnings.extend(match hidden_issues.len() {
         0 => None,
         1 => Some(format!("1 issue below {min} is not shown; the verdict counts it")),
         count => Some(format!("{count} issues below {min} are not shown; the verdict counts them")),

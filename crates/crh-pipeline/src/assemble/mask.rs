@@ -1,32 +1,33 @@
-//! Masks secrets in a report. Whatever has texts is taken apart field by field, so that a new field stops the build here.
+//! Masks secrets in a report. Structs are destructured field by field, so that a new field fails to
+//! compile until it is handled here.
 
 use serde_json::Value;
 
-use crate::credentials::Credentials;
+use crate::change_secrets::ChangeSecrets;
 use crh_llm::Redactor;
 use crh_review::finding::{Evidence, Finding, Member};
 use crh_review::report::{
-    AppliedFix, Change, Dropped, Issue, Notes, Plan, Report, ReviewerRow, Scope,
+    AppliedFix, DroppedFinding, Issue, Plan, Report, ReviewedChange, ReviewerNotes, ReviewerRow,
+    Scope,
 };
 use crh_review::{CandidatePair, Location, Quote};
 
-/// What is masked.
-struct Secrets<'a>(&'a Credentials);
+struct ReportMask<'a>(&'a ChangeSecrets);
 
-/// The report with these values masked in every text of it: in quotes, in findings as they were returned, in what could
-/// not be read. What it quotes from elsewhere may have other ones in it: those are masked too.
-pub fn mask(report: Report, credentials: &Credentials) -> Report {
+/// Masks these secrets in every text of the report: quotes, raw findings, unreadable output. Also
+/// masks secrets that quotes from other files contain.
+pub fn mask(report: Report, credentials: &ChangeSecrets) -> Report {
     let value = serde_json::to_value(&report).unwrap_or_default();
-    let quoted = credentials.quoted_in(&value);
-    masked(masked(report, &Secrets(credentials)), &Secrets(&quoted))
+    let quoted_secrets = credentials.quoted_in(&value);
+    mask_report(mask_report(report, &ReportMask(credentials)), &ReportMask(&quoted_secrets))
 }
 
-/// The report without the keys that models are asked by: one that was given a key may repeat it.
+/// Masks API keys: a model that saw a key may repeat it.
 pub fn mask_keys(report: Report, keys: &Redactor) -> Report {
-    masked(report, &Secrets(&Credentials::keys(keys)))
+    mask_report(report, &ReportMask(&ChangeSecrets::from_keys(keys)))
 }
 
-fn masked(mut report: Report, secrets: &Secrets<'_>) -> Report {
+fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
     let Report {
         schema_version: _,
         review_id: _,
@@ -59,51 +60,51 @@ fn masked(mut report: Report, secrets: &Secrets<'_>) -> Report {
         coverage,
         stats: _,
     } = &mut report;
-    secrets.all([artifact, verdict_reason, summary, intent]);
-    secrets.change(change);
+    masker.mask_texts([artifact, verdict_reason, summary, intent]);
+    masker.mask_change(change);
     let Scope { line, files: _, additions: _, deletions: _, untracked } = scope;
-    secrets.text(line);
+    masker.mask_text(line);
     for list in [warnings, residual_risks, testing_gaps] {
-        secrets.all(list);
+        masker.mask_texts(list);
     }
-    secrets.paths(untracked.iter_mut().chain(files_reviewed));
-    let Notes { learnings, agent_native_gaps, schema_drift, deployment } = notes;
+    masker.mask_paths(untracked.iter_mut().chain(files_reviewed));
+    let ReviewerNotes { learnings, agent_native_gaps, schema_drift, deployment } = notes;
     for list in [learnings, agent_native_gaps, schema_drift, deployment] {
-        secrets.all(list);
+        masker.mask_texts(list);
     }
-    plan.iter_mut().for_each(|plan| secrets.plan(plan));
+    plan.iter_mut().for_each(|plan| masker.mask_plan(plan));
     for ReviewerRow { name, origin: _, why, outcome: _, note } in reviewers {
-        secrets.all([name, why, note]);
+        masker.mask_texts([name, why, note]);
     }
-    issues.iter_mut().chain(pre_existing).for_each(|issue| secrets.issue(issue));
+    issues.iter_mut().chain(pre_existing).for_each(|issue| masker.mask_issue(issue));
     for AppliedFix { number: _, description, files } in applied_fixes {
-        secrets.text(description);
-        secrets.paths(files);
+        masker.mask_text(description);
+        masker.mask_paths(files);
     }
-    suppressed.iter_mut().for_each(|dropped| secrets.dropped(dropped));
-    candidate_pairs.iter_mut().for_each(|pair| secrets.pair(pair));
+    suppressed.iter_mut().for_each(|dropped| masker.mask_dropped(dropped));
+    candidate_pairs.iter_mut().for_each(|pair| masker.mask_pair(pair));
     for file in coverage {
-        secrets.paths([&mut file.path]);
-        secrets.text(&mut file.reason);
+        masker.mask_paths([&mut file.path]);
+        masker.mask_text(&mut file.reason);
     }
     report
 }
 
-impl Secrets<'_> {
-    fn text(&self, text: &mut String) {
-        self.0.hide(text);
+impl ReportMask<'_> {
+    fn mask_text(&self, text: &mut String) {
+        self.0.mask(text);
     }
 
-    fn all<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
-        texts.into_iter().for_each(|text| self.text(text));
+    fn mask_texts<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
+        texts.into_iter().for_each(|text| self.mask_text(text));
     }
 
-    fn paths<'t>(&self, paths: impl IntoIterator<Item = &'t mut String>) {
-        paths.into_iter().for_each(|path| self.0.hide_in_path(path));
+    fn mask_paths<'t>(&self, paths: impl IntoIterator<Item = &'t mut String>) {
+        paths.into_iter().for_each(|path| self.0.mask_path(path));
     }
 
-    fn change(&self, change: &mut Change) {
-        let Change {
+    fn mask_change(&self, change: &mut ReviewedChange) {
+        let ReviewedChange {
             repo: _,
             pr_number: _,
             url,
@@ -114,17 +115,21 @@ impl Secrets<'_> {
             base_sha: _,
             head_sha: _,
         } = change;
-        self.all([url, title, author, base_ref, head_ref]);
+        self.mask_texts([url, title, author, base_ref, head_ref]);
     }
 
-    fn plan(&self, plan: &mut Plan) {
-        self.text(&mut plan.path);
+    fn mask_plan(&self, plan: &mut Plan) {
+        self.mask_text(&mut plan.path);
         for requirement in &mut plan.requirements {
-            self.all([&mut requirement.id, &mut requirement.text, &mut requirement.evidence]);
+            self.mask_texts([
+                &mut requirement.id,
+                &mut requirement.text,
+                &mut requirement.evidence,
+            ]);
         }
     }
 
-    fn issue(&self, issue: &mut Issue) {
+    fn mask_issue(&self, issue: &mut Issue) {
         let Issue {
             number: _,
             dedupe_key: _,
@@ -155,22 +160,22 @@ impl Secrets<'_> {
             pre_existing: _,
             members,
         } = issue;
-        self.all([title, why_it_matters, description, suggestion, evidence_snippet]);
-        self.all([suggested_fix, replacement, disagreement].into_iter().flatten());
-        self.all(reviewers);
+        self.mask_texts([title, why_it_matters, description, suggestion, evidence_snippet]);
+        self.mask_texts([suggested_fix, replacement, disagreement].into_iter().flatten());
+        self.mask_texts(reviewers);
         let Location { file, side: _, line_start: _, line_end: _ } = location;
-        self.paths([file]);
+        self.mask_paths([file]);
         for Quote { file, side: _, line: _, snippet } in evidence {
-            self.paths([file]);
-            self.text(snippet);
+            self.mask_paths([file]);
+            self.mask_text(snippet);
         }
-        members.iter_mut().for_each(|member| self.member(member));
+        members.iter_mut().for_each(|member| self.mask_member(member));
     }
 
-    fn member(&self, member: &mut Member) {
+    fn mask_member(&self, member: &mut Member) {
         let Member { reviewer, voice, origin: _, proof: _, rule: _, finding } = member;
-        self.text(reviewer);
-        self.all(voice);
+        self.mask_text(reviewer);
+        self.mask_texts(voice);
         let Finding {
             title,
             severity: _,
@@ -190,43 +195,44 @@ impl Secrets<'_> {
             requires_verification: _,
             pre_existing: _,
         } = finding;
-        self.all([title, why_it_matters]);
-        self.paths([file]);
-        self.all([suggested_fix, replacement].into_iter().flatten());
+        self.mask_texts([title, why_it_matters]);
+        self.mask_paths([file]);
+        self.mask_texts([suggested_fix, replacement].into_iter().flatten());
         for Evidence { file, line: _, side: _, snippet } in evidence {
-            self.paths(file);
-            self.text(snippet);
+            self.mask_paths(file);
+            self.mask_text(snippet);
         }
     }
 
-    fn dropped(&self, dropped: &mut Dropped) {
-        let Dropped { fate: _, reason, into: _, reviewer, member, raw } = dropped;
-        self.all([reason, reviewer]);
-        member.iter_mut().for_each(|member| self.member(member));
-        raw.iter_mut().for_each(|raw| self.value(raw));
+    fn mask_dropped(&self, dropped: &mut DroppedFinding) {
+        let DroppedFinding { fate: _, reason, into: _, reviewer, member, raw } = dropped;
+        self.mask_texts([reason, reviewer]);
+        member.iter_mut().for_each(|member| self.mask_member(member));
+        raw.iter_mut().for_each(|raw| self.mask_value(raw));
     }
 
-    fn value(&self, value: &mut Value) {
+    fn mask_value(&self, value: &mut Value) {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
-            Value::String(text) => self.text(text),
-            Value::Array(values) => values.iter_mut().for_each(|value| self.value(value)),
+            Value::String(text) => self.mask_text(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.mask_value(value)),
             Value::Object(fields) => {
-                let masked = std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
-                    self.text(&mut name);
-                    self.value(&mut value);
-                    (name, value)
-                });
-                *fields = masked.collect();
+                let masked_fields =
+                    std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
+                        self.mask_text(&mut name);
+                        self.mask_value(&mut value);
+                        (name, value)
+                    });
+                *fields = masked_fields.collect();
             }
         }
     }
 
-    fn pair(&self, pair: &mut CandidatePair) {
+    fn mask_pair(&self, pair: &mut CandidatePair) {
         let CandidatePair { id: _, file, left, right } = pair;
-        self.paths([file]);
+        self.mask_paths([file]);
         for side in [left, right] {
-            self.all([&mut side.title, &mut side.why_it_matters]);
+            self.mask_texts([&mut side.title, &mut side.why_it_matters]);
         }
     }
 }

@@ -1,42 +1,44 @@
-//! What reviewers said that is no finding, in the sections of the report.
+//! Notes of reviewers, by section of the report.
 
-use crate::context::Context;
-use crate::reviewers::{Returns, Section};
+use crate::context::PanelContext;
+use crate::reviewers::{NotesSection, Returns};
 use crate::runs::{RunEnd, RunRecord};
-use crh_review::report::Notes;
+use crh_review::report::ReviewerNotes;
 
-/// Said where the schema was looked at and nothing was found.
+/// Shown if the schema reviewer ran and found nothing.
 const NO_DRIFT: &str = "no drift: every change of the schema comes from a migration of this change";
 
-/// The notes of a panel, each section in the order of its runs.
-pub(super) fn notes(context: &Context, records: &[&RunRecord]) -> Notes {
-    let mut notes = Notes::default();
+/// Notes of a panel. Each section is in run order.
+pub(super) fn notes(context: &PanelContext, records: &[&RunRecord]) -> ReviewerNotes {
+    let mut notes = ReviewerNotes::default();
     for record in records {
         let reviewer = context.team.get(&record.assignment.reviewer);
         let Some(Returns::Notes(section)) = reviewer.map(|reviewer| reviewer.returns) else {
             continue;
         };
-        let said: Vec<String> = serde_json::from_value(record.answer.clone()).unwrap_or_default();
-        let rows = match section {
-            Section::Learnings => &mut notes.learnings,
-            Section::AgentNative => &mut notes.agent_native_gaps,
-            Section::SchemaDrift => &mut notes.schema_drift,
-            Section::Deployment => &mut notes.deployment,
+        let entries: Vec<String> =
+            serde_json::from_value(record.answer.clone()).unwrap_or_default();
+        let section_notes = match section {
+            NotesSection::Learnings => &mut notes.learnings,
+            NotesSection::AgentNative => &mut notes.agent_native_gaps,
+            NotesSection::SchemaDrift => &mut notes.schema_drift,
+            NotesSection::Deployment => &mut notes.deployment,
         };
-        for note in said {
-            if !rows.contains(&note) {
-                rows.push(note);
+        for note in entries {
+            if !section_notes.contains(&note) {
+                section_notes.push(note);
             }
         }
     }
-    // Silence would leave open whether anybody looked.
-    let drift = |record: &&&RunRecord| {
+    // Without this note the reader could not tell whether the schema was checked.
+    let is_schema_run = |record: &&&RunRecord| {
         let reviewer = context.team.get(&record.assignment.reviewer);
-        reviewer.is_some_and(|it| it.returns == Returns::Notes(Section::SchemaDrift))
+        reviewer.is_some_and(|it| it.returns == Returns::Notes(NotesSection::SchemaDrift))
     };
-    let mut looked = records.iter().filter(drift).peekable();
-    let is_looked_at = looked.peek().is_some() && looked.all(|it| it.ended == RunEnd::Completed);
-    if is_looked_at && notes.schema_drift.is_empty() {
+    let mut schema_runs = records.iter().filter(is_schema_run).peekable();
+    let is_schema_checked =
+        schema_runs.peek().is_some() && schema_runs.all(|it| it.ended == RunEnd::Completed);
+    if is_schema_checked && notes.schema_drift.is_empty() {
         notes.schema_drift.push(NO_DRIFT.to_owned());
     }
     notes

@@ -1,131 +1,142 @@
-//! The sentences of a report that code writes: its scope in a line, its warnings, its summary.
+//! Generated sentences of a report: scope line, warnings, summary.
 
 use std::collections::BTreeMap;
 
-use super::{Assembly, is_reviewer, unique};
+use super::{ReportInputs, is_reviewer, unique};
+use crate::change_under_review::ChangeUnderReview;
 use crate::plan::{ORCHESTRATOR, SUB_AGENT};
 use crate::runs::{RunEnd, RunRecord};
-use crate::scope::{Decision, Reason, ScopeFile, short};
-use crate::subject::Subject;
-use crate::text::{count, one_line};
+use crate::scope::{ScopeDecision, ScopeFile, SkipReason, short_commit};
+use crate::text::{one_line, plural};
 use crh_review::diff::FileStatus;
 use crh_review::finding::Severity;
-use crh_review::report::{CoverageState, Fate, Issue, Report};
+use crh_review::render::hidden_findings;
+use crh_review::report::{CoverageState, Issue, Report};
 
-/// How many characters of one run's summary are shown: a few sentences, not an essay.
+/// Maximum characters of one run's summary: a few sentences.
 const SUMMARY_CHARS: usize = 2_000;
-/// How many files that nobody could look at are named in warnings; the coverage has all.
-const NOT_LOOKED_AT_NAMED: usize = 20;
+/// Maximum number of unreviewed files in warnings. The coverage section has all of them.
+const UNREVIEWED_NAMED_MAX: usize = 20;
 
 /// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file); changed since 0123456789ab`.
-pub(super) fn scope_line(subject: &Subject) -> String {
-    let files = files_line(subject);
-    match &subject.since {
+pub(super) fn scope_line(change: &ChangeUnderReview) -> String {
+    let files = files_line(change);
+    match &change.incremental {
         None => files,
-        Some(since) => format!("{files}; changed since {}", short(&since.head)),
+        Some(previous) => format!("{files}; changed since {}", short_commit(&previous.head)),
     }
 }
 
-fn files_line(subject: &Subject) -> String {
-    let all = subject.diff.files();
+fn files_line(change: &ChangeUnderReview) -> String {
+    let diff_files = change.diff.files();
     let (mut added, mut removed) = (0_u64, 0_u64);
-    for (_, file) in subject.files() {
+    for (_, file) in change.files() {
         added += u64::from(file.additions);
         removed += u64::from(file.deletions);
     }
-    let mut why: BTreeMap<String, usize> = BTreeMap::new();
-    for file in &subject.scope.files {
+    let mut skip_counts: BTreeMap<String, usize> = BTreeMap::new();
+    for file in &change.scope.files {
         match &file.decision {
-            Decision::In => {}
-            Decision::Out(reason) => *why.entry(spaced(reason.word())).or_default() += 1,
+            ScopeDecision::In => {}
+            ScopeDecision::Out(reason) => {
+                *skip_counts.entry(split_words(reason.name())).or_default() += 1;
+            }
         }
     }
-    let out: usize = why.values().sum();
-    let files = count(all.len(), "file");
+    let skipped_count: usize = skip_counts.values().sum();
+    let files = plural(diff_files.len(), "file");
     let lines = format!("+{added} -{removed}");
-    if out == 0 {
+    if skipped_count == 0 {
         return format!("{files}, {lines}");
     }
-    let why: Vec<String> = why.iter().map(|(word, number)| format!("{number} {word}")).collect();
-    format!("{} of {files}, {lines}; {out} left out ({})", all.len() - out, why.join(", "))
+    let skip_texts: Vec<String> =
+        skip_counts.iter().map(|(word, number)| format!("{number} {word}")).collect();
+    format!(
+        "{} of {files}, {lines}; {skipped_count} left out ({})",
+        diff_files.len() - skipped_count,
+        skip_texts.join(", ")
+    )
 }
 
-/// `lockFile` as people write it.
-fn spaced(word: &str) -> String {
-    let mut out = String::new();
+/// Splits `lockFile` into words.
+fn split_words(word: &str) -> String {
+    let mut text = String::new();
     for char in word.chars() {
         if char.is_ascii_uppercase() {
-            out.push(' ');
+            text.push(' ');
         }
-        out.push(char.to_ascii_lowercase());
+        text.push(char.to_ascii_lowercase());
     }
-    out
+    text
 }
 
-/// What the reader should know about the review itself, from its beginning to its end.
-pub(super) fn warnings(assembly: &Assembly<'_>, records: &[&RunRecord]) -> Vec<String> {
-    let mut all = assembly.subject.notes.clone();
-    all.extend(assembly.subject.diff.problems().iter().map(|it| format!("the diff, {it}")));
-    all.extend(not_looked_at(assembly.subject));
-    all.extend_from_slice(&assembly.plan.notes);
-    all.extend_from_slice(&assembly.collected.notes);
-    let mut notes = assembly.runs.notes.clone();
-    // The order in which runs ended is of no consequence.
+/// Warnings about the review itself, in the order of its stages.
+pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec<String> {
+    let mut warnings = inputs.change.notes.clone();
+    warnings.extend(inputs.change.diff.problems().iter().map(|it| format!("the diff, {it}")));
+    warnings.extend(unreviewed_files_notes(inputs.change));
+    warnings.extend_from_slice(&inputs.plan.notes);
+    warnings.extend_from_slice(&inputs.collected.notes);
+    let mut notes = inputs.runs.notes.clone();
+    // The order must not depend on which run ended first.
     notes.sort();
-    all.extend(notes);
-    for record in records.iter().copied().chain(&assembly.validated.runs) {
+    warnings.extend(notes);
+    for record in records.iter().copied().chain(&inputs.validation.runs) {
         let name = &record.assignment.name;
-        all.extend(record.notes.iter().map(|note| format!("{name}: {note}")));
-        // What a run that did not return has met is why it did not.
+        warnings.extend(record.notes.iter().map(|note| format!("{name}: {note}")));
+        // If the run failed, the limit is already its failure reason.
         if let (RunEnd::Completed, Some(limit)) = (&record.ended, record.limited) {
-            all.push(format!("{name} met its limit of {limit}: its work may be incomplete"));
+            warnings
+                .push(format!("{name} reached its limit of {limit}; its review may be incomplete"));
         }
     }
-    all.extend_from_slice(&assembly.validated.notes);
+    warnings.extend_from_slice(&inputs.validation.notes);
     let judges = records.iter().filter(|record| !is_reviewer(record));
-    let not_judged = judges.filter_map(|record| record.ended.failure());
-    all.extend(not_judged.map(|why| format!("the plan was not judged: {why}")));
-    if let Some(doubt) = &assembly.context.intent.doubt {
-        all.push(format!("what the change is for is not clear: {doubt}"));
+    let judge_failures = judges.filter_map(|record| record.ended.failure());
+    warnings.extend(judge_failures.map(|why| format!("the requirements were not checked: {why}")));
+    if let Some(doubt) = &inputs.context.intent.doubt {
+        warnings.push(format!("the purpose of the change is unclear: {doubt}"));
     }
-    all.extend_from_slice(&assembly.undecided);
-    if assembly.merged.unlisted_pairs > 0 {
-        let more = assembly.merged.unlisted_pairs;
-        all.push(format!("{more} more pairs of issues may be one; they stay apart"));
+    warnings.extend_from_slice(&inputs.pairs_notes);
+    if inputs.merged.unlisted_pairs > 0 {
+        let pair_count = inputs.merged.unlisted_pairs;
+        warnings.push(format!(
+            "{pair_count} more pairs of issues may be duplicates; they are listed separately"
+        ));
     }
-    all.extend_from_slice(&assembly.not_written);
-    if assembly.interrupted {
-        all.push("the review was stopped by the user: it is not complete".to_owned());
+    warnings.extend_from_slice(&inputs.write_errors);
+    if inputs.interrupted {
+        warnings.push("the review was cancelled and is incomplete".to_owned());
     }
-    unique(all.iter())
+    unique(warnings.iter())
 }
 
-/// Files that somebody may count on being reviewed, and nobody has: what is too large, code that is no text, and what says of
-/// itself that it is generated.
-fn not_looked_at(subject: &Subject) -> Vec<String> {
-    let is_told = |file: &&ScopeFile| match &file.decision {
-        Decision::Out(Reason::TooLarge { .. }) => true,
-        Decision::Out(Reason::Binary) => file.language.is_some(),
-        Decision::Out(Reason::GeneratedHeader { .. }) => is_new(file.status),
-        Decision::Out(_) | Decision::In => false,
+/// Notes on files that a reader may expect to be reviewed but that were skipped: too large, binary
+/// code, generated by their own claim.
+fn unreviewed_files_notes(change: &ChangeUnderReview) -> Vec<String> {
+    let is_reported = |file: &&ScopeFile| match &file.decision {
+        ScopeDecision::Out(SkipReason::TooLarge { .. }) => true,
+        ScopeDecision::Out(SkipReason::Binary) => file.language.is_some(),
+        ScopeDecision::Out(SkipReason::GeneratedHeader { .. }) => is_new(file.status),
+        ScopeDecision::Out(_) | ScopeDecision::In => false,
     };
-    let told: Vec<&ScopeFile> = subject.scope.files.iter().filter(is_told).collect();
-    let mut notes: Vec<String> = told
+    let unreviewed_files: Vec<&ScopeFile> = change.scope.files.iter().filter(is_reported).collect();
+    let mut notes: Vec<String> = unreviewed_files
         .iter()
-        .take(NOT_LOOKED_AT_NAMED)
+        .take(UNREVIEWED_NAMED_MAX)
         .filter_map(|file| match &file.decision {
-            Decision::In => None,
-            Decision::Out(reason) => {
-                let is_own = matches!(reason, Reason::GeneratedHeader { .. });
-                let own = if is_own { ", added by this change" } else { "" };
+            ScopeDecision::In => None,
+            ScopeDecision::Out(reason) => {
+                let is_generated = matches!(reason, SkipReason::GeneratedHeader { .. });
+                let suffix = if is_generated { ", added by this change" } else { "" };
                 let (path, why) = (file.path.shown(), reason.sentence());
-                Some(format!("`{path}` was not reviewed: {why}{own}"))
+                Some(format!("`{path}` was not reviewed: {why}{suffix}"))
             }
         })
         .collect();
-    if let more @ 1.. = told.len().saturating_sub(NOT_LOOKED_AT_NAMED) {
-        let were = if more == 1 { "file was" } else { "files were" };
-        notes.push(format!("{more} more {were} not reviewed for such a reason"));
+    if let more_count @ 1.. = unreviewed_files.len().saturating_sub(UNREVIEWED_NAMED_MAX) {
+        let subject = if more_count == 1 { "file was" } else { "files were" };
+        notes.push(format!("{more_count} more {subject} not reviewed for similar reasons"));
     }
     notes
 }
@@ -141,26 +152,27 @@ fn is_new(status: FileStatus) -> bool {
     }
 }
 
-/// The review in a few sentences: what code counts, then what the runs say, the orchestrator before its sub-agents.
+/// The summary: counts first, then the summaries of the runs, the orchestrator before its
+/// sub-agents.
 pub(super) fn summary(report: &Report, records: &[&RunRecord]) -> String {
-    let mut paragraphs = vec![counts(report)];
-    let said: Vec<&RunRecord> =
+    let mut paragraphs = vec![counts_sentence(report)];
+    let summarised_runs: Vec<&RunRecord> =
         records.iter().copied().filter(|record| !record.summary.trim().is_empty()).collect();
-    for record in &said {
-        // A line of its own would be taken for a line of ours.
-        let text = cut(&one_line(&record.summary));
-        paragraphs.push(format!("{}{text}", speaker(record, said.len())));
+    for record in &summarised_runs {
+        // On one line, so that it cannot imitate a line of crh.
+        let text = truncate(&one_line(&record.summary));
+        paragraphs.push(format!("{}{text}", speaker_prefix(record, summarised_runs.len())));
     }
     paragraphs.join("\n\n")
 }
 
-/// Counts anew in the first sentence of a summary, after something was done about the issues of its report.
-pub fn recount(report: &mut Report) {
-    let said = report.summary.split_once("\n\n").map(|(_, said)| format!("\n\n{said}"));
-    report.summary = format!("{}{}", counts(report), said.unwrap_or_default());
+/// Updates the counts in the summary after issues were fixed.
+pub fn recount_summary(report: &mut Report) {
+    let rest = report.summary.split_once("\n\n").map(|(_, rest)| format!("\n\n{rest}"));
+    report.summary = format!("{}{}", counts_sentence(report), rest.unwrap_or_default());
 }
 
-fn speaker(record: &RunRecord, speakers: usize) -> String {
+fn speaker_prefix(record: &RunRecord, speakers: usize) -> String {
     let assignment = &record.assignment;
     match assignment.name.strip_prefix(SUB_AGENT) {
         Some(slot) => format!("[{slot}] {}: ", assignment.label),
@@ -169,14 +181,15 @@ fn speaker(record: &RunRecord, speakers: usize) -> String {
     }
 }
 
-/// `3 issues (1 P0, 2 P1) in 12 reviewed files. 2 findings are not shown: 1 nit, 1 unsupported.`
-fn counts(report: &Report) -> String {
-    let reviewed = report.coverage.iter().filter(|it| it.state == CoverageState::Reviewed).count();
-    let files = count(reviewed, "reviewed file");
+/// `3 issues (1 P0, 2 P1) in 12 reviewed files. 2 findings not shown (1 nitpick, 1 refuted).`
+fn counts_sentence(report: &Report) -> String {
+    let reviewed_count =
+        report.coverage.iter().filter(|it| it.state == CoverageState::Reviewed).count();
+    let files = plural(reviewed_count, "reviewed file");
     let mut text = match report.issues.len() {
         0 => format!("No issues in {files}"),
         issues => {
-            format!("{}{} in {files}", count(issues, "issue"), by_severity(&report.issues))
+            format!("{}{} in {files}", plural(issues, "issue"), severity_counts(&report.issues))
         }
     };
     match report.applied_fixes.len() {
@@ -185,35 +198,26 @@ fn counts(report: &Report) -> String {
         fixed => text += &format!(", of which {fixed} are fixed"),
     }
     if !report.pre_existing.is_empty() {
-        text += &format!("; {} from before the change", count(report.pre_existing.len(), "issue"));
+        text += &format!("; {} from before the change", plural(report.pre_existing.len(), "issue"));
     }
     text.push('.');
-    let mut fates = report.fates();
-    // What was merged is shown, in the issue that it was merged into.
-    fates.remove(&Fate::Merged);
-    let hidden: usize = fates.values().sum();
-    if hidden > 0 {
-        let each: Vec<String> = fates
-            .iter()
-            .map(|(fate, number)| format!("{number} {}", fate.to_string().replace('_', " ")))
-            .collect();
-        let verb = if hidden == 1 { "is" } else { "are" };
-        text += &format!(" {} {verb} not shown: {}.", count(hidden, "finding"), each.join(", "));
+    if let Some(hidden) = hidden_findings(report) {
+        text += &format!(" {hidden}.");
     }
     text
 }
 
-fn by_severity(issues: &[Issue]) -> String {
-    let mut counted: BTreeMap<Severity, usize> = BTreeMap::new();
+fn severity_counts(issues: &[Issue]) -> String {
+    let mut count_by_severity: BTreeMap<Severity, usize> = BTreeMap::new();
     for issue in issues {
-        *counted.entry(issue.severity).or_default() += 1;
+        *count_by_severity.entry(issue.severity).or_default() += 1;
     }
-    let each: Vec<String> =
-        counted.iter().map(|(severity, number)| format!("{number} {severity}")).collect();
-    format!(" ({})", each.join(", "))
+    let texts: Vec<String> =
+        count_by_severity.iter().map(|(severity, number)| format!("{number} {severity}")).collect();
+    format!(" ({})", texts.join(", "))
 }
 
-fn cut(text: &str) -> String {
+fn truncate(text: &str) -> String {
     match text.char_indices().nth(SUMMARY_CHARS) {
         Some((end, _)) => format!("{}… [cut]", &text[..end]),
         None => text.to_owned(),

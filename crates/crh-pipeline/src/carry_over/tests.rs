@@ -1,15 +1,15 @@
-//! How a quote is found again, and whose name a finding has.
+//! Tests of quotes and reviewer names.
 
 use super::*;
 
-fn lines(text: &str) -> Lines {
+fn lines(text: &str) -> NumberedLines {
     (1..).zip(text.lines().map(str::to_owned)).collect()
 }
 
 #[test]
-fn whole_lines_are_quoted_and_one_more_if_they_prove_too_little() {
+fn short_quote_is_extended_by_a_line() {
     let check = |text: &str, count, expected: Option<&str>| {
-        assert_eq!(quoted(&lines(text), count).as_deref(), expected, "{text}");
+        assert_eq!(snippet_of(&lines(text), count).as_deref(), expected, "{text}");
     };
     check("let total = 1;\nmore", 1, Some("let total = 1;"));
     check("}\nlet total = 1;\nmore", 1, Some("}\nlet total = 1;"));
@@ -18,7 +18,7 @@ fn whole_lines_are_quoted_and_one_more_if_they_prove_too_little() {
 }
 
 #[test]
-fn names_that_are_none_do_not_enter_a_report() {
+fn invalid_reviewer_names_are_replaced() {
     let check = |given: &[&str], expected: &[&str]| {
         let issue = serde_json::json!({
             "key": "k", "title": "t", "severity": "P1", "category": "bug",
@@ -27,15 +27,18 @@ fn names_that_are_none_do_not_enter_a_report() {
             "autofix_class": "manual", "owner": "human",
         });
         let old: OpenIssue = serde_json::from_value(issue).unwrap();
-        let members = members(&old, finding(&old, 0, Vec::new()));
+        let members = members(&old, to_finding(&old, 0, Vec::new()));
         let names: Vec<&str> = members.iter().map(|member| member.reviewer.as_str()).collect();
         assert_eq!(names, expected);
-        let agreed =
-            if expected.len() > 1 { AGREEMENT } else { crh_review::finding::Confidence::ZERO };
+        let agreed = if expected.len() > 1 {
+            AGREEMENT_BONUS
+        } else {
+            crh_review::finding::Confidence::ZERO
+        };
         assert_eq!(members[0].finding.confidence.raised(agreed), old.confidence);
     };
     check(&["single"], &["single"]);
     check(&["single", "secrets", "single"], &["secrets", "single"]);
-    check(&["<script>", ""], &[NOBODY]);
-    check(&[], &[NOBODY]);
+    check(&["<script>", ""], &[UNKNOWN_REVIEWER]);
+    check(&[], &[UNKNOWN_REVIEWER]);
 }

@@ -1,156 +1,169 @@
-//! The baseline: what static reviewers said about a whole tree when crh was adopted, so that only what comes later is raised.
+//! The baseline: findings of static checks when a repository adopts crh. crh reports only newer
+//! findings.
 //!
-//! Invariant: it holds no code and no secret, and nothing about texts that address the reviewer.
+//! Invariant: a baseline contains hashes of lines, but no code and no secrets. It contains no
+//! findings about prompt injection, since [`Baseline::from_tree`] does not run that check.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
-use super::project::Repository;
+use super::options::{CheckOptions, SuppressionOrigin};
+use super::revision_project::RevisionProject;
 use super::rules::patterns_at;
-use super::sarif::row;
-use super::terms::{CheckTerms, Since};
-use super::{changed_file, record_of};
+use super::sarif::record_from_tool;
+use super::{changed_file, record_from_run};
 use crate::revisions::Revisions;
 use crate::runs::RunRecord;
 use crate::scope::Scope;
-use crh_lint::sarif::Compared;
-use crh_lint::{Change, ChangedFile, Project, folded, sarif};
+use crh_lint::sarif::SarifComparison;
+use crh_lint::{ChangeView, ChangedFile, Project, fold_whitespace, sarif};
 use crh_review::diff::Diff;
 use crh_review::finding::{Member, Side};
 use crh_review::identity::content_id;
 use crh_review::stable_json;
 
-/// Where the baseline of a repository is.
+/// Path of a repository's baseline.
 pub const BASELINE: &str = ".crh/baseline.json";
 
-/// The version of the form. It rises when a reader of the old form would misread the new one.
+/// Format version. Increased when older readers would misread the file.
 const SCHEMA_VERSION: u32 = 1;
-/// Enough of a hash to tell the lines of one file apart. Whoever guesses a whole line can tell that it was right.
+/// Enough to distinguish the lines of a file. A reader of the baseline can check a guess of a whole
+/// line against its hash, but cannot compute the line from the hash.
 const HASH_CHARS: usize = 16;
 
-/// The reviewer of credentials: what a change says of its own is not enough for them.
-pub(super) const WANTS_MORE: &str = "secrets/";
+/// Prefix of the names of rules for credentials. A change cannot suppress their findings by baseline
+/// entries that the change itself adds.
+pub(super) const SECRETS_PREFIX: &str = "secrets/";
 
-/// What was known.
+/// Known findings, with the number of findings for each entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Baseline {
-    rows: BTreeMap<Row, u32>,
+    entries: BTreeMap<BaselineEntry, u32>,
 }
 
-/// What names a finding in a baseline.
+/// Identity of a finding in a baseline.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
+struct BaselineEntry {
     file: String,
     rule: String,
-    line: String,
+    line_hash: String,
 }
 
-/// A file that is no baseline.
+/// Why a file is not a valid baseline.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
-    /// It has another form.
-    #[error("it is no baseline: {0}")]
-    NotOne(String),
-    /// A later crh wrote it.
-    #[error("it has the form {0}, and this crh reads up to {SCHEMA_VERSION}")]
+    /// The file is not JSON, or has other fields.
+    #[error("it is not a baseline: {0}")]
+    InvalidFormat(String),
+    /// A newer crh wrote the file.
+    #[error("it has schema version {0}, but this crh reads up to {SCHEMA_VERSION}; upgrade crh")]
     TooNew(u32),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct BaselineFile {
     schema_version: u32,
-    findings: Vec<WrittenRow>,
+    findings: Vec<BaselineFileEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenRow {
+struct BaselineFileEntry {
     rule: String,
     file: String,
-    /// The hash of the line, white space aside.
-    line: String,
+    /// Start of the hash of the line, after [`fold_whitespace`].
+    #[serde(rename = "line")]
+    line_hash: String,
     count: u32,
 }
 
 impl Baseline {
-    /// Reads a file.
-    pub fn read(bytes: &[u8]) -> Result<Self, BaselineError> {
+    /// Parses a baseline file.
+    pub fn parse(bytes: &[u8]) -> Result<Self, BaselineError> {
         let value: serde_json::Value = serde_json::from_slice(bytes)
-            .map_err(|error| BaselineError::NotOne(error.to_string()))?;
+            .map_err(|error| BaselineError::InvalidFormat(error.to_string()))?;
         let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
-        if let Some(version) = version.filter(|it| *it > u64::from(SCHEMA_VERSION)) {
+        if let Some(version) = version.filter(|version| *version > u64::from(SCHEMA_VERSION)) {
             return Err(BaselineError::TooNew(u32::try_from(version).unwrap_or(u32::MAX)));
         }
-        let written: Written = serde_json::from_value(value)
-            .map_err(|error| BaselineError::NotOne(error.to_string()))?;
-        let mut rows = BTreeMap::new();
-        for WrittenRow { rule, file, line, count } in written.findings {
-            let sum: &mut u32 = rows.entry(Row { file, rule, line }).or_default();
+        let parsed: BaselineFile = serde_json::from_value(value)
+            .map_err(|error| BaselineError::InvalidFormat(error.to_string()))?;
+        let mut entries = BTreeMap::new();
+        for BaselineFileEntry { rule, file, line_hash, count } in parsed.findings {
+            let entry = BaselineEntry { file, rule, line_hash };
+            let sum: &mut u32 = entries.entry(entry).or_default();
             *sum = sum.saturating_add(count);
         }
-        Ok(Self { rows })
+        Ok(Self { entries })
     }
 
-    /// The file: sorted, one form for one value.
-    pub fn json(&self) -> serde_json::Result<String> {
-        let findings = self.rows.iter().map(|(row, count)| WrittenRow {
-            rule: row.rule.clone(),
-            file: row.file.clone(),
-            line: row.line.clone(),
+    /// Formats the baseline file. Output is sorted and deterministic.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        let findings = self.entries.iter().map(|(entry, count)| BaselineFileEntry {
+            rule: entry.rule.clone(),
+            file: entry.file.clone(),
+            line_hash: entry.line_hash.clone(),
             count: *count,
         });
-        stable_json(&Written { schema_version: SCHEMA_VERSION, findings: findings.collect() })
+        stable_json(&BaselineFile { schema_version: SCHEMA_VERSION, findings: findings.collect() })
     }
 
-    /// How many findings each rule has.
+    /// Number of findings by rule.
     pub fn by_rule(&self) -> BTreeMap<&str, u32> {
-        let mut counted: BTreeMap<&str, u32> = BTreeMap::new();
-        for (row, count) in &self.rows {
-            *counted.entry(&row.rule).or_default() += count;
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        for (entry, count) in &self.entries {
+            *counts.entry(&entry.rule).or_default() += count;
         }
-        counted
+        counts
     }
 
-    /// What the built-in reviewers, the repository's own rules and files of other tools say about a whole tree, as if each file
-    /// were new. `diff` adds the whole tree. Analysers that are installed are left out: what they said before is never new.
-    pub fn of_tree(
+    /// Runs the built-in checks and the repository's own rules on a whole tree, and imports SARIF
+    /// files, as if every file were new. Returns the baseline and notes for the user: problems of
+    /// the repository's rules, and notes and failures of the checks.
+    ///
+    /// `diff` is the diff from the empty tree. Installed analysers are not run: they report only
+    /// new findings anyway.
+    pub fn from_tree(
         diff: &Diff,
         scope: &Scope,
         revisions: &Revisions,
-        terms: &CheckTerms,
+        options: &CheckOptions,
         stop: &AtomicBool,
     ) -> (Self, Vec<String>) {
         let files = scope.files.iter().zip(diff.files()).filter(|(file, _)| file.decision.is_in());
         let files: Vec<ChangedFile> = files.map(|(_, file)| changed_file(diff, file)).collect();
-        let project = Repository::new(revisions, stop);
-        let (patterns, about_rules) = patterns_at(revisions, "head");
+        let project = RevisionProject::new(revisions, stop);
+        let (patterns, rule_notes) = patterns_at(revisions, "head");
         let mut records = Vec::new();
-        // One file at a time, since a reviewer lists only so much of one change.
+        // One file at a time, since a check limits its findings per change.
         for file in &files {
-            let one = std::slice::from_ref(file);
-            let change = Change::new(one, &files, Some(&project));
+            let single_file = std::slice::from_ref(file);
+            let change = ChangeView::new(single_file, &files, Some(&project));
             let runs = crh_lint::review(&change, &patterns);
-            records.extend(runs.into_iter().map(|run| record_of(run, None)));
+            records.extend(runs.into_iter().map(|run| record_from_run(run, None)));
         }
-        let change = Change::new(&files, &files, Some(&project));
-        let tools = sarif::review(&terms.sarif, Compared::WithNothing, &change);
-        records.extend(tools.into_iter().map(row));
-        let terms = CheckTerms { baseline: None, ..terms.clone() };
-        // What a comment or a setting silences anyway needs no row.
-        super::suppressed::suppress(&mut records, &files, Some(&project), &terms);
-        let about_rules = about_rules.iter().map(|note| format!("patterns: {note}"));
-        (Self::of_records(&records, &project), about_rules.chain(notes(&records)).collect())
+        let change = ChangeView::new(&files, &files, Some(&project));
+        let tool_runs = sarif::review(&options.sarif, SarifComparison::Everything, &change);
+        records.extend(tool_runs.into_iter().map(record_from_tool));
+        let options = CheckOptions { baseline: None, ..options.clone() };
+        // Findings suppressed by a comment or setting need no entry.
+        super::suppress::suppress(&mut records, &files, Some(&project), &options);
+        let rule_notes = rule_notes.iter().map(|note| format!("patterns: {note}"));
+        (
+            Self::from_records(&records, &project),
+            rule_notes.chain(distinct_notes(&records)).collect(),
+        )
     }
 
-    fn of_records(records: &[RunRecord], project: &dyn Project) -> Self {
-        let mut members: Vec<&Member> = records.iter().flat_map(|it| &it.members).collect();
+    fn from_records(records: &[RunRecord], project: &dyn Project) -> Self {
+        let mut members: Vec<&Member> = records.iter().flat_map(|record| &record.members).collect();
         members.sort();
         members.dedup();
         let mut texts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        let mut rows: BTreeMap<Row, u32> = BTreeMap::new();
+        let mut entries: BTreeMap<BaselineEntry, u32> = BTreeMap::new();
         for member in members {
             let Some(rule) = &member.rule else { continue };
             let finding = &member.finding;
@@ -160,16 +173,17 @@ impl Baseline {
                 let text = String::from_utf8_lossy(&bytes);
                 text.lines().map(str::to_owned).collect()
             });
-            let at = finding.line_start.and_then(|line| usize::try_from(line.get() - 1).ok());
-            let line = at.and_then(|at| lines.get(at)).map(String::as_str).unwrap_or_default();
-            *rows.entry(Row::new(rule, &finding.file, line)).or_default() += 1;
+            let index = finding.line_start.and_then(|line| usize::try_from(line.get() - 1).ok());
+            let line = index.and_then(|index| lines.get(index));
+            let line = line.map(String::as_str).unwrap_or_default();
+            *entries.entry(BaselineEntry::new(rule, &finding.file, line)).or_default() += 1;
         }
-        Self { rows }
+        Self { entries }
     }
 }
 
-/// What the reader should know, each once.
-fn notes(records: &[RunRecord]) -> Vec<String> {
+/// Notes and failures of all runs, without repetitions.
+fn distinct_notes(records: &[RunRecord]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for record in records {
         for note in &record.notes {
@@ -185,60 +199,66 @@ fn notes(records: &[RunRecord]) -> Vec<String> {
     notes
 }
 
-/// What is left of a baseline while findings claim its rows.
-pub(super) struct Known {
-    left: BTreeMap<Row, Left>,
+/// Entries of a baseline that findings can still claim.
+pub(super) struct BaselineClaims {
+    unclaimed: BTreeMap<BaselineEntry, ClaimsLeft>,
 }
 
-/// How often a row can still be claimed.
+/// How often an entry can still be claimed.
 #[derive(Default)]
-struct Left {
-    before: u32,
-    brought: u32,
+struct ClaimsLeft {
+    /// Claims of entries that existed before the change.
+    existing: u32,
+    added_by_change: u32,
 }
 
-impl Known {
-    /// `before` is the baseline as it was before the change; none if the change does not touch it.
-    pub(super) fn of(baseline: &Baseline, before: Option<&Baseline>) -> Self {
-        let left = baseline.rows.iter().map(|(row, count)| {
-            let before =
-                before.map_or(*count, |it| it.rows.get(row).map_or(0, |it| *it.min(count)));
-            (row.clone(), Left { before, brought: count - before })
+impl BaselineClaims {
+    /// `old_baseline` is the baseline before the change. `None` if the change does not touch it.
+    pub(super) fn new(baseline: &Baseline, old_baseline: Option<&Baseline>) -> Self {
+        let unclaimed = baseline.entries.iter().map(|(entry, count)| {
+            let existing = match old_baseline {
+                Some(old) => old.entries.get(entry).map_or(0, |old_count| *old_count.min(count)),
+                None => *count,
+            };
+            (entry.clone(), ClaimsLeft { existing, added_by_change: count - existing })
         });
-        Self { left: left.collect() }
+        Self { unclaimed: unclaimed.collect() }
     }
 
-    /// Since when a finding is known, if it is. Each row is claimed as often as it was counted; a file may have been renamed since.
-    /// No change silences a credential by a row of its own.
-    pub(super) fn claims(
+    /// Claims an entry for a finding and returns where the entry comes from. Each entry can be
+    /// claimed as often as its count says, also by a finding in a renamed file. An entry that the
+    /// change itself adds never suppresses a credential.
+    pub(super) fn claim(
         &mut self,
         rule: &str,
         file: &str,
-        before: Option<&str>,
+        old_path: Option<&str>,
         line: &str,
-    ) -> Option<Since> {
-        let paths = [Some(file), before.filter(|before| *before != file)];
+    ) -> Option<SuppressionOrigin> {
+        let paths = [Some(file), old_path.filter(|old_path| *old_path != file)];
         paths.into_iter().flatten().find_map(|path| {
-            match self.left.get_mut(&Row::new(rule, path, line))? {
-                Left { before: before @ 1.., .. } => {
-                    *before -= 1;
-                    Some(Since::Before)
+            match self.unclaimed.get_mut(&BaselineEntry::new(rule, path, line))? {
+                ClaimsLeft { existing: existing @ 1.., .. } => {
+                    *existing -= 1;
+                    Some(SuppressionOrigin::Before)
                 }
-                Left { brought: brought @ 1.., .. } if !rule.starts_with(WANTS_MORE) => {
-                    *brought -= 1;
-                    Some(Since::ThisChange)
+                ClaimsLeft { added_by_change: added @ 1.., .. }
+                    if !rule.starts_with(SECRETS_PREFIX) =>
+                {
+                    *added -= 1;
+                    Some(SuppressionOrigin::ThisChange)
                 }
-                Left { .. } => None,
+                ClaimsLeft { .. } => None,
             }
         })
     }
 }
 
-impl Row {
+impl BaselineEntry {
     fn new(rule: &str, file: &str, line: &str) -> Self {
-        let mut hash = content_id(folded(line).as_bytes());
+        let mut hash = content_id(fold_whitespace(line).as_bytes());
         hash.truncate(HASH_CHARS);
-        Self { file: file.to_owned(), rule: rule.to_owned(), line: hash }
+        Self { file: file.to_owned(), rule: rule.to_owned(), line_hash: hash }
     }
 }
 
@@ -247,12 +267,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_claimed_as_often_as_it_was_counted_wherever_its_line_has_moved() {
+    fn entry_can_be_claimed_as_often_as_counted() {
         let mut baseline = Baseline::default();
-        baseline.rows.insert(Row::new("leftovers/debugger", "a.js", "debugger;"), 2);
-        let mut known = Known::of(&baseline, None);
-        let mut claims = |file: &str, before: Option<&str>, line: &str| {
-            known.claims("leftovers/debugger", file, before, line).is_some()
+        baseline.entries.insert(BaselineEntry::new("leftovers/debugger", "a.js", "debugger;"), 2);
+        let mut unclaimed = BaselineClaims::new(&baseline, None);
+        let mut claims = |file: &str, old_path: Option<&str>, line: &str| {
+            unclaimed.claim("leftovers/debugger", file, old_path, line).is_some()
         };
         assert!(claims("a.js", None, "    debugger;"));
         assert!(!claims("a.js", None, "debugger; // again"));
@@ -262,29 +282,31 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_a_change_brings_along_count_as_such_and_never_for_credentials() {
-        let rows = [("leftovers/debugger", 2), ("secrets/key", 2), ("secrets/new", 1)];
+    fn entries_added_by_the_change_never_suppress_secrets() {
+        let counts = [("leftovers/debugger", 2), ("secrets/key", 2), ("secrets/new", 1)];
         let mut baseline = Baseline::default();
-        baseline.rows.extend(rows.map(|(rule, count)| (Row::new(rule, "a.js", "x"), count)));
-        let mut before = Baseline::default();
-        before.rows.insert(Row::new("leftovers/debugger", "a.js", "x"), 1);
-        before.rows.insert(Row::new("secrets/key", "a.js", "x"), 1);
-        let mut known = Known::of(&baseline, Some(&before));
-        let mut claims = |rule: &str| known.claims(rule, "a.js", None, "x");
-        assert_eq!(claims("leftovers/debugger"), Some(Since::Before));
-        assert_eq!(claims("leftovers/debugger"), Some(Since::ThisChange));
+        baseline
+            .entries
+            .extend(counts.map(|(rule, count)| (BaselineEntry::new(rule, "a.js", "x"), count)));
+        let mut old_baseline = Baseline::default();
+        old_baseline.entries.insert(BaselineEntry::new("leftovers/debugger", "a.js", "x"), 1);
+        old_baseline.entries.insert(BaselineEntry::new("secrets/key", "a.js", "x"), 1);
+        let mut unclaimed = BaselineClaims::new(&baseline, Some(&old_baseline));
+        let mut claims = |rule: &str| unclaimed.claim(rule, "a.js", None, "x");
+        assert_eq!(claims("leftovers/debugger"), Some(SuppressionOrigin::Before));
+        assert_eq!(claims("leftovers/debugger"), Some(SuppressionOrigin::ThisChange));
         assert_eq!(claims("leftovers/debugger"), None);
-        assert_eq!(claims("secrets/key"), Some(Since::Before));
+        assert_eq!(claims("secrets/key"), Some(SuppressionOrigin::Before));
         assert_eq!(claims("secrets/key"), None);
         assert_eq!(claims("secrets/new"), None);
     }
 
     #[test]
-    fn a_file_is_the_same_bytes_and_has_no_code() {
+    fn baseline_file_is_deterministic_and_has_no_code() {
         let mut baseline = Baseline::default();
-        baseline.rows.insert(Row::new("secrets/credential", "b.py", "key = 'abc'"), 1);
-        baseline.rows.insert(Row::new("leftovers/debugger", "a.js", "debugger;"), 2);
-        let json = baseline.json().unwrap();
+        baseline.entries.insert(BaselineEntry::new("secrets/credential", "b.py", "key = 'abc'"), 1);
+        baseline.entries.insert(BaselineEntry::new("leftovers/debugger", "a.js", "debugger;"), 2);
+        let json = baseline.to_json().unwrap();
         expect_test::expect![[r#"
             {
               "findings": [
@@ -305,27 +327,29 @@ mod tests {
             }
         "#]]
         .assert_eq(&json);
-        assert_eq!(Baseline::read(json.as_bytes()), Ok(baseline));
+        assert_eq!(Baseline::parse(json.as_bytes()), Ok(baseline));
     }
 
     #[test]
-    fn what_is_no_baseline_is_refused_in_a_sentence() {
+    fn invalid_baseline_is_rejected_with_a_reason() {
         let check = |text: &str, expected: expect_test::Expect| {
-            expected.assert_eq(&Baseline::read(text.as_bytes()).unwrap_err().to_string());
+            expected.assert_eq(&Baseline::parse(text.as_bytes()).unwrap_err().to_string());
         };
         check(
             "{",
             expect_test::expect![
-                "it is no baseline: EOF while parsing an object at line 1 column 1"
+                "it is not a baseline: EOF while parsing an object at line 1 column 1"
             ],
         );
         check(
             r#"{"schema_version": 1}"#,
-            expect_test::expect!["it is no baseline: missing field `findings`"],
+            expect_test::expect!["it is not a baseline: missing field `findings`"],
         );
         check(
             r#"{"schema_version": 2, "rows": []}"#,
-            expect_test::expect!["it has the form 2, and this crh reads up to 1"],
+            expect_test::expect![
+                "it has schema version 2, but this crh reads up to 1; upgrade crh"
+            ],
         );
     }
 }

@@ -1,18 +1,13 @@
-//! The reviewers that need no model, at work: what the change contains becomes values for them, and what they say becomes
-//! runs like the others.
+//! Runs the static checks on a change and converts their output to run records.
 
 pub(crate) mod analysers;
 mod baseline;
-#[path = "fix_check.rs"]
-mod fix;
-#[path = "revision_project.rs"]
-mod project;
+mod fix_check;
+mod options;
+mod revision_project;
 mod rules;
 mod sarif;
-#[path = "suppress.rs"]
-mod suppressed;
-#[path = "options.rs"]
-mod terms;
+mod suppress;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,105 +15,112 @@ use std::time::Instant;
 
 pub(crate) use analysers::is_analyser;
 pub use baseline::{BASELINE, Baseline, BaselineError};
-pub use fix::{FixError, objections};
-use project::Repository;
+pub use fix_check::{FixError, check_fix};
+pub use options::{ChangeOrigin, CheckOptions, IgnoredPaths, SuppressionOrigin};
+use revision_project::RevisionProject;
 use serde::de::DeserializeOwned;
-pub(crate) use suppressed::is_brought_along;
-pub use terms::{CheckTerms, IgnoredPaths, Since, Work};
+pub(crate) use suppress::is_suppressed_by_change;
 
-use crate::plan::{Assignment, Part};
+use crate::change_under_review::ChangeUnderReview;
+use crate::plan::{Assignment, DiffPart};
 use crate::runs::{RunEnd, RunRecord, milliseconds};
-use crate::scope::Decision;
-use crate::subject::Subject;
+use crate::scope::ScopeDecision;
 use crate::tools::ToolError;
-use crate::workspace::{Ci, Comment, Commit, LinkedIssue, Thread, Workspace};
-use crh_lint::injection::Text;
-use crh_lint::{AddedLine, Change, ChangedFile, Project, Reported, Returned, Run, injection};
+use crate::workspace::{
+    CiStatus, CommitEntry, LinkedIssueEntry, Workspace, WorkspaceComment, WorkspaceThread,
+};
+use crh_lint::injection::ChangeText;
+use crh_lint::{
+    AddedLine, ChangeView, ChangedFile, Project, StaticFinding, StaticOutput, StaticRun, injection,
+};
 use crh_review::diff::{Diff, FileChange, FileDiff, LineKind, RepoPath};
 use crh_review::finding::{Member, Origin};
-use crh_review::report::{CoverageState, Dropped, Fate, FileCoverage};
+use crh_review::report::{CoverageState, DroppedFinding, Fate, FileCoverage};
 
 const INJECTION: &str = "injection";
 const SECRETS: &str = "secrets";
 
-/// More text than people would look through for what somebody pasted into it. As much as a file under review may have.
-const LEFT_OUT_BYTES_MAX: usize = 1_000_000;
+/// Size limit for scanning skipped files. The same as for files under review.
+const SKIPPED_FILE_BYTES_MAX: usize = 1_000_000;
 
-/// A reviewer that says more than this about a change was set off by something that a program wrote; the worst ones tell.
+/// A check with more findings than this was triggered by generated code. The worst ones are kept.
 const FINDINGS_MAX: usize = 50;
 
-/// Git's modes of files that have lines; links and submodules have none.
-const MODES_OF_FILES: [u32; 2] = [0o100_644, 0o100_755];
+/// Git modes of regular files. Symlinks and submodules have no lines.
+const FILE_MODES: [u32; 2] = [0o100_644, 0o100_755];
 
-/// Runs every built-in reviewer that needs no model, and takes in what other tools have said. One that fails is a row like the others.
-pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
+/// Runs all built-in checks and imports SARIF files. A failed check has a record too.
+pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<RunRecord> {
     let in_scope: Vec<ChangedFile> =
         subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
     let all = all_files(subject);
-    let opened = subject.bench.repository();
-    let repository = opened.as_ref().ok().map(|it| Repository::new(it, subject.bench.stop()));
+    let revisions = subject.tool_context.repository();
+    let repository =
+        revisions.as_ref().ok().map(|it| RevisionProject::new(it, subject.tool_context.stop()));
     let project = repository.as_ref().map(|repository| repository as &dyn Project);
-    let change = Change::new(&in_scope, &all, project);
+    let change = ChangeView::new(&in_scope, &all, project);
     let round = subject.workspace().ok().and_then(|workspace| workspace.latest());
-    let patterns = opened.as_ref().map(|it| rules::patterns(it, terms.work, round));
-    let (patterns, about_rules) = patterns.unwrap_or_default();
-    let parts: Vec<Part> = in_scope.iter().map(|file| Part::whole(&file.path)).collect();
+    let patterns =
+        revisions.as_ref().map(|it| rules::patterns_for_change(it, options.change_origin, round));
+    let (patterns, rule_notes) = patterns.unwrap_or_default();
+    let parts: Vec<DiffPart> = in_scope.iter().map(|file| DiffPart::whole(&file.path)).collect();
     let (runs, injection) = std::thread::scope(|scope| {
         let runs = scope.spawn(|| crh_lint::review(&change, &patterns));
         let injection = injection_run(subject, parts, &all);
         (runs.join(), injection)
     });
-    // Each reviewer is caught where it crashes; what is left is a bug of the frame around them.
+    // Each check catches its own panics; this is a bug in the code around them.
     let runs = runs.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let no_repository = match &opened {
+    let no_repository = match &revisions {
         Ok(_) => None,
         Err(ToolError::TellModel(why) | ToolError::Abort(why)) => Some(why),
     };
-    let unread: BTreeMap<String, String> = match no_repository {
+    let unread_files: BTreeMap<String, String> = match no_repository {
         None => runs.iter().flat_map(|run| run.unread.iter().cloned()).collect(),
         Some(_) => BTreeMap::new(),
     };
     let mut records: Vec<RunRecord> =
-        runs.into_iter().map(|run| record_of(run, no_repository)).collect();
+        runs.into_iter().map(|run| record_from_run(run, no_repository)).collect();
     for record in records.iter_mut().filter(|record| record.assignment.name == "patterns") {
-        record.notes.extend(about_rules.iter().cloned());
+        record.notes.extend(rule_notes.iter().cloned());
     }
     let secrets = records.iter_mut().find(|record| record.assignment.name == SECRETS);
-    secrets.into_iter().for_each(|record| look_into_what_is_left_out(record, subject));
-    records.extend(sarif::records(&change, terms));
-    suppressed::suppress(&mut records, &all, project, terms);
-    records.iter_mut().for_each(capped);
+    secrets.into_iter().for_each(|record| scan_skipped_files(record, subject));
+    records.extend(sarif::records(&change, options));
+    suppress::suppress(&mut records, &all, project, options);
+    records.iter_mut().for_each(cap_findings);
     records.push(injection);
-    records.iter_mut().for_each(|record| doubt(record, &unread));
+    records.iter_mut().for_each(|record| mark_partly_read(record, &unread_files));
     records
 }
 
-/// Of a file that one reviewer could not look at, what the others saw is no more than a part.
-fn doubt(record: &mut RunRecord, unread: &BTreeMap<String, String>) {
+/// If one check could not read a file, the file counts as partly reviewed.
+fn mark_partly_read(record: &mut RunRecord, unread_files: &BTreeMap<String, String>) {
     for file in &mut record.coverage {
-        if let (CoverageState::Reviewed, Some(why)) = (file.state, unread.get(&file.path)) {
+        if let (CoverageState::Reviewed, Some(why)) = (file.state, unread_files.get(&file.path)) {
             file.state = CoverageState::Truncated;
             file.reason.clone_from(why);
         }
     }
 }
 
-/// A credential is no less leaked in a file that programs or others wrote. What the user excludes stays out.
-fn look_into_what_is_left_out(record: &mut RunRecord, subject: &Subject) {
+/// Searches generated and vendored files for credentials: these leak too. Files that the user
+/// excludes are not searched.
+fn scan_skipped_files(record: &mut RunRecord, subject: &ChangeUnderReview) {
     let mut files = Vec::new();
     for (scoped, file) in subject.scope.files.iter().zip(subject.diff.files()) {
-        let is_looked_into = match &scoped.decision {
-            Decision::In => false,
-            Decision::Out(reason) => reason.is_written_by_others(),
+        let is_scanned = match &scoped.decision {
+            ScopeDecision::In => false,
+            ScopeDecision::Out(reason) => reason.is_written_by_others(),
         };
-        if !is_looked_into {
+        if !is_scanned {
             continue;
         }
         let file = changed_file(&subject.diff, file);
         let bytes: usize = file.added.iter().map(|line| line.text.len()).sum();
-        if bytes > LEFT_OUT_BYTES_MAX {
+        if bytes > SKIPPED_FILE_BYTES_MAX {
             record.notes.push(format!(
-                "`{}` was not searched for credentials: it gains {bytes} bytes, more than {LEFT_OUT_BYTES_MAX}",
+                "`{}` was not searched for credentials: it adds {bytes} bytes, more than {SKIPPED_FILE_BYTES_MAX}",
                 file.path
             ));
         } else {
@@ -128,102 +130,110 @@ fn look_into_what_is_left_out(record: &mut RunRecord, subject: &Subject) {
     if record.ended != RunEnd::Completed || files.is_empty() {
         return;
     }
-    let found = run(SECRETS, Vec::new(), || crh_lint::secrets::review_left_out(&files));
-    record.members.extend(found.members);
-    record.notes.extend(found.notes);
-    if let Some(why) = found.ended.failure() {
+    let skipped_files_run =
+        run_check(SECRETS, Vec::new(), || crh_lint::secrets::review_excluded(&files));
+    record.members.extend(skipped_files_run.members);
+    record.notes.extend(skipped_files_run.notes);
+    if let Some(why) = skipped_files_run.ended.failure() {
         record.ended = RunEnd::Failed(why.to_owned());
     }
-    record.took_ms += found.took_ms;
+    record.took_ms += skipped_files_run.took_ms;
 }
 
-/// Runs the analysers that are installed. They take as long as they like, so that nobody else waits for them.
-pub(crate) fn external(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
-    let Ok(revisions) = subject.bench.repository() else { return Vec::new() };
+/// Runs the installed analysers. They may take long, so nothing waits for them.
+pub(crate) fn run_analysers(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<RunRecord> {
+    let Ok(revisions) = subject.tool_context.repository() else { return Vec::new() };
     let in_scope: Vec<ChangedFile> =
         subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
     let all = all_files(subject);
-    let repository = Repository::new(revisions, subject.bench.stop());
-    let change = Change::new(&in_scope, &all, Some(&repository));
-    let mut records = analysers::runs(terms.analysers.as_deref(), &change);
-    suppressed::suppress(&mut records, &all, Some(&repository), terms);
-    records.iter_mut().for_each(capped);
+    let repository = RevisionProject::new(revisions, subject.tool_context.stop());
+    let change = ChangeView::new(&in_scope, &all, Some(&repository));
+    let mut records = analysers::run_planned(options.analysers.as_deref(), &change);
+    suppress::suppress(&mut records, &all, Some(&repository), options);
+    records.iter_mut().for_each(cap_findings);
     records
 }
 
-/// Sets aside what is too much, once it is known what is silenced: the worst ones stay, so that nothing turns better by it.
-fn capped(record: &mut RunRecord) {
-    let over = record.members.len().saturating_sub(FINDINGS_MAX);
-    if over == 0 {
+/// Drops surplus findings after suppression. Keeps the worst ones, so that the verdict does not
+/// improve.
+fn cap_findings(record: &mut RunRecord) {
+    let surplus_count = record.members.len().saturating_sub(FINDINGS_MAX);
+    if surplus_count == 0 {
         return;
     }
     record.members.sort_by_key(|member| member.finding.severity);
-    let cut = record.members.split_off(FINDINGS_MAX);
-    record.set_aside.extend(cut.into_iter().map(|member| Dropped {
+    let surplus = record.members.split_off(FINDINGS_MAX);
+    record.dropped.extend(surplus.into_iter().map(|member| DroppedFinding {
         fate: Fate::OverCap,
-        reason: format!("beyond the {FINDINGS_MAX} of a reviewer"),
+        reason: format!("over the limit of {FINDINGS_MAX} findings per reviewer"),
         into: None,
         reviewer: member.reviewer.clone(),
         member: Some(member),
         raw: None,
     }));
-    let s = if over == 1 { "" } else { "s" };
-    record.notes.push(format!("{over} more finding{s} beyond the limit of {FINDINGS_MAX}"));
+    let s = if surplus_count == 1 { "" } else { "s" };
+    record.notes.push(format!("{surplus_count} more finding{s} over the limit of {FINDINGS_MAX}"));
 }
 
-/// What cannot be looked at may address the reviewer: that is a failure, since a note would leave the change green.
-fn injection_run(subject: &Subject, parts: Vec<Part>, files: &[ChangedFile]) -> RunRecord {
-    let mut unread = Vec::new();
-    let mut record = run(INJECTION, parts, || {
-        let (texts, not_read) = texts(subject);
-        unread = not_read;
+/// Text that cannot be read may contain a prompt injection. That is a failure, since a note would
+/// leave the change green.
+fn injection_run(
+    subject: &ChangeUnderReview,
+    parts: Vec<DiffPart>,
+    files: &[ChangedFile],
+) -> RunRecord {
+    let mut read_errors = Vec::new();
+    let mut record = run_check(INJECTION, parts, || {
+        let (texts, errors) = human_texts(subject);
+        read_errors = errors;
         injection::review(&texts, files)
     });
-    if record.ended == RunEnd::Completed && !unread.is_empty() {
-        record.ended = RunEnd::Failed(format!("not looked at: {}", unread.join("; ")));
+    if record.ended == RunEnd::Completed && !read_errors.is_empty() {
+        record.ended = RunEnd::Failed(format!("unreadable: {}", read_errors.join("; ")));
     }
     record
 }
 
-/// Carries one reviewer out.
-fn run(name: &str, parts: Vec<Part>, review: impl FnOnce() -> Returned) -> RunRecord {
+/// Runs one check and catches its panics.
+fn run_check(name: &str, parts: Vec<DiffPart>, review: impl FnOnce() -> StaticOutput) -> RunRecord {
     let began = Instant::now();
     let outcome = catch_unwind(AssertUnwindSafe(review));
     let mut record = match outcome {
-        Ok(returned) => record(assignment(name, parts), returned),
+        Ok(output) => new_record(assignment(name, parts), output),
         Err(_) => RunRecord::failed(assignment(name, parts), "it crashed"),
     };
     record.took_ms = milliseconds(began.elapsed());
     record
 }
 
-/// A run of the built-in reviewers as a record. Without a repository there is one reason why nothing was read.
-fn record_of(run: Run, no_repository: Option<&String>) -> RunRecord {
-    let assignment = assignment(run.name, run.files.iter().map(Part::whole).collect());
+/// Converts a run of a built-in check. Without a repository, all files have the same reason for
+/// being unread.
+fn record_from_run(run: StaticRun, no_repository: Option<&String>) -> RunRecord {
+    let assignment = assignment(run.name, run.files.iter().map(DiffPart::whole).collect());
     let mut record = match run.outcome {
-        Ok(returned) => record(assignment, returned),
+        Ok(output) => new_record(assignment, output),
         Err(why) => RunRecord::failed(assignment, why),
     };
-    let nothing_was_read = no_repository.filter(|_| !run.unread.is_empty());
+    let repository_error = no_repository.filter(|_| !run.unread.is_empty());
     let unread = run.unread.into_iter();
-    let unread: BTreeMap<String, String> =
+    let reasons: BTreeMap<String, String> =
         unread.map(|(path, why)| (path, no_repository.cloned().unwrap_or(why))).collect();
     for file in &mut record.coverage {
-        if let Some(why) = unread.get(&file.path) {
+        if let Some(why) = reasons.get(&file.path) {
             file.state = CoverageState::NotReviewed;
             file.reason.clone_from(why);
         }
     }
-    if nothing_was_read.is_none() {
-        let notes = unread.iter().map(|(path, why)| format!("`{path}` was not checked: {why}"));
+    if repository_error.is_none() {
+        let notes = reasons.iter().map(|(path, why)| format!("`{path}` was not checked: {why}"));
         record.notes.extend(notes);
     }
-    record.notes.extend(nothing_was_read.map(|why| format!("nothing was checked: {why}")));
+    record.notes.extend(repository_error.map(|why| format!("nothing was checked: {why}")));
     record.took_ms = milliseconds(run.took);
     record
 }
 
-fn assignment(name: &str, parts: Vec<Part>) -> Assignment {
+fn assignment(name: &str, parts: Vec<DiffPart>) -> Assignment {
     Assignment {
         name: name.to_owned(),
         reviewer: name.to_owned(),
@@ -234,29 +244,29 @@ fn assignment(name: &str, parts: Vec<Part>) -> Assignment {
     }
 }
 
-fn record(assignment: Assignment, returned: Returned) -> RunRecord {
+fn new_record(assignment: Assignment, output: StaticOutput) -> RunRecord {
     let coverage = assignment.parts.iter().map(|part| FileCoverage {
         path: part.path.clone(),
         state: CoverageState::Reviewed,
         reason: String::new(),
     });
     let coverage = coverage.collect();
-    let member = |Reported { rule, finding }: Reported| Member {
+    let member = |StaticFinding { rule, finding }: StaticFinding| Member {
         origin: Origin::Code,
         rule: Some(rule),
         ..Member::new(&assignment.name, finding)
     };
-    let members = returned.findings.into_iter().map(member).collect();
-    RunRecord { members, coverage, notes: returned.notes, ..RunRecord::begun(assignment) }
+    let members = output.findings.into_iter().map(member).collect();
+    RunRecord { members, coverage, notes: output.notes, ..RunRecord::new(assignment) }
 }
 
-fn all_files(subject: &Subject) -> Vec<ChangedFile> {
+fn all_files(subject: &ChangeUnderReview) -> Vec<ChangedFile> {
     subject.diff.files().iter().map(|file| changed_file(&subject.diff, file)).collect()
 }
 
-/// A file as the diff alone tells it.
+/// A file as far as the diff shows it.
 fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
-    let (mut added, mut removed, mut removed_at) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut added, mut removed, mut removed_numbers) = (Vec::new(), Vec::new(), Vec::new());
     for line in file.hunks.iter().flat_map(|hunk| diff.lines(hunk)) {
         match line.kind {
             LineKind::Added => {
@@ -264,7 +274,7 @@ fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
             }
             LineKind::Removed => {
                 removed.push(line.text().to_vec());
-                removed_at.push(line.old);
+                removed_numbers.push(line.old);
             }
             LineKind::Context | LineKind::Remark => {}
         }
@@ -277,72 +287,71 @@ fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
     };
     ChangedFile {
         path: file.path.shown().into_owned(),
-        before: old_path(file).map(|path| path.shown().into_owned()),
+        old_path: old_path(file).map(|path| path.shown().into_owned()),
         is_deleted,
         has_lines,
         added,
         removed,
-        removed_at,
+        removed_line_numbers: removed_numbers,
     }
 }
 
-/// Where the file stood before, if it has lines there.
+/// Old path of the file, if it had lines.
 fn old_path(file: &FileDiff) -> Option<&RepoPath> {
-    let was_there = match file.change {
+    let existed = match file.change {
         FileChange::Added => false,
         FileChange::Deleted | FileChange::Modified | FileChange::Renamed | FileChange::Copied => {
             true
         }
     };
     let path = file.old_path.as_ref().unwrap_or(&file.path);
-    Some(path).filter(|_| was_there && has_lines(file.old_mode))
+    Some(path).filter(|_| existed && has_lines(file.old_mode))
 }
 
 fn has_lines(mode: Option<u32>) -> bool {
-    mode.is_none_or(|mode| MODES_OF_FILES.contains(&mode))
+    mode.is_none_or(|mode| FILE_MODES.contains(&mode))
 }
 
-/// What people wrote about the change, and what of it could not be read.
-fn texts(subject: &Subject) -> (Vec<Text>, Vec<String>) {
+/// Texts that people wrote about the change, and errors of those that could not be read.
+fn human_texts(subject: &ChangeUnderReview) -> (Vec<ChangeText>, Vec<String>) {
     let workspace = match subject.workspace() {
         Ok(workspace) => workspace,
         Err(ToolError::TellModel(why) | ToolError::Abort(why)) => return (Vec::new(), vec![why]),
     };
     let metadata = workspace.metadata();
-    let mut texts = vec![Text::title(&metadata.title), Text::description(&metadata.body)];
-    texts.extend(metadata.source_git_path.iter().map(|branch| Text::other("branch", branch)));
-    texts.push(Text::other("labels", metadata.labels.join("\n")));
+    let mut texts =
+        vec![ChangeText::title(&metadata.title), ChangeText::description(&metadata.body)];
+    texts.extend(metadata.source_git_path.iter().map(|branch| ChangeText::other("branch", branch)));
+    texts.push(ChangeText::other("labels", metadata.labels.join("\n")));
     let mut notes = Vec::new();
-    let commits: Vec<Commit> = rows(workspace, "commits.json", &mut notes);
-    texts.extend(
-        commits.iter().map(|commit| {
-            Text::commit(&commit.id, format!("{}\n\n{}", commit.subject, commit.body))
-        }),
-    );
-    let issues: Vec<LinkedIssue> = rows(workspace, "linked-issues.json", &mut notes);
+    let commits: Vec<CommitEntry> = read_json(workspace, "commits.json", &mut notes);
+    texts.extend(commits.iter().map(|commit| {
+        ChangeText::commit(&commit.id, format!("{}\n\n{}", commit.subject, commit.body))
+    }));
+    let issues: Vec<LinkedIssueEntry> = read_json(workspace, "linked-issues.json", &mut notes);
     texts.extend(issues.iter().map(|issue| {
-        Text::other(
+        ChangeText::other(
             &format!("linked issue {}", issue.id),
             format!("{}\n\n{}", issue.title, issue.body),
         )
     }));
-    let ci: Ci = rows(workspace, "ci.json", &mut notes);
+    let ci: CiStatus = read_json(workspace, "ci.json", &mut notes);
     texts.extend(ci.checks.iter().map(|check| {
         let summary = check.summary.as_deref().unwrap_or_default();
-        Text::other("checks", format!("{}\n\n{summary}", check.name))
+        ChangeText::other("checks", format!("{}\n\n{summary}", check.name))
     }));
     let comments = comments(workspace, &mut notes);
-    texts.extend(comments.iter().map(|comment| Text::comment(&comment.id, &comment.content)));
+    texts.extend(comments.iter().map(|comment| ChangeText::comment(&comment.id, &comment.content)));
     (texts, notes)
 }
 
-/// The comments of the latest round, each once.
-pub(crate) fn comments(workspace: &Workspace, notes: &mut Vec<String>) -> Vec<Comment> {
+/// Comments of the latest round, without repetitions.
+pub(crate) fn comments(workspace: &Workspace, notes: &mut Vec<String>) -> Vec<WorkspaceComment> {
     let Some(round) = workspace.latest() else { return Vec::new() };
-    let general: Vec<Comment> =
-        rows(workspace, &format!("preview-diffs/{}/comments/general.json", round.id), notes);
-    let threads: Vec<Thread> =
-        rows(workspace, &format!("preview-diffs/{}/comments/threads.json", round.id), notes);
+    let general: Vec<WorkspaceComment> =
+        read_json(workspace, &format!("preview-diffs/{}/comments/general.json", round.id), notes);
+    let threads: Vec<WorkspaceThread> =
+        read_json(workspace, &format!("preview-diffs/{}/comments/threads.json", round.id), notes);
     let inline = workspace.inline_comments(&round.id).unwrap_or_else(|why| {
         notes.push(why.to_string());
         Default::default()
@@ -353,16 +362,16 @@ pub(crate) fn comments(workspace: &Workspace, notes: &mut Vec<String>) -> Vec<Co
     all.filter(|comment| seen.insert((comment.id.clone(), comment.content.clone()))).collect()
 }
 
-/// A file of the workspace; nothing and a note if it cannot be read.
-fn rows<T: DeserializeOwned + Default>(
+/// Reads a JSON file of the workspace. On an error, adds a note and returns the default.
+fn read_json<T: DeserializeOwned + Default>(
     workspace: &Workspace,
     path: &str,
     notes: &mut Vec<String>,
 ) -> T {
-    let read = workspace.bytes(path).map_err(|why| why.to_string());
-    let read = read
+    let bytes = workspace.bytes(path).map_err(|why| why.to_string());
+    let parsed = bytes
         .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|why| format!("`{path}`: {why}")));
-    read.unwrap_or_else(|why| {
+    parsed.unwrap_or_else(|why| {
         notes.push(why);
         T::default()
     })

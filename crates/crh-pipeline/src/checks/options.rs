@@ -1,47 +1,47 @@
-//! What static reviewers work with besides the change.
+//! Options of static checks.
 
 use std::sync::Arc;
 
 use super::baseline::Baseline;
-use crate::workspace::RoundRow;
-use crh_git::Globs;
+use crate::workspace::RoundEntry;
+use crh_git::PathGlobs;
 use crh_lint::analysers::Analysers;
-use crh_lint::sarif::Sarif;
+use crh_lint::sarif::SarifFile;
 
-/// What static reviewers work with besides the change. Nothing of it comes from the change itself, but for work that is not
-/// committed, where the author and the reader are one.
+/// Options of static checks. They never come from the change itself, except for uncommitted work,
+/// which is reviewed by its author.
 #[derive(Debug, Clone, Default)]
-pub struct CheckTerms {
+pub struct CheckOptions {
     /// Where the change was made.
-    pub work: Work,
-    /// Analysers of others that are installed; none if they are not to be run.
+    pub change_origin: ChangeOrigin,
+    /// Installed analysers. `None` if they must not run.
     pub analysers: Option<Arc<Analysers>>,
-    /// Files whose findings are set aside, by rules.
+    /// Settings that suppress rules in some files.
     pub ignore: Vec<IgnoredPaths>,
-    /// What was known when crh was adopted.
+    /// Baseline of the repository.
     pub baseline: Option<Baseline>,
-    /// What other tools say about the text after the change.
-    pub sarif: Vec<Sarif>,
-    /// What they said about the text before it.
-    pub sarif_base: Vec<Sarif>,
+    /// SARIF files about the code after the change.
+    pub sarif: Vec<SarifFile>,
+    /// SARIF files about the code before the change.
+    pub sarif_base: Vec<SarifFile>,
 }
 
-/// Where a change was made, as far as is known.
+/// Where a change was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Work {
-    /// In the reader's checkout.
+pub enum ChangeOrigin {
+    /// In the user's checkout.
     InCheckout,
-    /// Somewhere else: a branch, a commit, or what somebody prepared.
+    /// Elsewhere: a branch, a commit, or a packed change.
     #[default]
     Elsewhere,
 }
 
-impl Work {
-    /// The end of a change at which the repository's own rules and reviewers are read: `base` or `head`.
+impl ChangeOrigin {
+    /// Which end of the change supplies the repository's own rules and reviewers: `base` or `head`.
     ///
-    /// Who wrote a change must not choose what it is held against. Only with work that is not committed yet the author and the
-    /// reader are surely one.
-    pub(crate) fn own_end(self, round: Option<&RoundRow>) -> &'static str {
+    /// The author of a change must not choose how it is reviewed. Only uncommitted work is
+    /// certainly reviewed by its own author.
+    pub(crate) fn config_revision(self, round: Option<&RoundEntry>) -> &'static str {
         let is_committed = round.is_none_or(|round| round.created_at.is_some());
         match self {
             Self::InCheckout if !is_committed => "head",
@@ -50,22 +50,22 @@ impl Work {
     }
 }
 
-/// Files in which some rules do not count.
+/// Files in which some rules are suppressed.
 #[derive(Debug, Clone)]
 pub struct IgnoredPaths {
-    /// The rules: `*`, `REVIEWER/*`, or the name of a rule.
+    /// Rules: `*`, `REVIEWER/*`, or the name of a rule.
     pub rules: String,
-    /// The files.
-    pub paths: Globs,
-    /// Whether the change itself brings that along.
-    pub since: Since,
+    /// Files.
+    pub paths: PathGlobs,
+    /// Whether the change itself adds this setting.
+    pub origin: SuppressionOrigin,
 }
 
-/// Since when something is silenced.
+/// Where a suppression comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
-    /// It was so before the change.
+pub enum SuppressionOrigin {
+    /// It existed before the change.
     Before,
-    /// The change brings it along.
+    /// The change adds it.
     ThisChange,
 }

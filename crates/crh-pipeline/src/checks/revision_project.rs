@@ -1,22 +1,22 @@
-//! The repository, as static reviewers ask it.
+//! Gives static checks access to the repository.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use crate::revisions::Revisions;
-use crh_git::{Pattern, Query, search};
-use crh_lint::{HitLine, Hits, Project};
+use crh_git::{SearchPattern, SearchQuery, search};
+use crh_lint::{Project, SearchHit, SearchHits};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
 
 /// The repository of a change.
-pub(super) struct Repository<'a> {
+pub(super) struct RevisionProject<'a> {
     revisions: &'a Revisions,
     stop: &'a AtomicBool,
     paths: [OnceLock<Result<Vec<String>, String>>; 2],
 }
 
-impl<'a> Repository<'a> {
+impl<'a> RevisionProject<'a> {
     pub(super) fn new(revisions: &'a Revisions, stop: &'a AtomicBool) -> Self {
         Self { revisions, stop, paths: Default::default() }
     }
@@ -26,28 +26,28 @@ impl<'a> Repository<'a> {
             Side::Old => "base",
             Side::New => "head",
         };
-        self.revisions.named(Some(name)).ok_or_else(|| format!("there is no {name}"))
+        self.revisions.resolve(Some(name)).ok_or_else(|| format!("there is no {name}"))
     }
 }
 
-impl Project for Repository<'_> {
+impl Project for RevisionProject<'_> {
     fn file(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, String> {
         let (objects, revision) = (self.revisions.objects(), self.revision(side)?);
-        // A name that is not UTF-8 is known as git quotes it.
-        let quoted = RepoPath::unquoted(path.as_bytes());
+        // Paths that are not UTF-8 are quoted as in git.
+        let quoted = RepoPath::from_quoted(path.as_bytes());
         let path = quoted.as_ref().map_or(path.as_bytes(), RepoPath::as_bytes);
         objects.file_if_any(revision, path).map_err(|why| why.to_string())
     }
 
     fn paths(&self, side: Side) -> Result<&[String], String> {
         let [old, new] = &self.paths;
-        let known = match side {
+        let cell = match side {
             Side::Old => old,
             Side::New => new,
         };
-        let paths = known.get_or_init(|| {
+        let paths = cell.get_or_init(|| {
             let files = self.revisions.objects().files(self.revision(side)?);
-            // Links too: what they lead to is there, though nobody reads it.
+            // Includes symlinks: their targets exist, even if no check reads them.
             let files = files.map_err(|why| why.to_string())?.into_iter();
             let mut paths: Vec<String> =
                 files.map(|entry| RepoPath::new(entry.path).shown().into_owned()).collect();
@@ -57,27 +57,27 @@ impl Project for Repository<'_> {
         paths.as_deref().map_err(String::clone)
     }
 
-    fn search(&self, side: Side, words: &[&str], most: usize) -> Result<Hits, String> {
+    fn search(&self, side: Side, words: &[&str], max_matches: usize) -> Result<SearchHits, String> {
         if words.is_empty() {
-            return Ok(Hits { lines: Vec::new(), is_all: true });
+            return Ok(SearchHits { lines: Vec::new(), is_complete: true });
         }
         let words: Vec<String> = words.iter().map(|word| regex::escape(word)).collect();
-        let query = Query {
-            pattern: Pattern::Regex(format!(r"\b(?:{})\b", words.join("|"))),
+        let query = SearchQuery {
+            pattern: SearchPattern::Regex(format!(r"\b(?:{})\b", words.join("|"))),
             glob: None,
             ignore_case: false,
-            max_matches: most,
+            max_matches,
         };
         let (objects, revision) = (self.revisions.objects(), self.revision(side)?);
-        let found = search(objects, revision, &query, &|_| true, self.stop)
+        let results = search(objects, revision, &query, &|_| true, self.stop)
             .map_err(|why| why.to_string())?;
-        let is_all =
-            found.total <= u64::try_from(most).unwrap_or(u64::MAX) && found.unread.is_empty();
-        let lines = found.matches.into_iter().map(|found| HitLine {
-            path: RepoPath::new(found.path).shown().into_owned(),
-            line: u32::try_from(found.line).unwrap_or(u32::MAX),
-            text: String::from_utf8_lossy(&found.text).into_owned(),
+        let is_complete = results.total <= u64::try_from(max_matches).unwrap_or(u64::MAX)
+            && results.unread.is_empty();
+        let lines = results.matches.into_iter().map(|hit| SearchHit {
+            path: RepoPath::new(hit.path).shown().into_owned(),
+            line: u32::try_from(hit.line).unwrap_or(u32::MAX),
+            text: String::from_utf8_lossy(&hit.text).into_owned(),
         });
-        Ok(Hits { lines: lines.collect(), is_all })
+        Ok(SearchHits { lines: lines.collect(), is_complete })
     }
 }

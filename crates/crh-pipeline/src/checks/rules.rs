@@ -1,40 +1,43 @@
-//! The repository's own rules, read from git objects at one revision.
+//! Reads the repository's own rules from git objects at one revision.
 
-use super::Work;
-use crate::own_files::Folder;
+use super::ChangeOrigin;
+use crate::repo_config::RepoConfigFolder;
 use crate::revisions::Revisions;
-use crate::workspace::RoundRow;
-use crh_lint::{Patterns, RuleFile};
+use crate::workspace::RoundEntry;
+use crh_lint::{PatternRules, RuleFile};
 
-/// Where a repository keeps its rules.
-const FOLDER: Folder = Folder {
+const FOLDER: RepoConfigFolder = RepoConfigFolder {
     path: ".crh/rules",
-    what: "rule",
-    endings: &[".yml", ".yaml"],
-    // A set of rules with more files than this belongs into a tool of its own: every file of a change is held against all of them.
+    item: "rule",
+    extensions: &[".yml", ".yaml"],
+    // Every changed file is matched against all rules, so larger sets belong in a separate tool.
     files_max: 100,
-    // What is larger is not read at all; the reader of rules has its own, lower bound.
+    // The rule parser has its own, lower limit.
     file_max: 1 << 20,
 };
 
-/// The rules of a change, and a sentence about each that cannot be used. A repository without a folder of rules has the built-in ones.
-pub(super) fn patterns(
+/// Rules for a change, and a note about each unusable one. Without a rules folder, the built-in
+/// rules apply.
+pub(super) fn patterns_for_change(
     revisions: &Revisions,
-    work: Work,
-    round: Option<&RoundRow>,
-) -> (Patterns, Vec<String>) {
-    patterns_at(revisions, work.own_end(round))
+    work: ChangeOrigin,
+    round: Option<&RoundEntry>,
+) -> (PatternRules, Vec<String>) {
+    patterns_at(revisions, work.config_revision(round))
 }
 
-/// The rules at one end of a change: `base` or `head`.
-pub(super) fn patterns_at(revisions: &Revisions, end: &str) -> (Patterns, Vec<String>) {
-    let (files, mut notes) = FOLDER.read(revisions, end);
+/// Rules at one end of a change: `base` or `head`.
+pub(super) fn patterns_at(
+    revisions: &Revisions,
+    revision_name: &str,
+) -> (PatternRules, Vec<String>) {
+    let (files, mut notes) = FOLDER.read(revisions, revision_name);
     let files: Vec<RuleFile> =
         files.into_iter().map(|(path, text)| RuleFile { path, text }).collect();
-    let (patterns, unusable) = match files.is_empty() {
+    let (patterns, rule_notes) = match files.is_empty() {
         true => Default::default(),
-        false => Patterns::with(&files),
+        false => PatternRules::from_files(&files),
     };
-    notes.extend(unusable);
+    notes.extend(rule_notes);
     (patterns, notes)
 }

@@ -1,33 +1,35 @@
-//! What other tools say about the change, from SARIF files: one row for each tool.
+//! Imports findings of other tools from SARIF files, one record per tool.
 
-use super::suppressed::suppressed;
-use super::terms::CheckTerms;
-use super::{assignment, record};
+use super::options::CheckOptions;
+use super::suppress::dropped_as_suppressed;
+use super::{assignment, new_record};
 use crate::plan::SARIF;
 use crate::runs::RunRecord;
-use crh_lint::sarif::{Compared, ToolReturned};
-use crh_lint::{Change, Returned, sarif};
+use crh_lint::sarif::{SarifComparison, SarifToolOutput};
+use crh_lint::{ChangeView, StaticOutput, sarif};
 
-/// The rows of all tools. They cover nothing: what they looked at is not known.
-pub(super) fn records(change: &Change<'_>, terms: &CheckTerms) -> Vec<RunRecord> {
-    if terms.sarif.is_empty() {
+/// Records of all tools. Their coverage is empty, since the files do not say what a tool has read.
+pub(super) fn records(change: &ChangeView<'_>, options: &CheckOptions) -> Vec<RunRecord> {
+    if options.sarif.is_empty() {
         return Vec::new();
     }
-    let compared = match terms.sarif_base.is_empty() {
-        true => Compared::WithAddedLines,
-        false => Compared::With(&terms.sarif_base),
+    let comparison = match options.sarif_base.is_empty() {
+        true => SarifComparison::AddedLines,
+        false => SarifComparison::BaseFiles(&options.sarif_base),
     };
-    sarif::review(&terms.sarif, compared, change).into_iter().map(row).collect()
+    sarif::review(&options.sarif, comparison, change).into_iter().map(record_from_tool).collect()
 }
 
-pub(super) fn row(returned: ToolReturned) -> RunRecord {
-    let ToolReturned { tool, findings, suppressed: set_aside, notes } = returned;
+pub(super) fn record_from_tool(output: SarifToolOutput) -> RunRecord {
+    let SarifToolOutput { tool, findings, suppressed, notes } = output;
     let assignment = assignment(&format!("{SARIF}{tool}"), Vec::new());
-    let mut record = record(assignment.clone(), Returned { findings, notes });
-    for (reported, why) in set_aside {
-        let one = Returned { findings: vec![reported], notes: Vec::new() };
-        let members = self::record(assignment.clone(), one).members;
-        record.set_aside.extend(members.into_iter().map(|it| suppressed(it, why.clone())));
+    let mut record = new_record(assignment.clone(), StaticOutput { findings, notes });
+    for (finding, why) in suppressed {
+        let output = StaticOutput { findings: vec![finding], notes: Vec::new() };
+        let members = new_record(assignment.clone(), output).members;
+        record
+            .dropped
+            .extend(members.into_iter().map(|member| dropped_as_suppressed(member, why.clone())));
     }
     record
 }

@@ -1,74 +1,77 @@
-//! What some reviewers are given besides the change: where the standards are, solutions of earlier problems, what people said, the
-//! migrations. Everything is fenced: it comes from the repository or from people.
+//! Extra material that some reviewers get: paths of standards, solutions of earlier problems,
+//! comments, migrations. All of it is fenced, since it comes from the repository or from people.
 
 use std::collections::BTreeMap;
 
 use super::solutions::{Solution, solutions_for};
-use super::standards::{Standard, standards_for};
-use crate::facts::Facts;
+use super::standards::{StandardsFile, standards_for};
+use crate::change_under_review::ChangeUnderReview;
+use crate::facts::ChangeFacts;
 use crate::prompts::fence;
-use crate::reviewers::Given;
-use crate::subject::Subject;
+use crate::reviewers::ExtraMaterial;
 use crate::text::{cut, one_line};
-use crate::workspace::{Comment, Thread, Workspace};
+use crate::workspace::{Workspace, WorkspaceComment, WorkspaceThread};
 
-/// The most characters of one kind: some twenty conversations, or six hundred migrations. Tools show the rest.
-const GIVEN_CHARS: usize = 30_000;
-/// How much of one comment is shown, in characters.
+/// Maximum characters per kind: about twenty conversations or six hundred migrations. Tools show
+/// the rest.
+const MATERIAL_CHARS_MAX: usize = 30_000;
+/// Maximum characters of a comment.
 const COMMENT_CHARS: usize = 1_000;
 
-/// What there is to give, by kind, and what could not be read. What a change does not have is not in it.
-pub(super) fn given(
-    subject: &Subject,
-    facts: &Facts,
+/// The material by kind, and notes on files that could not be read. Empty kinds are left out.
+pub(super) fn extra_material(
+    change: &ChangeUnderReview,
+    facts: &ChangeFacts,
     intent: &str,
-) -> (BTreeMap<Given, String>, Vec<String>) {
-    let standards = standards_for(subject).iter().map(standard).collect();
-    let (solutions, notes) = solutions_for(subject, intent);
-    let solutions = solutions.iter().map(solution).collect();
+) -> (BTreeMap<ExtraMaterial, String>, Vec<String>) {
+    let standards = standards_for(change).iter().map(standards_entry).collect();
+    let (solutions, notes) = solutions_for(change, intent);
+    let solutions = solutions.iter().map(solution_entry).collect();
     let migrations =
-        bounded(facts.migrations().map(|path| format!("{path}\n")), "`diff_list_files`");
-    let rows: [(Given, &str, String); 4] = [
-        (Given::Standards, "standards-paths", standards),
-        (Given::Solutions, "solutions", solutions),
-        (Given::Comments, "comments", comments(subject)),
-        (Given::Migrations, "migrations", migrations),
+        bounded_entries(facts.migrations().map(|path| format!("{path}\n")), "`diff_list_files`");
+    let rows: [(ExtraMaterial, &str, String); 4] = [
+        (ExtraMaterial::Standards, "standards-paths", standards),
+        (ExtraMaterial::Solutions, "solutions", solutions),
+        (ExtraMaterial::Comments, "comments", comments(change)),
+        (ExtraMaterial::Migrations, "migrations", migrations),
     ];
     let there = rows.into_iter().filter(|(_, _, text)| !text.is_empty());
     (there.map(|(given, kind, text)| (given, fence(kind, &text))).collect(), notes)
 }
 
-fn standard(standard: &Standard) -> String {
-    let Standard { place, path, folder } = standard;
+fn standards_entry(standard: &StandardsFile) -> String {
+    let StandardsFile { place, path, folder } = standard;
     let of =
         if folder.is_empty() { "the whole repository".to_owned() } else { format!("`{folder}/`") };
     format!("{path} (for {of}; read it as `{place}` and cite it as `{path}`)\n")
 }
 
-fn solution(solution: &Solution) -> String {
+fn solution_entry(solution: &Solution) -> String {
     format!("{}\n{}\n\n", solution.path, solution.text.trim_end())
 }
 
-/// What people said about the change, conversations first: each with its place and whether it is settled.
-fn comments(subject: &Subject) -> String {
-    let Ok(workspace) = subject.workspace() else { return String::new() };
+/// Comments on the change. Review threads come first, with their place and state.
+fn comments(change: &ChangeUnderReview) -> String {
+    let Ok(workspace) = change.workspace() else { return String::new() };
     let mut rows: Vec<String> = Vec::new();
     for round in workspace.rounds() {
-        rows.extend(threads(workspace, &round.id).iter().map(conversation));
+        rows.extend(threads(workspace, &round.id).iter().map(thread_entry));
     }
     for round in workspace.rounds() {
         let general = workspace.general_comments(&round.id).unwrap_or_default();
-        rows.extend(general.iter().map(|comment| format!("about the change\n{}", said(comment))));
+        rows.extend(
+            general.iter().map(|comment| format!("about the change\n{}", comment_entry(comment))),
+        );
     }
-    bounded(rows, "`comments_general` and `comments_inline`")
+    bounded_entries(rows, "`comments_general` and `comments_inline`")
 }
 
-/// Rows as far as there is room; how many more there are, and which tools show them.
-fn bounded(rows: impl IntoIterator<Item = String>, tools: &str) -> String {
+/// Rows up to the limit, then the number of further rows and the tools that show them.
+fn bounded_entries(rows: impl IntoIterator<Item = String>, tools: &str) -> String {
     let mut text = String::new();
     let mut more = 0;
     for row in rows {
-        if more == 0 && text.len() + row.len() <= GIVEN_CHARS {
+        if more == 0 && text.len() + row.len() <= MATERIAL_CHARS_MAX {
             text.push_str(&row);
         } else {
             more += 1;
@@ -80,22 +83,22 @@ fn bounded(rows: impl IntoIterator<Item = String>, tools: &str) -> String {
     text
 }
 
-fn threads(workspace: &Workspace, round: &str) -> Vec<Thread> {
+fn threads(workspace: &Workspace, round: &str) -> Vec<WorkspaceThread> {
     let path = format!("preview-diffs/{round}/comments/threads.json");
     let bytes = workspace.bytes(&path).ok();
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-fn conversation(thread: &Thread) -> String {
+fn thread_entry(thread: &WorkspaceThread) -> String {
     let file = one_line(thread.file.as_deref().unwrap_or("no file"));
     let line = thread.line.map(|line| format!(":{line}")).unwrap_or_default();
     let resolved = if thread.resolved { ", resolved" } else { "" };
     let outdated = if thread.outdated { ", its code has changed since" } else { "" };
-    let said: String = thread.replies.iter().map(said).collect();
+    let said: String = thread.replies.iter().map(comment_entry).collect();
     format!("about {file}{line}{resolved}{outdated}\n{said}")
 }
 
-fn said(comment: &Comment) -> String {
+fn comment_entry(comment: &WorkspaceComment) -> String {
     let author = one_line(comment.author.as_deref().unwrap_or("somebody"));
     format!("  {author}: {}\n", cut(&one_line(&comment.content), COMMENT_CHARS))
 }

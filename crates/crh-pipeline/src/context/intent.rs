@@ -1,76 +1,79 @@
-//! What a change is for, as far as code can tell: its title and what its author wrote first, or the subjects of its commits.
+//! The purpose of a change, taken from its title and description, or from its commit subjects.
 
 use serde::Serialize;
 
-use crate::subject::Subject;
-use crate::text::{cut, ended, one_line};
-use crate::workspace::{Commit, Metadata};
+use crate::change_under_review::ChangeUnderReview;
+use crate::text::{cut, one_line, with_period};
+use crate::workspace::{ChangeMetadata, CommitEntry};
 
-/// The longest statement of a change's goal, in characters: three sentences.
+/// Maximum characters of an intent: about three sentences.
 pub(super) const INTENT_CHARS: usize = 600;
 
-/// How many subjects of commits say what a change is for; the rest are steps on the way.
-const SUBJECTS: usize = 4;
+/// Maximum number of commit subjects in an intent.
+const SUBJECTS_MAX: usize = 4;
 
-/// Titles that say nothing, in lower case.
+/// Words without information, in lower case.
 const EMPTY_WORDS: [&str; 14] = [
     "wip", "fix", "fixes", "update", "updates", "changes", "change", "misc", "stuff", "cleanup",
     "refactor", "test", "tmp", "progress",
 ];
 
-/// What a change is for.
+/// The purpose of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Intent {
-    /// In two or three sentences; empty if nobody knows.
+    /// Two or three sentences. Empty if unknown.
     pub text: String,
-    /// What about it is unclear, in a sentence.
+    /// A sentence on what is unclear.
     pub doubt: Option<String>,
 }
 
-/// What a change says about itself. What is not told is a doubt.
-pub(super) fn by_code(subject: &Subject) -> Intent {
-    let Ok(workspace) = subject.workspace() else { return unknown() };
+/// The intent that the change states. If it states none, the result has a doubt.
+pub(super) fn intent_from_metadata(subject: &ChangeUnderReview) -> Intent {
+    let Ok(workspace) = subject.workspace() else { return unknown_intent() };
     let commits = workspace.bytes("commits.json").ok();
-    let commits: Vec<Commit> =
+    let commits: Vec<CommitEntry> =
         commits.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    stated(workspace.metadata(), &commits)
+    stated_intent(workspace.metadata(), &commits)
 }
 
-fn stated(metadata: &Metadata, commits: &[Commit]) -> Intent {
+fn stated_intent(metadata: &ChangeMetadata, commits: &[CommitEntry]) -> Intent {
     let title = one_line(&metadata.title);
     let body = metadata.body.split("\n\n").map(one_line).find(|paragraph| is_prose(paragraph));
-    let subjects: Vec<String> =
-        commits.iter().map(|commit| one_line(&commit.subject)).filter(|it| says(it)).collect();
+    let subjects: Vec<String> = commits
+        .iter()
+        .map(|commit| one_line(&commit.subject))
+        .filter(|it| is_informative(it))
+        .collect();
     let more = body.or_else(|| {
         let mut first = subjects.clone();
-        first.truncate(SUBJECTS);
+        first.truncate(SUBJECTS_MAX);
         first.retain(|subject| *subject != title);
         (!first.is_empty()).then(|| first.join("; "))
     });
-    let all: Vec<String> = [Some(title.clone()).filter(|title| says(title)), more]
+    let all: Vec<String> = [Some(title.clone()).filter(|title| is_informative(title)), more]
         .into_iter()
         .flatten()
-        .map(|text| ended(&text))
+        .map(|text| with_period(&text))
         .collect();
     match all.is_empty() {
-        true => unknown(),
+        true => unknown_intent(),
         false => Intent { text: cut(&all.join(" "), INTENT_CHARS), doubt: None },
     }
 }
 
-fn unknown() -> Intent {
+fn unknown_intent() -> Intent {
     let doubt = "neither its title nor its commits say what the change is for".to_owned();
     Intent { text: String::new(), doubt: Some(doubt) }
 }
 
-/// Whether a paragraph is a sentence and not the skeleton of a template.
+/// Whether a paragraph is prose and not part of a template.
 fn is_prose(paragraph: &str) -> bool {
     let is_skeleton = paragraph.starts_with(['#', '-', '*', '<', '|', '>', '`', '[']);
-    !is_skeleton && says(paragraph)
+    !is_skeleton && is_informative(paragraph)
 }
 
-/// Whether a line says something: more than a word that fits every change.
-fn says(line: &str) -> bool {
+/// Whether a line has a word that does not fit every change.
+fn is_informative(line: &str) -> bool {
     let words: Vec<String> = line
         .split(|char: char| !char.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -88,21 +91,28 @@ mod tests {
     use super::*;
 
     fn check(title: &str, body: &str, subjects: &[&str], expected: &str) {
-        let metadata =
-            Metadata { title: title.to_owned(), body: body.to_owned(), ..Metadata::default() };
-        let commit = |subject: &&str| Commit {
+        let metadata = ChangeMetadata {
+            title: title.to_owned(),
+            body: body.to_owned(),
+            ..ChangeMetadata::default()
+        };
+        let commit = |subject: &&str| CommitEntry {
             id: String::new(),
             author: String::new(),
             date: String::new(),
             subject: (*subject).to_owned(),
             body: String::new(),
         };
-        let commits: Vec<Commit> = subjects.iter().map(commit).collect();
-        assert_eq!(stated(&metadata, &commits).text, expected, "{title} {body} {subjects:?}");
+        let commits: Vec<CommitEntry> = subjects.iter().map(commit).collect();
+        assert_eq!(
+            stated_intent(&metadata, &commits).text,
+            expected,
+            "{title} {body} {subjects:?}"
+        );
     }
 
     #[test]
-    fn the_title_and_the_first_sentence_of_the_author_say_what_a_change_is_for() {
+    fn intent_is_title_and_first_paragraph() {
         check(
             "Flat tax rate",
             "## What\n\nThe lookup by tiers goes away.\n\nMore.",
@@ -113,16 +123,16 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_of_the_author_the_commits_say_it() {
+    fn intent_falls_back_to_commit_subjects() {
         check("", "", &["Read rates from a file", "fix"], "Read rates from a file.");
         check("fix", "", &["wip", "Round half up", "2"], "Round half up.");
         check("Round half up", "", &["Round half up"], "Round half up.");
     }
 
     #[test]
-    fn words_that_fit_every_change_say_nothing() {
+    fn generic_words_give_no_intent() {
         check("WIP", "", &["fix 2", "update"], "");
-        let nothing = stated(&Metadata::default(), &[]);
+        let nothing = stated_intent(&ChangeMetadata::default(), &[]);
         assert!(nothing.doubt.is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Whoever sits before a review and can be asked one thing: what the change is for.
+//! Asks the user what an unclear change is for.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use tokio::time::Instant;
 
 use super::Intent;
 use super::intent::INTENT_CHARS;
-use crate::journal::Journal;
-use crate::text::{cut, ended, one_line};
+use crate::journal::ReviewJournal;
+use crate::text::{cut, one_line, with_period};
 
-/// Somebody who can be asked. Clones are the same person.
+/// A callback that asks the user. Clones share it.
 #[derive(Clone)]
-pub struct Person(Arc<Ask>);
+pub struct IntentPrompt(Arc<PromptFn>);
 
-/// Given what is unclear, waits for an answer; none if there is none.
-type Ask = dyn Fn(&str) -> Option<String> + Send + Sync;
+/// Gets the doubt, returns the answer or None.
+type PromptFn = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-impl Person {
-    /// Whoever answers so. Waiting may take as long as it takes: it is done on a thread of its own.
+impl IntentPrompt {
+    /// Wraps a callback. It may block: it is called on its own thread.
     pub fn new(ask: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 
-    /// Asks about what is unclear of an intent, once, and says how long that took. No answer leaves the doubt as it is, and so
-    /// does whoever stops the review instead.
-    pub(super) async fn clarify(&self, intent: &mut Intent, journal: &Journal) -> Duration {
+    /// Asks about the doubt of an intent, if there is one, and returns the time that took. Without
+    /// an answer, or if the review is cancelled, the doubt stays.
+    pub(super) async fn clarify(&self, intent: &mut Intent, journal: &ReviewJournal) -> Duration {
         let Some(doubt) = intent.doubt.clone() else { return Duration::ZERO };
         let since = Instant::now();
         let ask = self.0.clone();
@@ -35,17 +35,17 @@ impl Person {
             answer = answer => answer.ok().flatten(),
             () = journal.cancel().cancelled() => None,
         };
-        let said = answer.map(|answer| one_line(&answer)).filter(|answer| !answer.is_empty());
-        if let Some(said) = said {
-            // What was read from the change may still be half of the truth; whoever made it has the first word.
-            let both = [ended(&said), intent.text.clone()].join(" ");
+        let answer = answer.map(|answer| one_line(&answer)).filter(|answer| !answer.is_empty());
+        if let Some(answer) = answer {
+            // The answer of the user comes first, then what the change says.
+            let both = [with_period(&answer), intent.text.clone()].join(" ");
             *intent = Intent { text: cut(both.trim_end(), INTENT_CHARS), doubt: None };
         }
         since.elapsed()
     }
 }
 
-impl fmt::Debug for Person {
+impl fmt::Debug for IntentPrompt {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Person")
     }

@@ -1,15 +1,13 @@
-//! Context: what a panel knows before it looks: what the change is for, who looks at it and why, what each is given besides.
+//! Stage "context": what a panel knows before it starts. That is the intent of the change, the team
+//! with reasons, and extra material.
 //!
-//! Code decides; one cheap call may add reviewers and says what the change is for. Without it the review goes on with what code
-//! knows, and says so.
+//! Rules choose the team; one cheap model call, the scout, states the intent and may add reviewers.
+//! If that call fails, the review continues with the result of the rules and a note.
 
-#[path = "extra_material.rs"]
-mod given;
+mod extra_material;
 mod intent;
-#[path = "intent_prompt.rs"]
-mod person;
-#[path = "requirements_doc.rs"]
-mod plan;
+mod intent_prompt;
+mod requirements_doc;
 mod scout;
 pub mod solutions;
 mod standards;
@@ -18,167 +16,181 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use intent::Intent;
-pub use person::Person;
+pub use intent_prompt::IntentPrompt;
 use serde::Serialize;
 use serde_json::Value;
 pub use solutions::{Solution, solutions_for};
-pub use standards::{Standard, standards_for};
+pub use standards::{StandardsFile, standards_for};
 
-use crate::checks::Work;
-use crate::facts::Facts;
-use crate::office::Office;
-use crate::plan::{Assignment, Part};
-use crate::prompts::groups;
+use crate::change_under_review::ChangeUnderReview;
+use crate::checks::ChangeOrigin;
+use crate::facts::ChangeFacts;
+use crate::plan::{Assignment, DiffPart};
+use crate::prompts::group_files;
 use crate::requirements;
-use crate::requirements::{Judged, PlanDocument};
-use crate::reviewers::{Catalogue, Given, Reviewer, own_reviewers};
-use crate::runs::{RunRecord, Runs};
-use crate::subject::Subject;
-use crate::team::{Scouted, Team, Wanted, team};
-use crate::terms::{PanelTerms, Terms};
+use crate::requirements::{RequirementJudgements, RequirementsDoc};
+use crate::review_context::ReviewContext;
+use crate::review_options::{PanelOptions, ReviewOptions};
+use crate::reviewers::{ExtraMaterial, Reviewer, ReviewerCatalogue, own_reviewers};
+use crate::runs::{RunRecord, RunResults};
+use crate::team::{PanelSelection, ScoutSuggestion, Team, choose_team};
 use crh_review::finding::Member;
 use crh_review::report;
 use crh_review::report::Strategy;
 
-/// What a panel knows before it looks. Empty where there is no panel.
+/// What a panel knows before it starts. Empty for other strategies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Context {
-    /// What the change is for, and what about that is unclear.
+pub struct PanelContext {
+    /// Purpose of the change.
     pub intent: Intent,
-    /// Who looks at it, and who does not.
+    /// Chosen and skipped reviewers.
     pub team: Team,
-    /// What is looked at in one look: more than one part only if the change is too large.
-    pub parts: Vec<Vec<Part>>,
-    /// The plan that it is held against.
-    pub document: Option<PlanDocument>,
-    /// What reviewers may be given besides the change, fenced.
+    /// Files per part. There is more than one part only if the change is too large for one prompt.
+    pub parts: Vec<Vec<DiffPart>>,
+    /// The requirements document of the change.
+    pub document: Option<RequirementsDoc>,
+    /// Extra material for reviewers, fenced.
     #[serde(skip)]
-    pub given: BTreeMap<Given, String>,
-    /// The run that was asked before, if one was.
+    pub extra_material: BTreeMap<ExtraMaterial, String>,
+    /// The run of the scout, if there was one.
     #[serde(skip)]
     pub scout: Option<RunRecord>,
-    /// How long somebody was waited for who was asked what the change is for.
+    /// Time spent waiting for the user's answer.
     #[serde(skip)]
-    pub waited: Duration,
-    /// What the reader should know.
+    pub user_wait: Duration,
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// What code knows about a change before anyone is asked.
-struct Known {
-    catalogue: Catalogue,
-    facts: Facts,
-    wanted: Wanted,
-    context: Context,
+/// The context before the scout is asked.
+struct PanelDraft {
+    catalogue: ReviewerCatalogue,
+    facts: ChangeFacts,
+    selection: PanelSelection,
+    context: PanelContext,
 }
 
-/// What a panel knows. Where there is no panel or no model can be asked, nothing has to be known. Somebody who is there is asked
-/// what the change is for if that is unclear.
-pub async fn context(
-    subject: &Subject,
-    terms: &Terms,
-    work: Work,
-    office: Option<&Office>,
-    person: Option<&Person>,
-) -> Context {
-    let Some(office) = office.filter(|_| terms.strategy == Strategy::Panel) else {
-        return Context::default();
+/// Builds the context of a panel. Empty for other strategies and without models. If the intent is
+/// unclear, asks the user.
+pub async fn build_context(
+    change: &ChangeUnderReview,
+    options: &ReviewOptions,
+    work: ChangeOrigin,
+    ctx: Option<&ReviewContext>,
+    person: Option<&IntentPrompt>,
+) -> PanelContext {
+    let Some(ctx) = ctx.filter(|_| options.strategy == Strategy::Panel) else {
+        return PanelContext::default();
     };
-    let known = known(subject, terms, work, office.crew.context());
-    if known.context.parts.is_empty() {
-        return known.context;
+    let draft = draft_context(change, options, work, ctx.models.min_context());
+    if draft.context.parts.is_empty() {
+        return draft.context;
     }
-    let candidates = known.candidates();
+    let candidates = draft.candidates();
     let mut context = if candidates.is_empty() {
-        known.context
+        draft.context
     } else {
-        let (answer, record) = scout::ask(office, &candidates).await;
-        known.told(answer, record)
+        let (answer, record) = scout::ask_scout(ctx, &candidates).await;
+        draft.with_scout_answer(answer, record)
     };
     if let Some(person) = person {
-        context.waited = person.clarify(&mut context.intent, &office.journal).await;
-        // A review that goes on asks nobody again, and tells nobody anything else.
+        context.user_wait = person.clarify(&mut context.intent, &ctx.journal).await;
+        // Store the user's answer, so that a resumed review does not ask again.
         if let (Some(scout), None) = (&mut context.scout, &context.intent.doubt) {
             scout.answer["intent"] = Value::from(context.intent.text.clone());
             scout.answer["doubt"] = Value::Null;
-            office.journal.keep(scout);
+            ctx.journal.store_run(scout);
         }
     }
     context
 }
 
-/// Who would look at a change if nobody was asked, out of whom.
+/// The reviewers of a change, chosen by rules alone.
 #[derive(Debug, Clone)]
 pub struct Panel {
-    /// All that there are.
-    pub catalogue: Catalogue,
-    /// Who looks and who does not.
+    /// All available reviewers.
+    pub catalogue: ReviewerCatalogue,
+    /// Chosen and skipped reviewers.
     pub team: Team,
-    /// Of those who do not, the names of whom somebody who reads the change may ask for.
-    pub on_call: BTreeSet<String>,
-    /// What the reader should know.
+    /// Names of skipped reviewers that the scout may add.
+    pub scout_candidates: BTreeSet<String>,
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// Who would look at a change, as far as code knows.
-pub fn panel(subject: &Subject, terms: &PanelTerms, work: Work) -> Panel {
-    let (catalogue, notes) = catalogue(subject, work);
-    let (facts, wanted) = (Facts::of(subject), terms.wanted());
-    let team = team(&catalogue, &facts, &wanted, &[]);
-    let on_call = candidates(&catalogue, &facts, &wanted, &team);
+/// Chooses the reviewers of a change without asking a model.
+pub fn panel(change: &ChangeUnderReview, options: &PanelOptions, work: ChangeOrigin) -> Panel {
+    let (catalogue, notes) = catalogue(change, work);
+    let (facts, selection) = (ChangeFacts::from_change(change), options.selection());
+    let team = choose_team(&catalogue, &facts, &selection, &[]);
+    let on_call = candidates(&catalogue, &facts, &selection, &team);
     let on_call = on_call.into_iter().map(|reviewer| reviewer.name.clone()).collect();
-    Panel { catalogue, team, on_call, notes }
+    Panel { catalogue, team, scout_candidates: on_call, notes }
 }
 
-/// The reviewers that there are for a change, and a sentence about each of the repository's own that cannot be used.
-pub fn catalogue(subject: &Subject, work: Work) -> (Catalogue, Vec<String>) {
-    let (files, mut notes) = own_reviewers(subject, work);
-    let (catalogue, unusable) = Catalogue::built_in().clone().with(&files);
+/// All reviewers for a change, and a note on each of the repository's own reviewers that cannot be
+/// used.
+pub fn catalogue(
+    change: &ChangeUnderReview,
+    work: ChangeOrigin,
+) -> (ReviewerCatalogue, Vec<String>) {
+    let (files, mut notes) = own_reviewers(change, work);
+    let (catalogue, unusable) = ReviewerCatalogue::built_in().clone().with_own_reviewers(&files);
     notes.extend(unusable);
     (catalogue, notes)
 }
 
-/// What a panel knows without asking: who would look at a change, and why.
-pub fn by_code(subject: &Subject, terms: &Terms, work: Work, context: u64) -> Context {
-    match terms.strategy {
-        Strategy::Panel => known(subject, terms, work, context).context,
-        Strategy::Single | Strategy::Delegate | Strategy::Static => Context::default(),
+/// The context of a panel without asking a model.
+pub fn context_without_models(
+    change: &ChangeUnderReview,
+    options: &ReviewOptions,
+    work: ChangeOrigin,
+    context: u64,
+) -> PanelContext {
+    match options.strategy {
+        Strategy::Panel => draft_context(change, options, work, context).context,
+        Strategy::Single | Strategy::Delegate | Strategy::Static => PanelContext::default(),
     }
 }
 
-fn known(subject: &Subject, terms: &Terms, work: Work, context: u64) -> Known {
-    let (catalogue, mut notes) = catalogue(subject, work);
-    let facts = Facts::of(subject);
-    let wanted = terms.panel.wanted();
-    let team = team(&catalogue, &facts, &wanted, &[]);
-    let intent = intent::by_code(subject);
-    let (given, unread) = given::given(subject, &facts, &intent.text);
+fn draft_context(
+    change: &ChangeUnderReview,
+    options: &ReviewOptions,
+    work: ChangeOrigin,
+    context: u64,
+) -> PanelDraft {
+    let (catalogue, mut notes) = catalogue(change, work);
+    let facts = ChangeFacts::from_change(change);
+    let selection = options.panel.selection();
+    let team = choose_team(&catalogue, &facts, &selection, &[]);
+    let intent = intent::intent_from_metadata(change);
+    let (extra, unread) = extra_material::extra_material(change, &facts, &intent.text);
     notes.extend(unread);
-    let plan = plan::discovered(subject, &terms.panel);
+    let plan = requirements_doc::find_requirements(change, &options.panel);
     notes.extend(plan.notes);
-    let context = Context {
+    let context = PanelContext {
         intent,
         team,
-        parts: groups(subject, context, &terms.allowance),
+        parts: group_files(change, context, &options.budget),
         document: plan.document,
-        given,
+        extra_material: extra,
         scout: None,
-        waited: Duration::ZERO,
+        user_wait: Duration::ZERO,
         notes,
     };
-    Known { catalogue, facts, wanted, context }
+    PanelDraft { catalogue, facts, selection, context }
 }
 
-/// The reviewers that only somebody who reads the change can ask for.
+/// The reviewers that only the scout can add.
 fn candidates<'a>(
-    catalogue: &'a Catalogue,
-    facts: &Facts,
-    wanted: &Wanted,
+    catalogue: &'a ReviewerCatalogue,
+    facts: &ChangeFacts,
+    selection: &PanelSelection,
     chosen: &Team,
 ) -> Vec<&'a Reviewer> {
     let could_be = |reviewer: &&Reviewer| {
-        let wish = Scouted { name: reviewer.name.clone(), why: reviewer.soft.clone() };
-        let added = team(catalogue, facts, wanted, &[wish]);
+        let wish = ScoutSuggestion { name: reviewer.name.clone(), why: reviewer.soft.clone() };
+        let added = choose_team(catalogue, facts, selection, &[wish]);
         !reviewer.soft.is_empty()
             && chosen.get(&reviewer.name).is_none()
             && added.get(&reviewer.name).is_some()
@@ -186,21 +198,25 @@ fn candidates<'a>(
     catalogue.reviewers().iter().filter(could_be).collect()
 }
 
-impl Known {
+impl PanelDraft {
     fn candidates(&self) -> Vec<&Reviewer> {
-        candidates(&self.catalogue, &self.facts, &self.wanted, &self.context.team)
+        candidates(&self.catalogue, &self.facts, &self.selection, &self.context.team)
     }
 
-    /// What is known once somebody has read the change.
-    fn told(self, answer: Option<scout::Answer>, record: RunRecord) -> Context {
-        let Self { catalogue, facts, wanted, mut context } = self;
+    /// Applies the answer of the scout.
+    fn with_scout_answer(
+        self,
+        answer: Option<scout::ScoutAnswer>,
+        record: RunRecord,
+    ) -> PanelContext {
+        let Self { catalogue, facts, selection, mut context } = self;
         match answer {
-            Some(scout::Answer { intent, reviewers }) => {
-                context.team = team(&catalogue, &facts, &wanted, &reviewers);
+            Some(scout::ScoutAnswer { intent, reviewers }) => {
+                context.team = choose_team(&catalogue, &facts, &selection, &reviewers);
                 context.intent = intent;
             }
             None => context.notes.push(format!(
-                "nobody read the change before the panel was chosen ({}): it was chosen by code alone",
+                "the scout failed ({}); reviewers were chosen by rules",
                 record.ended.failure().unwrap_or("no answer")
             )),
         }
@@ -209,46 +225,48 @@ impl Known {
     }
 }
 
-impl Context {
-    /// Which part an assignment is on.
+impl PanelContext {
+    /// Index of the part of an assignment.
     pub(crate) fn part_of(&self, assignment: &Assignment) -> usize {
         self.parts.iter().position(|part| *part == assignment.parts).unwrap_or_default()
     }
 
-    /// What a reviewer is given besides the change, fenced; empty if nothing.
-    pub(crate) fn given_to(&self, reviewer: &Reviewer) -> String {
-        let given = reviewer.given.iter().filter_map(|given| self.given.get(given));
-        given.cloned().collect::<Vec<_>>().join("\n\n")
+    /// Extra material for a reviewer, fenced. Empty if there is none.
+    pub(crate) fn extra_material_for(&self, reviewer: &Reviewer) -> String {
+        let extra = reviewer.given.iter().filter_map(|given| self.extra_material.get(given));
+        extra.cloned().collect::<Vec<_>>().join("\n\n")
     }
 
-    /// What the change has of what its plan asks for, as it was judged, and what is missing; none if there is no plan.
-    pub(crate) fn promised(
+    /// Requirements with their judgements, and findings for the missing ones. None without a
+    /// requirements document.
+    pub(crate) fn judged_requirements(
         &self,
-        runs: &Runs,
+        runs: &RunResults,
         waived: &[String],
     ) -> Option<(report::Plan, Vec<Member>)> {
         let document = self.document.as_ref()?;
         let judge = |run: &&RunRecord| run.assignment.name == requirements::REVIEWER;
-        let said = runs.records.iter().find(judge).map(|run| run.answer.clone());
-        let judged: Option<Judged> = said.and_then(|said| serde_json::from_value(said).ok());
+        let answer = runs.records.iter().find(judge).map(|run| run.answer.clone());
+        let judged: Option<RequirementJudgements> =
+            answer.and_then(|answer| serde_json::from_value(answer).ok());
         let waived: BTreeSet<String> = waived.iter().cloned().collect();
-        Some(requirements::members(document, judged.as_ref(), &waived))
+        Some(requirements::missing_findings(document, judged.as_ref(), &waived))
     }
 
-    /// Whoever judges the plan, if it asks for something.
-    fn judge(&self) -> Option<Assignment> {
+    /// The assignment that judges the requirements, if there are any.
+    fn requirements_assignment(&self) -> Option<Assignment> {
         let document = self.document.as_ref().filter(|document| !document.items.is_empty())?;
         Some(Assignment {
             name: requirements::REVIEWER.to_owned(),
             reviewer: requirements::REVIEWER.to_owned(),
             label: document.path.clone(),
-            why: format!("the change is held against `{}`", document.path),
+            why: format!("the change is checked against `{}`", document.path),
             focus: String::new(),
             parts: Vec::new(),
         })
     }
 
-    /// The assignments of the panel: every reviewer on every part, and whoever judges the plan.
+    /// The assignments of the panel: every reviewer on every part, and the check of requirements.
     pub(crate) fn assignments(&self) -> Vec<Assignment> {
         let mut assignments = Vec::new();
         for chosen in &self.team.chosen {
@@ -271,15 +289,15 @@ impl Context {
                 });
             }
         }
-        assignments.extend(self.judge());
+        assignments.extend(self.requirements_assignment());
         assignments
     }
 }
 
-/// The end of a change at which the project's instructions are read: `base` or `head`. Locally the author and the reader are one;
-/// what is proposed may come from anybody.
-pub(crate) fn instructing_end(subject: &Subject) -> &'static str {
+/// The revision whose project instructions apply: `head` for local changes, `base` for proposed
+/// ones, whose author may be anyone.
+pub(crate) fn instructions_revision(change: &ChangeUnderReview) -> &'static str {
     let is_proposed =
-        subject.workspace().is_ok_and(|workspace| !workspace.metadata().url.is_empty());
+        change.workspace().is_ok_and(|workspace| !workspace.metadata().url.is_empty());
     if is_proposed { "base" } else { "head" }
 }

@@ -1,58 +1,61 @@
-//! The plan that a change is held against: looked for where it may be named, read from the change itself.
+//! Finds the requirements document of a change.
 
 use std::collections::BTreeSet;
 
+use crate::change_under_review::ChangeUnderReview;
 use crate::requirements;
-use crate::requirements::{Clues, Discovered};
-use crate::subject::Subject;
-use crate::terms::PanelTerms;
+use crate::requirements::{RequirementsClues, RequirementsSearch};
+use crate::review_options::PanelOptions;
 use crh_review::diff::RepoPath;
 
-/// So many plans are looked through by name; a folder with more is an archive.
+/// Maximum number of files in the plans folder.
 const PLANS_MAX: usize = 2_000;
 
-/// The plan that was named, or the one that the change names.
-pub(super) fn discovered(subject: &Subject, terms: &PanelTerms) -> Discovered {
-    let Ok(workspace) = subject.workspace() else { return Discovered::default() };
+/// The document that the user named, or one that the change refers to.
+pub(super) fn find_requirements(
+    change: &ChangeUnderReview,
+    options: &PanelOptions,
+) -> RequirementsSearch {
+    let Ok(workspace) = change.workspace() else { return RequirementsSearch::default() };
     let metadata = workspace.metadata();
-    let plans = plans(subject);
-    let clues = Clues {
-        explicit: terms.plan.as_ref().map(|plan| (plan.path.as_str(), plan.text.as_str())),
+    let plans = plan_paths(change);
+    let clues = RequirementsClues {
+        explicit: options.plan.as_ref().map(|plan| (plan.path.as_str(), plan.text.as_str())),
         title: &metadata.title,
         body: &metadata.body,
-        branch: metadata.source_git_path.as_deref().map(branch).unwrap_or_default(),
+        branch: metadata.source_git_path.as_deref().map(branch_name).unwrap_or_default(),
         plans: &plans,
     };
-    let mut found = requirements::discover(&clues, |path| text(subject, path));
-    let waived: BTreeSet<String> = terms.waived.iter().cloned().collect();
-    let unknown = match &found.document {
+    let mut search = requirements::discover(&clues, |path| file_text(change, path));
+    let waived: BTreeSet<String> = options.waived.iter().cloned().collect();
+    let unknown = match &search.document {
         Some(document) => requirements::not_in_plan(document, &waived),
         None => waived.into_iter().collect(),
     };
     if !unknown.is_empty() {
         let ids = unknown.join(", ");
-        found.notes.push(format!("nothing is waived by {ids}: the plan asks for no such thing"));
+        search.notes.push(format!("`--waive` names unknown requirements: {ids}"));
     }
-    found
+    search
 }
 
-/// The name of a branch: what every ref begins with says nothing about this one.
-fn branch(git_path: &str) -> &str {
+/// The branch name without `refs/heads/`.
+fn branch_name(git_path: &str) -> &str {
     git_path.strip_prefix("refs/heads/").unwrap_or(git_path)
 }
 
-/// The files in the folder of plans after the change.
-fn plans(subject: &Subject) -> Vec<String> {
-    let Ok(revisions) = subject.bench.repository() else { return Vec::new() };
-    let Some(head) = revisions.named(Some("head")) else { return Vec::new() };
-    let folder = requirements::FOLDER.trim_end_matches('/');
+/// Files in the plans folder at head.
+fn plan_paths(change: &ChangeUnderReview) -> Vec<String> {
+    let Ok(revisions) = change.tool_context.repository() else { return Vec::new() };
+    let Some(head) = revisions.resolve(Some("head")) else { return Vec::new() };
+    let folder = requirements::PLANS_FOLDER.trim_end_matches('/');
     let entries = revisions.objects().folder(head, folder).unwrap_or_default();
     let files = entries.into_iter().filter(|entry| entry.kind.is_file()).take(PLANS_MAX);
     files.map(|entry| RepoPath::new(entry.path).shown().into_owned()).collect()
 }
 
-fn text(subject: &Subject, path: &str) -> Option<String> {
-    let revisions = subject.bench.repository().ok()?;
-    let head = revisions.named(Some("head"))?;
+fn file_text(change: &ChangeUnderReview, path: &str) -> Option<String> {
+    let revisions = change.tool_context.repository().ok()?;
+    let head = revisions.resolve(Some("head"))?;
     String::from_utf8(revisions.objects().file(head, path.as_bytes()).ok()?).ok()
 }

@@ -1,90 +1,97 @@
-//! The one cheap call before a panel is chosen: what is the change for, and whom does it need besides.
+//! The scout: one cheap model call before the team is chosen. It states the intent of the change
+//! and suggests further reviewers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::Intent;
 use super::intent::INTENT_CHARS;
-use crate::office::Office;
+use crate::model_question::{ModelQuestion, ask};
 use crate::plan::Assignment;
-use crate::question::{Question, asked};
+use crate::review_context::ReviewContext;
 use crate::reviewers::Reviewer;
 use crate::runs::RunRecord;
-use crate::team::Scouted;
+use crate::team::ScoutSuggestion;
 use crate::text::{cut, one_line};
-use crate::tools::session::{ReportScout, read};
-use crate::workspace::LinkedIssue;
-use crh_agent::Purpose;
+use crate::tools::session::{ReportScout, parse_arguments};
+use crate::workspace::LinkedIssueEntry;
+use crh_agent::CallPurpose;
 
-/// Names its run.
-const SCOUT: &str = "scout";
+const RUN_NAME: &str = "scout";
 
-/// Once, and two repairs.
+/// One answer and two repairs.
 const TURNS: u32 = 3;
-/// An intent and some names; the rest is for models that think first.
+/// An intent and a few names; the rest is for models that reason first.
 const OUTPUT_TOKENS: u32 = 4_000;
-/// A review that knows less is better than one that has spent its time on waiting.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest reason, in characters: half a line.
+/// Maximum wait for rate limits. A review without the scout is better than a late one.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+/// Maximum characters of a reason.
 const WHY_CHARS: usize = 160;
-/// How much of the linked issues is shown, in characters each and in number: what they are about, not their discussions.
+/// Maximum characters of each linked issue, and maximum number of issues.
 const ISSUE_CHARS: usize = 1_500;
 const ISSUES_MAX: usize = 5;
 
-/// What becomes of names that were not listed.
+/// What to do with unknown reviewer names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unlisted {
+enum UnlistedNames {
     Refused,
     Ignored,
 }
 
-/// What it said.
+/// Answer of the scout.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct ScoutAnswer {
     pub(super) intent: Intent,
-    pub(super) reviewers: Vec<Scouted>,
+    pub(super) reviewers: Vec<ScoutSuggestion>,
 }
 
-/// Asks; none if there was no answer.
-pub(super) async fn ask(office: &Office, candidates: &[&Reviewer]) -> (Option<Answer>, RunRecord) {
+/// Asks the scout. Returns None without an answer.
+pub(super) async fn ask_scout(
+    ctx: &ReviewContext,
+    candidates: &[&Reviewer],
+) -> (Option<ScoutAnswer>, RunRecord) {
     let names: Vec<String> = candidates.iter().map(|it| it.name.clone()).collect();
-    let question = Question {
-        assignment: assignment(office),
-        model: office.crew.small(),
-        own: prompt(office, candidates),
-        purpose: Purpose::Work,
+    let question = ModelQuestion {
+        assignment: assignment(ctx),
+        model: ctx.models.small_or_reviewer(),
+        prompt: prompt(ctx, candidates),
+        purpose: CallPurpose::Work,
         turns: TURNS,
         tool_calls: 0,
         output_tokens: OUTPUT_TOKENS,
         about: "for whoever is asked before the review",
-        patience: PATIENCE,
-        places: None,
+        max_wait: MAX_WAIT,
+        permits: None,
     };
     let was_told = AtomicBool::new(false);
     let read = move |value| {
-        let said = read::<ReportScout>(value)?;
-        // Once: what else it said is worth more than a name that is nobody's.
+        let report = parse_arguments::<ReportScout>(value)?;
+        // Unknown names are refused once, then ignored: the rest of the answer is worth more.
         let again = was_told.swap(true, Ordering::Relaxed);
-        checked(said, &names, if again { Unlisted::Ignored } else { Unlisted::Refused })
+        validate_answer(
+            report,
+            &names,
+            if again { UnlistedNames::Ignored } else { UnlistedNames::Refused },
+        )
     };
-    let (said, record) = asked::<ReportScout, _>(office, question, read).await;
-    (said.map(|said| answer(said, candidates)), record)
+    let (report, record) = ask::<ReportScout, _>(ctx, question, read).await;
+    (report.map(|report| to_answer(report, candidates)), record)
 }
 
-fn assignment(office: &Office) -> Assignment {
+fn assignment(ctx: &ReviewContext) -> Assignment {
     Assignment {
-        name: SCOUT.to_owned(),
-        reviewer: SCOUT.to_owned(),
+        name: RUN_NAME.to_owned(),
+        reviewer: RUN_NAME.to_owned(),
         label: String::new(),
         why: String::new(),
         focus: String::new(),
-        parts: crate::plan::whole_files(&office.subject),
+        parts: crate::plan::whole_files(&ctx.change),
     }
 }
 
-fn prompt(office: &Office, candidates: &[&Reviewer]) -> String {
-    let issues = office.subject.workspace().ok().and_then(|it| it.bytes("linked-issues.json").ok());
-    let issues: Vec<LinkedIssue> =
+fn prompt(ctx: &ReviewContext, candidates: &[&Reviewer]) -> String {
+    let issues = ctx.change.workspace().ok().and_then(|it| it.bytes("linked-issues.json").ok());
+    let issues: Vec<LinkedIssueEntry> =
         issues.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let issues: Vec<String> = issues
         .iter()
@@ -95,37 +102,42 @@ fn prompt(office: &Office, candidates: &[&Reviewer]) -> String {
         .iter()
         .map(|it| format!("{}: {}; if {}\n", it.name, one_line(&it.lens), one_line(&it.soft)))
         .collect();
-    office.prompts.scout(&issues.join("\n"), &candidates)
+    ctx.prompts.scout(&issues.join("\n"), &candidates)
 }
 
-/// Refuses an intent that says nothing, and names that were not listed, so that a reviewer is not lost to a slip of the pen.
-fn checked(said: ReportScout, names: &[String], unlisted: Unlisted) -> Result<ReportScout, String> {
-    if said.intent.trim().is_empty() {
+/// Refuses an empty intent and unknown names, so that a typo does not lose a reviewer.
+fn validate_answer(
+    report: ReportScout,
+    names: &[String],
+    unlisted: UnlistedNames,
+) -> Result<ReportScout, String> {
+    if report.intent.trim().is_empty() {
         return Err("`intent` is empty: say in two or three sentences what the change is for, or in `doubt` what is unclear about it".to_owned());
     }
-    let unknown = said.reviewers.iter().find(|wanted| !names.contains(&wanted.name));
-    match unknown.filter(|_| unlisted == Unlisted::Refused) {
-        Some(wanted) => Err(format!(
+    let unknown = report.reviewers.iter().find(|suggestion| !names.contains(&suggestion.name));
+    match unknown.filter(|_| unlisted == UnlistedNames::Refused) {
+        Some(suggestion) => Err(format!(
             "there is no reviewer `{}` to add; the names are {}",
-            one_line(&wanted.name),
+            one_line(&suggestion.name),
             names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         )),
-        None => Ok(said),
+        None => Ok(report),
     }
 }
 
-fn answer(said: ReportScout, candidates: &[&Reviewer]) -> Answer {
+fn to_answer(report: ReportScout, candidates: &[&Reviewer]) -> ScoutAnswer {
     let reviewers = candidates.iter().filter_map(|reviewer| {
-        let wanted = said.reviewers.iter().find(|wanted| wanted.name == reviewer.name)?;
-        let why = cut(&one_line(&wanted.why), WHY_CHARS);
-        Some(Scouted { name: reviewer.name.clone(), why })
+        let suggestion =
+            report.reviewers.iter().find(|suggestion| suggestion.name == reviewer.name)?;
+        let why = cut(&one_line(&suggestion.why), WHY_CHARS);
+        Some(ScoutSuggestion { name: reviewer.name.clone(), why })
     });
     let intent = Intent {
-        text: cut(&one_line(&said.intent), INTENT_CHARS),
-        doubt: said
+        text: cut(&one_line(&report.intent), INTENT_CHARS),
+        doubt: report
             .doubt
             .map(|doubt| cut(&one_line(&doubt), WHY_CHARS))
             .filter(|it| !it.is_empty()),
     };
-    Answer { reviewers: reviewers.collect(), intent }
+    ScoutAnswer { reviewers: reviewers.collect(), intent }
 }

@@ -1,47 +1,49 @@
-//! What the project learned before: the files in `docs/solutions` that have most to do with a change, found by words.
+//! Solutions of earlier problems: the files in `docs/solutions` that match a change, found by
+//! keywords.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::instructing_end;
-use crate::agent_files::Tree;
-use crate::code::Code;
-use crate::reviewers::front;
-use crate::subject::Subject;
+use super::instructions_revision;
+use crate::agent_files::RevisionTree;
+use crate::change_under_review::ChangeUnderReview;
+use crate::code_reader::CodeReader;
+use crate::reviewers::front_matter;
 use crate::text::cut;
-use crh_lint::words_of;
+use crh_lint::name_words;
 use crh_review::finding::Side;
 
-/// Where a project keeps them.
+/// Folder of the solutions.
 const FOLDER: &str = "docs/solutions";
-/// What every change is held against, where there is such a file.
-const CRITICAL: &str = "docs/solutions/patterns/critical-patterns.md";
-/// More files than this are an archive that nobody searches by words; the last by name are mostly the newest.
+/// Included for every change, if it exists.
+const CRITICAL_PATTERNS: &str = "docs/solutions/patterns/critical-patterns.md";
+/// Maximum number of files to search. The last ones by name are kept, since they are mostly the
+/// newest.
 const FILES_MAX: usize = 500;
-/// A solution is a page or two; what is longer is something else.
+/// Maximum size of a solution.
 const FILE_MAX: u64 = 64 << 10;
-/// So many of the best, besides the critical one.
-const BEST: usize = 5;
-/// What a reviewer reads of one: front matter, the problem and the solution of most.
+/// Number of best matches, in addition to the critical patterns.
+const BEST_MAX: usize = 5;
+/// Maximum characters of a solution in the prompt.
 const TEXT_CHARS_MAX: usize = 4_000;
-/// One word in the front matter, or a few in the text. Less is chance.
+/// Minimum score: one word in the front matter, or a few in the text.
 const SCORE_MIN: u32 = 4;
-/// Shorter words mean too much.
+/// Minimum length of a keyword.
 const WORD_CHARS_MIN: usize = 3;
-/// More words than a change of many files has that a person would name.
+/// Maximum number of keywords of a change.
 const KEYWORDS_MAX: usize = 400;
-/// As many files are parsed for the names of what they define.
+/// Maximum number of changed files that are parsed for symbol names.
 const PARSED_MAX: usize = 30;
 
-/// How much a word counts in the title, the tags or another field of the front matter.
-const IN_FRONT: u32 = 5;
-/// In the path.
-const IN_PATH: u32 = 3;
-/// In the text.
-const IN_BODY: u32 = 1;
+/// Weight of a word in the front matter or title.
+const FRONT_MATTER_WEIGHT: u32 = 5;
+/// Weight of a word in the path.
+const PATH_WEIGHT: u32 = 3;
+/// Weight of a word in the text.
+const TEXT_WEIGHT: u32 = 1;
 
-/// Words that say nothing about what something is.
+/// Words without meaning for the search.
 #[rustfmt::skip]
 const STOP_WORDS: &[&str] = &[
     "add", "all", "and", "app", "are", "but", "can", "change", "changes", "code", "docs", "file", "files", "fix", "fixes", "for",
@@ -49,45 +51,44 @@ const STOP_WORDS: &[&str] = &[
     "remove", "set", "src", "that", "the", "this", "update", "use", "uses", "was", "when", "with",
 ];
 
-/// A solution of an earlier problem.
+/// The solution of an earlier problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Solution {
-    /// Its path from the root of the repository.
+    /// Path from the repository root.
     pub path: String,
-    /// What it is called.
+    /// Title.
     pub title: String,
-    /// What it says, as much as a reviewer reads of it.
+    /// Text, truncated.
     pub text: String,
 }
 
-/// A file of solutions, as it was read.
 #[derive(Debug, Clone)]
-struct Written {
+struct SolutionFile {
     path: String,
     text: String,
 }
 
-/// The front matter of a solution, as far as it tells what it is about. Every project has other keys.
+/// Front matter of a solution. The keys differ between projects.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
-struct About(BTreeMap<String, Field>);
+struct SolutionFrontMatter(BTreeMap<String, FrontMatterField>);
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Field {
+enum FrontMatterField {
     Word(String),
     List(Vec<String>),
     Other(serde::de::IgnoredAny),
 }
 
-/// The solutions that have most to do with a change: the critical patterns, where a project has them, and then the best, the best
-/// first; and a sentence about what could not be read. `intent` is what the change says of itself.
-pub fn solutions_for(subject: &Subject, intent: &str) -> (Vec<Solution>, Vec<String>) {
-    let Ok(revisions) = subject.bench.repository() else { return Default::default() };
-    let Some(revision) = revisions.named(Some(instructing_end(subject))) else {
+/// The solutions for a change: critical patterns first, then the best matches; and notes on files
+/// that could not be read. `intent` is the stated purpose of the change.
+pub fn solutions_for(change: &ChangeUnderReview, intent: &str) -> (Vec<Solution>, Vec<String>) {
+    let Ok(revisions) = change.tool_context.repository() else { return Default::default() };
+    let Some(revision) = revisions.resolve(Some(instructions_revision(change))) else {
         return Default::default();
     };
-    let tree = Tree { objects: revisions.objects(), revision };
+    let tree = RevisionTree { objects: revisions.objects(), revision };
     let paths = paths(&tree);
     if paths.is_empty() {
         return Default::default();
@@ -95,29 +96,29 @@ pub fn solutions_for(subject: &Subject, intent: &str) -> (Vec<Solution>, Vec<Str
     let mut notes = Vec::new();
     let mut written = Vec::new();
     for path in paths {
-        match read(&tree, &path) {
-            Ok(text) => written.push(Written { path, text }),
+        match read_solution(&tree, &path) {
+            Ok(text) => written.push(SolutionFile { path, text }),
             Err(why) => notes.push(format!("`{path}` was not searched: {why}")),
         }
     }
-    (best(&written, &keywords(subject, intent)), notes)
+    (best_matches(&written, &keywords(change, intent)), notes)
 }
 
-/// The paths of the solutions, sorted.
-pub(crate) fn paths(tree: &Tree<'_>) -> Vec<String> {
-    // Where nothing can be listed there is nothing to search.
-    let paths = tree.below(FOLDER).unwrap_or_default();
+/// Paths of the solutions, sorted.
+pub(crate) fn paths(tree: &RevisionTree<'_>) -> Vec<String> {
+    // A folder that cannot be listed counts as empty.
+    let paths = tree.files_below(FOLDER).unwrap_or_default();
     let paths = paths.into_iter().filter_map(|path| String::from_utf8(path).ok());
     let is_one = |path: &String| path.ends_with(".md") && !path.ends_with("/README.md");
     let mut paths: Vec<String> = paths.filter(is_one).collect();
     let over = paths.len().saturating_sub(FILES_MAX);
-    let critical = paths.iter().take(over).any(|path| path == CRITICAL);
+    let critical = paths.iter().take(over).any(|path| path == CRITICAL_PATTERNS);
     paths.drain(..over);
-    paths.extend(Some(CRITICAL.to_owned()).filter(|_| critical));
+    paths.extend(Some(CRITICAL_PATTERNS.to_owned()).filter(|_| critical));
     paths
 }
 
-fn read(tree: &Tree<'_>, path: &str) -> Result<String, String> {
+fn read_solution(tree: &RevisionTree<'_>, path: &str) -> Result<String, String> {
     let size = tree.stat(path.as_bytes()).map_err(|why| why.to_string())?.map_or(0, |it| it.1);
     if size > FILE_MAX {
         return Err(format!("it has {size} bytes, more than {FILE_MAX}"));
@@ -126,11 +127,11 @@ fn read(tree: &Tree<'_>, path: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The words that a change is about: of its paths, of what it changes by name, and of what it says of itself.
-fn keywords(subject: &Subject, intent: &str) -> BTreeSet<String> {
+/// Keywords of a change: from its paths, changed symbols and intent.
+fn keywords(change: &ChangeUnderReview, intent: &str) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = words(intent).collect();
-    let code = Code::of(subject);
-    for (at, (file, diff)) in subject.files().enumerate() {
+    let code = CodeReader::new(change);
+    for (at, (file, diff)) in change.files().enumerate() {
         let path = file.path.shown();
         let stem = path.rsplit_once('.').map_or(&*path, |(stem, _)| stem);
         found.extend(words(stem));
@@ -151,40 +152,40 @@ fn keywords(subject: &Subject, intent: &str) -> BTreeSet<String> {
     found.into_iter().take(KEYWORDS_MAX).collect()
 }
 
-/// The words of a text that may say what it is about.
+/// Keywords of a text.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let is_one = |word: &String| {
         word.chars().count() >= WORD_CHARS_MIN && !STOP_WORDS.contains(&word.as_str())
     };
-    words_of(text).filter(is_one)
+    name_words(text).filter(is_one)
 }
 
-/// The critical patterns, and the best of the others; of two that are as good, the first by path.
-fn best(written: &[Written], keywords: &BTreeSet<String>) -> Vec<Solution> {
-    let (critical, others): (Vec<&Written>, Vec<&Written>) =
-        written.iter().partition(|it| it.path == CRITICAL);
-    let indexed: Vec<(&Written, BTreeMap<String, u32>)> =
-        others.into_iter().map(|it| (it, weighed(it))).collect();
+/// The critical patterns and the best other matches. Ties are sorted by path.
+fn best_matches(written: &[SolutionFile], keywords: &BTreeSet<String>) -> Vec<Solution> {
+    let (critical, others): (Vec<&SolutionFile>, Vec<&SolutionFile>) =
+        written.iter().partition(|it| it.path == CRITICAL_PATTERNS);
+    let indexed: Vec<(&SolutionFile, BTreeMap<String, u32>)> =
+        others.into_iter().map(|it| (it, word_weights(it))).collect();
     let is_everywhere = |word: &&String| {
         let count = indexed.iter().filter(|(_, words)| words.contains_key(*word)).count();
-        // What most of them say tells none from another.
+        // A word that most solutions contain does not distinguish them.
         indexed.len() >= 4 && count * 2 > indexed.len()
     };
     let telling: Vec<&String> = keywords.iter().filter(|word| !is_everywhere(word)).collect();
     let score = |words: &BTreeMap<String, u32>| -> u32 {
         telling.iter().filter_map(|word| words.get(*word)).sum()
     };
-    let mut scored: Vec<(u32, &Written)> =
+    let mut scored: Vec<(u32, &SolutionFile)> =
         indexed.iter().map(|(it, words)| (score(words), *it)).collect();
     scored.retain(|(score, _)| *score >= SCORE_MIN);
     scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.path.cmp(&b.1.path)));
-    let best = scored.into_iter().take(BEST).map(|(_, it)| it);
-    critical.into_iter().chain(best).map(solution).collect()
+    let best = scored.into_iter().take(BEST_MAX).map(|(_, it)| it);
+    critical.into_iter().chain(best).map(to_solution).collect()
 }
 
-/// The words of a solution, each with how much it counts.
-fn weighed(written: &Written) -> BTreeMap<String, u32> {
-    let (about, body) = about(&written.text);
+/// Words of a solution with their weights.
+fn word_weights(written: &SolutionFile) -> BTreeMap<String, u32> {
+    let (about, body) = split_front_matter(&written.text);
     let mut weights = BTreeMap::new();
     let mut weigh = |text: &str, weight: u32| {
         for word in words(text) {
@@ -192,37 +193,39 @@ fn weighed(written: &Written) -> BTreeMap<String, u32> {
             *known = weight.max(*known);
         }
     };
-    weigh(body, IN_BODY);
-    weigh(heading(body).unwrap_or_default(), IN_FRONT);
-    weigh(written.path.trim_start_matches(FOLDER).trim_end_matches(".md"), IN_PATH);
+    weigh(body, TEXT_WEIGHT);
+    weigh(heading(body).unwrap_or_default(), FRONT_MATTER_WEIGHT);
+    weigh(written.path.trim_start_matches(FOLDER).trim_end_matches(".md"), PATH_WEIGHT);
     for field in about.0.values() {
         match field {
-            Field::Word(word) => weigh(word, IN_FRONT),
-            Field::List(words) => words.iter().for_each(|word| weigh(word, IN_FRONT)),
-            Field::Other(_) => {}
+            FrontMatterField::Word(word) => weigh(word, FRONT_MATTER_WEIGHT),
+            FrontMatterField::List(words) => {
+                words.iter().for_each(|word| weigh(word, FRONT_MATTER_WEIGHT));
+            }
+            FrontMatterField::Other(_) => {}
         }
     }
     weights
 }
 
-/// The front matter of a solution, and its text. What is not in order counts as text.
-fn about(text: &str) -> (About, &str) {
-    match front::split(text) {
-        Ok((about, body)) => (front::yaml(about).unwrap_or_default(), body),
-        Err(_) => (About::default(), text),
+/// Splits off the front matter. Invalid front matter counts as text.
+fn split_front_matter(text: &str) -> (SolutionFrontMatter, &str) {
+    match front_matter::split(text) {
+        Ok((about, body)) => (front_matter::parse_yaml(about).unwrap_or_default(), body),
+        Err(_) => (SolutionFrontMatter::default(), text),
     }
 }
 
-/// What a solution without front matter is called.
+/// The first heading.
 fn heading(body: &str) -> Option<&str> {
     body.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim)
 }
 
-fn solution(written: &Written) -> Solution {
-    let (about, body) = about(&written.text);
+fn to_solution(written: &SolutionFile) -> Solution {
+    let (about, body) = split_front_matter(&written.text);
     let titled = match about.0.get("title") {
-        Some(Field::Word(title)) => Some(title.trim().to_owned()),
-        Some(Field::List(_) | Field::Other(_)) | None => None,
+        Some(FrontMatterField::Word(title)) => Some(title.trim().to_owned()),
+        Some(FrontMatterField::List(_) | FrontMatterField::Other(_)) | None => None,
     };
     let title =
         titled.or_else(|| heading(body).map(str::to_owned)).filter(|title| !title.is_empty());
@@ -240,12 +243,12 @@ mod tests {
     use super::*;
 
     fn check(files: &[(&str, &str)], keywords: &str, expected: Expect) {
-        let written = |(path, text): &(&str, &str)| Written {
+        let written = |(path, text): &(&str, &str)| SolutionFile {
             path: format!("{FOLDER}/{path}"),
             text: (*text).to_owned(),
         };
-        let written: Vec<Written> = files.iter().map(written).collect();
-        let found = best(&written, &words(keywords).collect());
+        let written: Vec<SolutionFile> = files.iter().map(written).collect();
+        let found = best_matches(&written, &words(keywords).collect());
         let lines = found.iter().map(|it| format!("{} | {}\n", it.path, it.title));
         expected.assert_eq(&lines.collect::<String>());
     }
@@ -267,7 +270,7 @@ mod tests {
     ];
 
     #[test]
-    fn front_matter_counts_more_than_the_text() {
+    fn front_matter_weighs_more_than_text() {
         check(
             FILES,
             "billing timeouts",
@@ -286,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_to_do_with_the_change_or_is_everywhere_is_not_found() {
+    fn unrelated_and_ubiquitous_words_find_nothing() {
         check(FILES, "translations", expect![""]);
         check(FILES, "orders the", expect![""]);
     }
 
     #[test]
-    fn critical_patterns_come_first_whatever_the_change_is() {
+    fn critical_patterns_always_come_first() {
         let files = [FILES, &[("patterns/critical-patterns.md", "Never again.\n")]].concat();
         check(
             &files,
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_five_are_taken_and_the_rest_go_by_path() {
+    fn five_best_are_taken_and_ties_sorted_by_path() {
         let files: Vec<(String, String)> = (0..8)
             .map(|at| {
                 (
@@ -334,10 +337,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_cut() {
+    fn long_solution_is_truncated() {
         let text = "x".repeat(TEXT_CHARS_MAX + 1);
-        let long = Written { path: CRITICAL.to_owned(), text };
-        let found = best(&[long], &BTreeSet::new());
+        let long = SolutionFile { path: CRITICAL_PATTERNS.to_owned(), text };
+        let found = best_matches(&[long], &BTreeSet::new());
         assert_eq!(found[0].text.chars().count(), TEXT_CHARS_MAX + 1);
         assert!(found[0].text.ends_with('…'));
     }

@@ -1,44 +1,45 @@
-//! The standards files whose folder is above a changed file. They are named, not quoted: whoever holds a change against them reads
-//! them.
+//! Standards files that apply to the changed files, such as `AGENTS.md`. Prompts name them;
+//! reviewers read them with tools.
 
 use std::collections::BTreeSet;
 
-use super::instructing_end;
-use crate::agent_files::{MAIN_PLACE, nested_place};
-use crate::subject::Subject;
+use super::instructions_revision;
+use crate::agent_files::{MAIN_PLACE, nested_file_place};
+use crate::change_under_review::ChangeUnderReview;
 use crh_review::diff::RepoPath;
 
 /// A standards file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Standard {
-    /// Where it is in the workspace, which has it as it was at the end of the change that may instruct: `agent/AGENTS.md`.
+pub struct StandardsFile {
+    /// Path in the workspace, such as `agent/AGENTS.md`. The workspace holds the version of
+    /// `instructions_revision`.
     pub place: String,
-    /// Its path in the repository, as it is cited.
+    /// Path in the repository, for citations.
     pub path: String,
-    /// The folder that it holds for; empty for the whole repository.
+    /// Folder that it applies to. Empty for the whole repository.
     pub folder: String,
 }
 
-/// The standards files that hold for the files under review, the outermost first. None if there is no workspace.
-pub fn standards_for(subject: &Subject) -> Vec<Standard> {
-    let Ok(workspace) = subject.workspace() else { return Vec::new() };
-    // A workspace that cannot be read fails where somebody needs it.
+/// The standards files for the files under review, outermost first.
+pub fn standards_for(change: &ChangeUnderReview) -> Vec<StandardsFile> {
+    let Ok(workspace) = change.workspace() else { return Vec::new() };
+    // A workspace that cannot be read fails elsewhere.
     let there = workspace.agent_files().unwrap_or_default();
-    let changed: Vec<&RepoPath> = subject.files().map(|(file, _)| &file.path).collect();
+    let changed: Vec<&RepoPath> = change.files().map(|(file, _)| &file.path).collect();
     let there = there.iter().map(String::as_str).collect();
-    standards(&there, &changed, &main_path(subject).unwrap_or_else(|| MAIN_PLACE.to_owned()))
+    standards(&there, &changed, &main_path(change).unwrap_or_else(|| MAIN_PLACE.to_owned()))
 }
 
-/// Where the file for the whole repository lies; none if that cannot be told.
-fn main_path(subject: &Subject) -> Option<String> {
-    let revisions = subject.bench.repository().ok()?;
+/// Path of the file for the whole repository. None if unknown.
+fn main_path(change: &ChangeUnderReview) -> Option<String> {
+    let revisions = change.tool_context.repository().ok()?;
     let objects = revisions.objects();
-    let revision = revisions.named(Some(instructing_end(subject)))?;
+    let revision = revisions.resolve(Some(instructions_revision(change)))?;
     crate::agent_files::main_path(objects, revision)
 }
 
-fn standards(there: &BTreeSet<&str>, changed: &[&RepoPath], main: &str) -> Vec<Standard> {
-    let standard = |folder: &[u8], path: String, place: String| Standard {
+fn standards(there: &BTreeSet<&str>, changed: &[&RepoPath], main: &str) -> Vec<StandardsFile> {
+    let standard = |folder: &[u8], path: String, place: String| StandardsFile {
         place: format!("agent/{place}"),
         path,
         folder: RepoPath::new(folder).shown().into_owned(),
@@ -47,8 +48,8 @@ fn standards(there: &BTreeSet<&str>, changed: &[&RepoPath], main: &str) -> Vec<S
     if there.contains(MAIN_PLACE) && !changed.is_empty() {
         found.push(standard(b"", main.to_owned(), MAIN_PLACE.to_owned()));
     }
-    for path in crate::agent_files::nested(changed) {
-        let place = nested_place(&path);
+    for path in crate::agent_files::nested_paths(changed) {
+        let place = nested_file_place(&path);
         if there.contains(place.as_str()) {
             let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
             let shown = RepoPath::new(path.as_slice()).shown().into_owned();
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_standards_file_holds_for_what_is_below_its_folder() {
+    fn standards_file_applies_below_its_folder() {
         let check = |there: &[&str], changed: &[&str], expected: &[(&str, &str, &str)]| {
             let changed: Vec<RepoPath> = changed.iter().map(|path| RepoPath::new(*path)).collect();
             let found = standards(

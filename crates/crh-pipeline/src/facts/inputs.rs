@@ -1,60 +1,63 @@
-//! What facts are told from: the files and lines of a change and the paths around them, as values.
+//! Inputs for the facts of a change: its files and lines, and paths of the repository.
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::agent_files::Tree;
+use crate::agent_files::RevisionTree;
+use crate::change_under_review::ChangeUnderReview;
 use crate::checks;
-use crate::context::{instructing_end, solutions, standards_for};
-use crate::scope::{Decision, Kind, Lines, Note, Reason, Role, ScopeFile};
-use crate::subject::Subject;
+use crate::context::{instructions_revision, solutions, standards_for};
+use crate::scope::{
+    FileKind, FileRole, LineCounts, ScopeDecision, ScopeFile, ScopeNote, SkipReason,
+};
 use crh_review::diff::{FileChange, LineKind};
 
-/// A change with more lines that run than this was written by a program; the first ones tell what it is about.
+/// Maximum number of executable lines. Larger changes are generated, and the first lines are
+/// enough.
 const LINES_MAX: usize = 50_000;
-/// No line of a person is longer; the rest of it is data.
+/// Maximum bytes of a line. The rest is data.
 const LINE_BYTES_MAX: usize = 500;
-/// A `Gemfile` that is larger is none.
+/// Maximum size of a `Gemfile`.
 const GEMFILE_MAX: u64 = 64 << 10;
-/// A repository has one application, or a few; each costs a look at its `Gemfile`.
+/// Maximum number of `Gemfile`s to read.
 const RAILS_FOLDERS_MAX: usize = 10;
 
-/// What facts are told from.
+/// Inputs of the rules in `rules.rs`.
 #[derive(Debug, Default)]
-pub(super) struct Seen<'a> {
-    /// The added and removed lines that run, of files under review.
-    pub(super) lines: Vec<SeenLine<'a>>,
-    /// The paths of the repository after the change, sorted; empty if there is none.
+pub(super) struct FactInputs<'a> {
+    /// Added and removed executable lines of files under review.
+    pub(super) lines: Vec<InputLine<'a>>,
+    /// Paths of the repository at head, sorted. Empty without a repository.
     pub(super) tree: Vec<String>,
-    /// How many comments people made.
+    /// Number of comments.
     pub(super) comments: usize,
-    /// The standards files that hold for changed files.
+    /// Standards files that apply to changed files.
     pub(super) standards: Vec<String>,
-    /// How many solutions of earlier problems there are.
+    /// Number of solutions of earlier problems.
     pub(super) solutions: usize,
-    /// Folders with a `Gemfile` that asks for Rails, each with a slash behind it.
+    /// Folders whose `Gemfile` requires Rails, with a trailing slash.
     pub(super) rails_gemfiles: BTreeSet<String>,
 }
 
-/// A file of a change.
+/// A changed file.
 #[derive(Debug, Clone)]
-pub(super) struct SeenFile {
+pub(super) struct InputFile {
     pub(super) path: String,
-    /// Where it was before, if that was elsewhere.
+    /// The old path, if it differs.
     pub(super) old_path: Option<String>,
     pub(super) change: FileChange,
-    pub(super) role: Role,
+    pub(super) role: FileRole,
     pub(super) language: Option<&'static str>,
-    pub(super) added: Lines,
-    pub(super) removed: Lines,
-    /// Whether it is reviewed.
+    pub(super) added: LineCounts,
+    pub(super) removed: LineCounts,
+    /// Whether the file is in scope.
     pub(super) is_in: bool,
-    /// Whether what it is for and what of it changed is all known.
+    /// Whether its role and all of its changed lines are known.
     pub(super) is_plain: bool,
 }
 
-/// A line that runs.
+/// An executable line.
 #[derive(Debug, Clone)]
-pub(super) struct SeenLine<'a> {
+pub(super) struct InputLine<'a> {
     pub(super) path: &'a str,
     pub(super) language: Option<&'static str>,
     pub(super) is_added: bool,
@@ -62,35 +65,35 @@ pub(super) struct SeenLine<'a> {
     pub(super) text: String,
 }
 
-impl SeenFile {
-    /// How many lines that run it gained and lost.
+impl InputFile {
+    /// Number of added and removed executable lines.
     pub(super) fn executable(&self) -> u64 {
         self.added.executable + self.removed.executable
     }
 
-    /// Its name without the folders, in lower case.
+    /// File name in lower case.
     pub(super) fn name(&self) -> String {
         self.path.rsplit('/').next().unwrap_or(&self.path).to_ascii_lowercase()
     }
 }
 
-impl SeenLine<'_> {
-    /// Where it stands, as text.
+impl InputLine<'_> {
+    /// Line number and path, as text.
     pub(super) fn place(&self) -> String {
         format!("line {} of `{}`", self.number, self.path)
     }
 }
 
-/// The files of a change that facts are told from: those under review, and those that only moved or that programs wrote.
-pub(super) fn files(subject: &Subject) -> Vec<SeenFile> {
-    let known = subject.scope.files.iter().zip(subject.diff.files()).filter_map(|(file, diff)| {
+/// The files that facts are derived from: files in scope, moved files and generated ones.
+pub(super) fn input_files(change: &ChangeUnderReview) -> Vec<InputFile> {
+    let known = change.scope.files.iter().zip(change.diff.files()).filter_map(|(file, diff)| {
         let is_in = match &file.decision {
-            Decision::In => true,
-            Decision::Out(Reason::MoveOnly) => false,
-            Decision::Out(reason) if reason.is_written_by_others() => false,
-            Decision::Out(_) => return None,
+            ScopeDecision::In => true,
+            ScopeDecision::Out(SkipReason::MoveOnly) => false,
+            ScopeDecision::Out(reason) if reason.is_written_by_others() => false,
+            ScopeDecision::Out(_) => return None,
         };
-        Some(SeenFile {
+        Some(InputFile {
             path: file.path.shown().into_owned(),
             old_path: diff.old_path.as_ref().map(|path| path.shown().into_owned()),
             change: diff.change,
@@ -106,57 +109,60 @@ pub(super) fn files(subject: &Subject) -> Vec<SeenFile> {
 }
 
 fn is_plain(file: &ScopeFile) -> bool {
-    file.notes.iter().all(|note| !matches!(note, Note::UnknownKind | Note::LinesNotShown))
+    file.notes.iter().all(|note| !matches!(note, ScopeNote::UnknownKind | ScopeNote::LinesNotShown))
 }
 
-/// What facts are told from, for files that are known already.
-pub(super) fn seen<'a>(subject: &Subject, files: &'a [SeenFile]) -> Seen<'a> {
-    let mut seen = Seen { lines: lines(subject, files), ..Seen::default() };
-    if let Ok(workspace) = subject.workspace() {
-        // What cannot be read is said by those who need it.
-        seen.comments = checks::comments(workspace, &mut Vec::new()).len();
+/// Collects the inputs.
+pub(super) fn collect_inputs<'a>(
+    change: &ChangeUnderReview,
+    files: &'a [InputFile],
+) -> FactInputs<'a> {
+    let mut inputs = FactInputs { lines: input_lines(change, files), ..FactInputs::default() };
+    if let Ok(workspace) = change.workspace() {
+        // Unreadable comments are reported by the static checks.
+        inputs.comments = checks::comments(workspace, &mut Vec::new()).len();
     }
-    seen.standards = standards_for(subject).into_iter().map(|it| it.path).collect();
-    let Ok(revisions) = subject.bench.repository() else { return seen };
+    inputs.standards = standards_for(change).into_iter().map(|it| it.path).collect();
+    let Ok(revisions) = change.tool_context.repository() else { return inputs };
     let objects = revisions.objects();
-    if let Some(head) = revisions.named(Some("head")) {
+    if let Some(head) = revisions.resolve(Some("head")) {
         let entries = objects.files(head).unwrap_or_default();
         let paths = entries.iter().filter_map(|entry| std::str::from_utf8(&entry.path).ok());
-        seen.tree = paths.map(str::to_owned).collect();
-        seen.rails_gemfiles = rails_gemfiles(&Tree { objects, revision: head }, files);
+        inputs.tree = paths.map(str::to_owned).collect();
+        inputs.rails_gemfiles = rails_gemfiles(&RevisionTree { objects, revision: head }, files);
     }
-    if let Some(revision) = revisions.named(Some(instructing_end(subject))) {
-        seen.solutions = solutions::paths(&Tree { objects, revision }).len();
+    if let Some(revision) = revisions.resolve(Some(instructions_revision(change))) {
+        inputs.solutions = solutions::paths(&RevisionTree { objects, revision }).len();
     }
-    seen
+    inputs
 }
 
-/// The lines that run, as many as are looked at.
-fn lines<'a>(subject: &Subject, files: &'a [SeenFile]) -> Vec<SeenLine<'a>> {
-    let by_path: HashMap<&str, &SeenFile> = files
+/// Executable lines, up to the maximum.
+fn input_lines<'a>(change: &ChangeUnderReview, files: &'a [InputFile]) -> Vec<InputLine<'a>> {
+    let by_path: HashMap<&str, &InputFile> = files
         .iter()
-        .filter(|file| file.is_in && file.role == Role::Executable)
+        .filter(|file| file.is_in && file.role == FileRole::Executable)
         .map(|file| (file.path.as_str(), file))
         .collect();
     let mut lines = Vec::new();
-    for (scoped, diff) in subject.files() {
+    for (scoped, diff) in change.files() {
         let shown = scoped.path.shown();
         let Some(file) = by_path.get(&*shown) else { continue };
-        let kind = Kind::of_path(&shown);
-        for line in diff.hunks.iter().flat_map(|hunk| subject.diff.lines(hunk)) {
+        let kind = FileKind::of_path(&shown);
+        for line in diff.hunks.iter().flat_map(|hunk| change.diff.lines(hunk)) {
             let (is_added, number) = match line.kind {
                 LineKind::Added => (true, line.new),
                 LineKind::Removed => (false, line.old),
                 LineKind::Context | LineKind::Remark => continue,
             };
-            if kind.of_line(line.text()) != Some(Role::Executable) {
+            if kind.of_line(line.text()) != Some(FileRole::Executable) {
                 continue;
             }
             if lines.len() == LINES_MAX {
                 return lines;
             }
             let text = &line.text()[..line.text().len().min(LINE_BYTES_MAX)];
-            lines.push(SeenLine {
+            lines.push(InputLine {
                 path: &file.path,
                 language: file.language,
                 is_added,
@@ -168,10 +174,10 @@ fn lines<'a>(subject: &Subject, files: &'a [SeenFile]) -> Vec<SeenLine<'a>> {
     lines
 }
 
-/// The folders above changed Ruby files whose `Gemfile` asks for Rails.
-fn rails_gemfiles(tree: &Tree<'_>, files: &[SeenFile]) -> BTreeSet<String> {
+/// Folders above changed Ruby files whose `Gemfile` requires Rails.
+fn rails_gemfiles(tree: &RevisionTree<'_>, files: &[InputFile]) -> BTreeSet<String> {
     let ruby = files.iter().filter(|file| file.language == Some("ruby"));
-    let folders: BTreeSet<&str> = ruby.filter_map(|file| application(&file.path)).collect();
+    let folders: BTreeSet<&str> = ruby.filter_map(|file| rails_root(&file.path)).collect();
     let asks = |folder: &&&str| {
         let path = format!("{folder}Gemfile");
         let size = tree.stat(path.as_bytes()).ok().flatten().map_or(u64::MAX, |(_, size)| size);
@@ -187,8 +193,8 @@ fn rails_gemfiles(tree: &Tree<'_>, files: &[SeenFile]) -> BTreeSet<String> {
     folders.map(|folder| (*folder).to_owned()).collect()
 }
 
-/// The folder of the application that a Ruby file would belong to, if it is a Rails one; with a slash behind it.
-pub(super) fn application(path: &str) -> Option<&str> {
+/// The folder of the application that a Ruby file would belong to, with a trailing slash.
+pub(super) fn rails_root(path: &str) -> Option<&str> {
     let mut start = 0;
     for part in path.split_inclusive('/') {
         if matches!(part, "app/" | "lib/" | "config/") {

@@ -1,14 +1,15 @@
-//! What single lines tell about a change: routes, signatures, arguments, checks of permissions, code for browsers.
+//! Facts that single lines show: routes, signatures, command-line arguments, permission checks,
+//! browser code.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::seen::{Seen, SeenLine};
-use super::words::names;
+use super::inputs::{FactInputs, InputLine};
+use super::word_index::names;
 
-/// Names that stand where somebody is asked who they are or what they may do, in lower case.
+/// Names used in authentication and permission checks, in lower case, sorted.
 const CHECKS: &[&str] = &[
     "authenticate_user",
     "authorize",
@@ -45,7 +46,7 @@ const CHECKS: &[&str] = &[
     "user_passes_test",
 ];
 
-/// Names that only code for browsers has, in lower case.
+/// Names of browser APIs, in lower case, sorted.
 const BROWSER: &[&str] = &[
     "addeventlistener",
     "getelementbyid",
@@ -62,7 +63,7 @@ const BROWSER: &[&str] = &[
     "usestate",
 ];
 
-/// Lines that say under which address something is served.
+/// Lines that declare a route.
 const ROUTE: &str = r#"(?x)
     ^\s* @ (?: \w+ \. )? (?: route | get | post | put | patch | delete | websocket ) \s* \( \s* ["']
   | ^\s* @ (?: Get | Post | Put | Patch | Delete | Request ) (?: Mapping )? \b
@@ -75,7 +76,7 @@ const ROUTE: &str = r#"(?x)
   | ^\s* (?: re_ )? path \s* \( \s* r?["']
 "#;
 
-/// Lines that say what a program takes on its command line.
+/// Lines that declare command-line arguments.
 const ARGUMENT: &str = r#"(?x)
     \b add_argument \s* \( | \b ArgumentParser \b | \b add_parser \s* \(
   | @ (?: \w+ \. )? (?: click | typer ) | @ \w+ \. (?: command | option | argument ) \s* \(
@@ -89,7 +90,7 @@ const ARGUMENT: &str = r#"(?x)
 static ROUTES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ROUTE).ok());
 static ARGUMENTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ARGUMENT).ok());
 
-/// How a signature that others can call begins, by language.
+/// Beginnings of public signatures, by language.
 const SIGNATURES: &[(&[&str], &str)] = &[
     (
         &["rust"],
@@ -101,67 +102,70 @@ const SIGNATURES: &[(&[&str], &str)] = &[
     ),
     (&["go"], r"^func (?:\([^)]*\) )?[A-Z]|^type [A-Z]"),
     (&["java", "csharp", "kotlin", "php", "swift"], r"^\s*(?:public|open)\b[^=;]*\("),
-    // What is inside a function is deeper, and what begins with an underscore is nobody else's.
+    // Deeper lines are inside functions, and a leading underscore means private.
     (&["python"], r"^(?:    )?(?:async )?(?:def|class) [A-Za-z]"),
 ];
 
 static SIGNATURE: LazyLock<Vec<(&[&str], Regex)>> = LazyLock::new(|| {
-    // A test reads every pattern, so that none is left out here.
+    // A test checks that every pattern compiles.
     let read = |(languages, text): &(&'static [&'static str], &str)| {
         Some((*languages, Regex::new(text).ok()?))
     };
     SIGNATURES.iter().filter_map(read).collect()
 });
 
-/// The first line that says under which address something is served.
-pub(super) fn route<'a>(seen: &'a Seen<'_>) -> Option<&'a SeenLine<'a>> {
+/// The first line that declares a route.
+pub(super) fn route<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLine<'a>> {
     let routes = ROUTES.as_ref()?;
-    seen.lines.iter().find(|line| routes.is_match(&line.text))
+    inputs.lines.iter().find(|line| routes.is_match(&line.text))
 }
 
-/// The first added line of that kind.
-pub(super) fn added_route<'a>(seen: &'a Seen<'_>) -> Option<&'a SeenLine<'a>> {
+/// The first added line that declares a route.
+pub(super) fn added_route<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLine<'a>> {
     let routes = ROUTES.as_ref()?;
-    seen.lines.iter().find(|line| line.is_added && routes.is_match(&line.text))
+    inputs.lines.iter().find(|line| line.is_added && routes.is_match(&line.text))
 }
 
-/// The first line that says what a program takes on its command line.
-pub(super) fn argument<'a>(seen: &'a Seen<'_>) -> Option<&'a SeenLine<'a>> {
+/// The first line that declares command-line arguments.
+pub(super) fn cli_argument<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLine<'a>> {
     let arguments = ARGUMENTS.as_ref()?;
-    seen.lines.iter().find(|line| arguments.is_match(&line.text))
+    inputs.lines.iter().find(|line| arguments.is_match(&line.text))
 }
 
-/// The first signature that others can call and that is not there any more as it was. What is only new breaks nobody.
-pub(super) fn lost_signature<'a>(seen: &'a Seen<'_>) -> Option<&'a SeenLine<'a>> {
-    let added = seen.lines.iter().filter(|line| line.is_added);
+/// The first public signature that was removed or changed. New signatures break no caller.
+pub(super) fn lost_signature<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLine<'a>> {
+    let added = inputs.lines.iter().filter(|line| line.is_added);
     let added: HashSet<&str> = added.map(|line| line.text.trim()).collect();
-    let is_public = |line: &SeenLine<'_>| {
+    let is_public = |line: &InputLine<'_>| {
         let language = line.language.unwrap_or_default();
         let mut patterns = SIGNATURE.iter().filter(|(languages, _)| languages.contains(&language));
         patterns.any(|(_, pattern)| pattern.is_match(&line.text))
     };
-    seen.lines
+    inputs
+        .lines
         .iter()
         .filter(|line| !line.is_added && !added.contains(line.text.trim()))
         .find(|line| is_public(line))
 }
 
-/// The first line in which somebody is asked who they are or what they may do, with the name that tells.
-pub(super) fn check<'a>(seen: &'a Seen<'_>) -> Option<(&'a SeenLine<'a>, &'a str)> {
-    named(seen.lines.iter(), CHECKS)
+/// The first line with a permission check, and the name that identifies it.
+pub(super) fn permission_check<'a>(
+    inputs: &'a FactInputs<'_>,
+) -> Option<(&'a InputLine<'a>, &'a str)> {
+    first_named(inputs.lines.iter(), CHECKS)
 }
 
-/// The first line that only code for browsers has, with the name that tells.
-pub(super) fn browser<'a>(seen: &'a Seen<'_>) -> Option<(&'a SeenLine<'a>, &'a str)> {
+/// The first line with a browser API, and its name.
+pub(super) fn browser_api<'a>(inputs: &'a FactInputs<'_>) -> Option<(&'a InputLine<'a>, &'a str)> {
     let is_script =
-        |line: &&SeenLine<'_>| matches!(line.language, Some("javascript" | "typescript" | "tsx"));
-    named(seen.lines.iter().filter(is_script), BROWSER)
+        |line: &&InputLine<'_>| matches!(line.language, Some("javascript" | "typescript" | "tsx"));
+    first_named(inputs.lines.iter().filter(is_script), BROWSER)
 }
 
-fn named<'a>(
-    mut lines: impl Iterator<Item = &'a SeenLine<'a>>,
+fn first_named<'a>(
+    mut lines: impl Iterator<Item = &'a InputLine<'a>>,
     list: &[&str],
-) -> Option<(&'a SeenLine<'a>, &'a str)> {
+) -> Option<(&'a InputLine<'a>, &'a str)> {
     lines.find_map(|line| {
         let is_one = |name: &&str| list.binary_search(&name.to_lowercase().as_str()).is_ok();
         names(&line.text).find(is_one).map(|name| (line, name))
@@ -173,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_can_be_read_and_every_list_is_sorted() {
+    fn patterns_compile_and_lists_are_sorted() {
         assert!(ROUTES.is_some() && ARGUMENTS.is_some());
         assert_eq!(SIGNATURE.len(), SIGNATURES.len());
         assert!(CHECKS.is_sorted() && BROWSER.is_sorted());

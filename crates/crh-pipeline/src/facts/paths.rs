@@ -1,12 +1,12 @@
-//! What paths tell about a change: migrations, schemas, guards, and where agents have their tools.
+//! Facts that paths show: migrations, schemas, guards, agent tools.
 
 use std::sync::LazyLock;
 
-use super::seen::SeenFile;
-use crate::scope::Role;
-use crh_git::Globs;
+use super::inputs::InputFile;
+use crate::scope::FileRole;
+use crh_git::PathGlobs;
 
-/// Files that decide what other changes are held against, and what each is.
+/// Paths of guards, by description.
 const GUARDS: &[(&str, &[&str])] = &[
     (
         "is run by CI",
@@ -95,10 +95,10 @@ const GUARDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Folders of code that decides who may do what.
+/// Folders with authorization code.
 const AUTH_FOLDERS: &[&str] =
     &["auth", "authentication", "authorization", "authz", "acl", "rbac", "permissions", "policies"];
-/// Names of such files, without what follows the first dot.
+/// Names of files with authorization code, up to the first dot.
 const AUTH_NAMES: &[&str] = &[
     "ability",
     "access_control",
@@ -116,24 +116,25 @@ const AUTH_NAMES: &[&str] = &[
     "rbac",
 ];
 
-/// Names of files that describe stored data.
+/// Names of schema files.
 const SCHEMA_NAMES: &[&str] = &["schema.rb", "structure.sql", "schema.sql", "schema.prisma"];
 
-static GUARD_GLOBS: LazyLock<Vec<(&'static str, Globs)>> = LazyLock::new(|| {
-    // A test reads every pattern, so that none is left out here.
-    let read =
-        |(what, globs): &(&'static str, &[&str])| (*what, Globs::new(*globs).unwrap_or_default());
+static GUARD_GLOBS: LazyLock<Vec<(&'static str, PathGlobs)>> = LazyLock::new(|| {
+    // A test checks that every pattern compiles.
+    let read = |(what, globs): &(&'static str, &[&str])| {
+        (*what, PathGlobs::new(*globs).unwrap_or_default())
+    };
     GUARDS.iter().map(read).collect()
 });
 
-/// What makes a file a guard, as the rest of a sentence about it.
-pub(super) fn guard(file: &SeenFile) -> Option<&'static str> {
+/// Why a file is a guard, as the predicate of a sentence.
+pub(super) fn guard(file: &InputFile) -> Option<&'static str> {
     guard_at(&file.path).or_else(|| {
         (file.executable() > 0 && is_auth(&file.path)).then_some("decides who may do what")
     })
 }
 
-/// What a file at such a place keeps in check, whatever it says.
+/// Why a path is a guard, regardless of the contents.
 pub(super) fn guard_at(path: &str) -> Option<&'static str> {
     GUARD_GLOBS.iter().find(|(_, globs)| globs.is_match(path.as_bytes())).map(|it| it.0)
 }
@@ -147,12 +148,12 @@ fn is_auth(path: &str) -> bool {
         || stem.ends_with("_policy")
 }
 
-/// Whether a file moves stored data from one form to another.
-pub(super) fn is_migration(file: &SeenFile) -> bool {
+/// Whether a file is a data migration.
+pub(super) fn is_migration(file: &InputFile) -> bool {
     let name = file.name();
     match file.role {
-        Role::Test | Role::Prose => return false,
-        Role::Executable | Role::Config | Role::Other => {}
+        FileRole::Test | FileRole::Prose => return false,
+        FileRole::Executable | FileRole::Config | FileRole::Other => {}
     }
     if matches!(name.as_str(), "__init__.py" | "mod.rs" | "index.ts" | "index.js") {
         return false;
@@ -162,25 +163,25 @@ pub(super) fn is_migration(file: &SeenFile) -> bool {
     let has = |folder: &str| folders.contains(&folder);
     let is_numbered =
         name.trim_start_matches(['m', 'v']).starts_with(|it: char| it.is_ascii_digit());
-    // `migrate` and `migration` are also what a program does that moves something else.
+    // `migrate` and `migration` are also names of other tools.
     has("migrations")
         || has("data_migrations")
         || (has("migrate") || has("migration")) && (has("db") || is_numbered)
         || has("alembic") && has("versions")
-        || file.role == Role::Executable && name.contains("backfill")
+        || file.role == FileRole::Executable && name.contains("backfill")
         || name.ends_with(".sql") && name.starts_with('v') && name.contains("__")
 }
 
-/// Whether a file describes stored data.
-pub(super) fn is_schema(file: &SeenFile) -> bool {
+/// Whether a file is a database schema.
+pub(super) fn is_schema(file: &InputFile) -> bool {
     let name = file.name();
     let is_kept = SCHEMA_NAMES.contains(&name.as_str()) || name.ends_with(".prisma");
     let is_drizzle = file.path.split('/').any(|it| matches!(it, "db" | "drizzle" | "database"))
         && matches!(name.as_str(), "schema.ts" | "schema.js");
-    file.role != Role::Test && (is_kept || is_drizzle)
+    file.role != FileRole::Test && (is_kept || is_drizzle)
 }
 
-/// Whether a path holds something with which agents work.
+/// Whether a path belongs to tools or prompts for agents.
 pub(super) fn is_for_agents(path: &str) -> bool {
     let is_folder = |part: &str| {
         matches!(part, ".claude" | "mcp" | "mcp_server" | "mcp-server" | "prompts" | "agent_tools")
@@ -189,8 +190,8 @@ pub(super) fn is_for_agents(path: &str) -> bool {
     folders.split('/').any(is_folder) || matches!(name, "SKILL.md" | ".mcp.json" | "mcp.json")
 }
 
-/// Whether others call what a file holds, whatever line of it changes.
-pub(super) fn is_contract(file: &SeenFile) -> bool {
+/// Whether a file defines a public interface, whichever of its lines changed.
+pub(super) fn is_contract(file: &InputFile) -> bool {
     let name = file.name();
     let ends = [".proto", ".graphql", ".graphqls", ".avsc", ".thrift", ".d.ts"];
     let is_data = [".yml", ".yaml", ".json"].iter().any(|end| name.ends_with(end));
@@ -198,8 +199,8 @@ pub(super) fn is_contract(file: &SeenFile) -> bool {
     let is_served = matches!(name.as_str(), "routes.rb" | "urls.py" | "serializers.py")
         || file.path.split('/').any(|it| it == "serializers");
     match file.role {
-        Role::Test | Role::Prose => false,
-        Role::Executable | Role::Config | Role::Other => {
+        FileRole::Test | FileRole::Prose => false,
+        FileRole::Executable | FileRole::Config | FileRole::Other => {
             ends.iter().any(|end| name.ends_with(end)) || is_described || is_served
         }
     }
@@ -207,6 +208,6 @@ pub(super) fn is_contract(file: &SeenFile) -> bool {
 
 #[cfg(test)]
 pub(super) fn unreadable_globs() -> Vec<String> {
-    let wrong = |glob: &&str| Globs::new([glob]).err().map(|why| why.to_string());
+    let wrong = |glob: &&str| PathGlobs::new([glob]).err().map(|why| why.to_string());
     GUARDS.iter().flat_map(|(_, globs)| globs.iter()).filter_map(wrong).collect()
 }

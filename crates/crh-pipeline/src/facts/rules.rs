@@ -1,50 +1,53 @@
-//! From what was seen to what is known: one rule for each fact, each with its witness.
+//! Rules that derive facts from inputs, one per fact.
 
 use std::collections::BTreeMap;
 
-use super::seen::{Seen, SeenFile, SeenLine, application};
-use super::{Extent, Fact, lines, paths};
-use crate::scope::{Lines, Role, role_of};
+use super::inputs::{FactInputs, InputFile, InputLine, rails_root};
+use super::{ChangeFact, Extent, lines, paths};
+use crate::scope::{FileRole, LineCounts, role_of_path};
 use crh_review::diff::FileChange;
 
-/// So many added lines that run are worth a look at how they are built.
+/// Number of added executable lines that make a structural change.
 const STRUCTURE_LINES: u64 = 100;
 
-/// Files that are made for browsers, whatever stands in them.
+/// Extensions of browser code.
 const BROWSER_EXTENSIONS: &[&str] = &["astro", "jsx", "svelte", "tsx", "vue"];
 
-/// All facts, each with its witness.
-pub(super) fn known(files: &[SeenFile], seen: &Seen<'_>) -> BTreeMap<Fact, String> {
-    let told = [
-        (Fact::Code, code(files)),
-        (Fact::CodeWithoutTests, code_without_tests(files, seen)),
-        (Fact::Tests, tests(files, seen)),
-        (Fact::Migrations, is(files, paths::is_migration, "is a migration")),
-        (Fact::Schema, is(files, paths::is_schema, "describes stored data")),
-        (Fact::PublicApi, public_api(files, seen)),
-        (Fact::Guard, guard(files, seen)),
-        (Fact::Comments, comments(seen)),
-        (Fact::Standards, standards(seen)),
-        (Fact::Solutions, solutions(seen)),
-        (Fact::AgentSurface, agent_surface(files, seen)),
-        (Fact::Cli, cli(files, seen)),
-        (Fact::Docs, docs(files)),
-        (Fact::Frontend, frontend(files, seen)),
-        (Fact::Rails, rails(files, seen)),
-        (Fact::Structure, structure(files)),
-        (Fact::Deletions, deletions(files)),
+/// Derives all facts with their evidence.
+pub(super) fn derive_facts(
+    files: &[InputFile],
+    inputs: &FactInputs<'_>,
+) -> BTreeMap<ChangeFact, String> {
+    let facts = [
+        (ChangeFact::Code, code(files)),
+        (ChangeFact::CodeWithoutTests, code_without_tests(files, inputs)),
+        (ChangeFact::Tests, tests(files, inputs)),
+        (ChangeFact::Migrations, first_file_that(files, paths::is_migration, "is a migration")),
+        (ChangeFact::Schema, first_file_that(files, paths::is_schema, "describes stored data")),
+        (ChangeFact::PublicApi, public_api(files, inputs)),
+        (ChangeFact::Guard, guard(files, inputs)),
+        (ChangeFact::Comments, comments(inputs)),
+        (ChangeFact::Standards, standards(inputs)),
+        (ChangeFact::Solutions, solutions(inputs)),
+        (ChangeFact::AgentSurface, agent_surface(files, inputs)),
+        (ChangeFact::Cli, cli(files, inputs)),
+        (ChangeFact::Docs, docs(files)),
+        (ChangeFact::Frontend, frontend(files, inputs)),
+        (ChangeFact::Rails, rails(files, inputs)),
+        (ChangeFact::Structure, structure(files)),
+        (ChangeFact::Deletions, deletions(files)),
     ];
-    told.into_iter().filter_map(|(fact, witness)| Some((fact, witness?))).collect()
+    facts.into_iter().filter_map(|(fact, witness)| Some((fact, witness?))).collect()
 }
 
-/// How large a change is. Where something is not known, it is not small.
-pub(super) fn extent(files: &[SeenFile]) -> Extent {
-    let files: Vec<&SeenFile> = files.iter().filter(|file| file.is_in).collect();
+/// Size of a change. Unknown files make it `More`.
+pub(super) fn extent(files: &[InputFile]) -> Extent {
+    let files: Vec<&InputFile> = files.iter().filter(|file| file.is_in).collect();
     if !files.iter().all(|file| file.is_plain) {
         return Extent::More;
     }
     let read_by_programs =
-        |lines: &Lines| lines.executable + lines.test + lines.config + lines.other;
+        |lines: &LineCounts| lines.executable + lines.test + lines.config + lines.other;
     let added: u64 = files.iter().map(|file| read_by_programs(&file.added)).sum();
     let removed: u64 = files.iter().map(|file| read_by_programs(&file.removed)).sum();
     let prose: u64 = files.iter().map(|file| file.added.prose + file.removed.prose).sum();
@@ -56,53 +59,60 @@ pub(super) fn extent(files: &[SeenFile]) -> Extent {
     }
 }
 
-/// The first file of a kind.
-fn is(files: &[SeenFile], is_one: impl Fn(&SeenFile) -> bool, what: &str) -> Option<String> {
+/// Evidence: the first file that satisfies a predicate.
+fn first_file_that(
+    files: &[InputFile],
+    is_one: impl Fn(&InputFile) -> bool,
+    what: &str,
+) -> Option<String> {
     files.iter().find(|file| is_one(file)).map(|file| format!("`{}` {what}", file.path))
 }
 
-/// The files that run, of which lines that run changed.
-fn running(files: &[SeenFile]) -> impl Iterator<Item = &SeenFile> {
+/// Files in scope with changed executable lines.
+fn executable_files(files: &[InputFile]) -> impl Iterator<Item = &InputFile> {
     files.iter().filter(|file| file.is_in && file.executable() > 0)
 }
 
-fn code(files: &[SeenFile]) -> Option<String> {
-    running(files).next().map(|file| format!("lines that run changed in `{}`", file.path))
+fn code(files: &[InputFile]) -> Option<String> {
+    executable_files(files).next().map(|file| format!("lines that run changed in `{}`", file.path))
 }
 
-fn code_without_tests(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
-    let first = running(files).next()?;
-    if files.iter().any(|file| file.role == Role::Test) || inline_test(seen).is_some() {
+fn code_without_tests(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
+    let first = executable_files(files).next()?;
+    if files.iter().any(|file| file.role == FileRole::Test) || inline_test(inputs).is_some() {
         return None;
     }
-    let is_test = |path: &&String| role_of(path) == Role::Test;
-    let known = seen.tree.iter().find(is_test)?;
-    Some(format!("`{}` changed, and no test did, of which there are some (`{known}`)", first.path))
+    let is_test = |path: &&String| role_of_path(path) == FileRole::Test;
+    let test_path = inputs.tree.iter().find(is_test)?;
+    Some(format!(
+        "`{}` changed, and no test did, of which there are some (`{test_path}`)",
+        first.path
+    ))
 }
 
-fn tests(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
-    let is_test = |file: &SeenFile| file.is_in && file.role == Role::Test;
-    let inline = || inline_test(seen).map(|line| format!("{} is that of a test", line.place()));
-    is(files, is_test, "is a test").or_else(inline)
+fn tests(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
+    let is_test = |file: &InputFile| file.is_in && file.role == FileRole::Test;
+    let inline = || inline_test(inputs).map(|line| format!("{} is that of a test", line.place()));
+    first_file_that(files, is_test, "is a test").or_else(inline)
 }
 
-/// A line of a test that stands beside what it tests.
-fn inline_test<'a>(seen: &'a Seen<'_>) -> Option<&'a SeenLine<'a>> {
-    let is_test = |line: &&SeenLine<'_>| {
+/// A line of an inline test.
+fn inline_test<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLine<'a>> {
+    let is_test = |line: &&InputLine<'_>| {
         let text = line.text.trim();
         line.language == Some("rust")
             && text.starts_with("#[")
             && (text.ends_with("test]") || text.contains("test("))
             || text == "#[cfg(test)]"
     };
-    seen.lines.iter().find(is_test)
+    inputs.lines.iter().find(is_test)
 }
 
-fn public_api(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
-    is(files, paths::is_contract, "is what others call")
-        .or_else(|| lines::route(seen).map(|line| format!("{} is a route", line.place())))
+fn public_api(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
+    first_file_that(files, paths::is_contract, "is what others call")
+        .or_else(|| lines::route(inputs).map(|line| format!("{} is a route", line.place())))
         .or_else(|| {
-            let line = lines::lost_signature(seen)?;
+            let line = lines::lost_signature(inputs)?;
             Some(format!(
                 "the public signature in {} before the change is another one",
                 line.place()
@@ -110,13 +120,13 @@ fn public_api(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
         })
 }
 
-fn guard(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
-    let by_path = |file: &SeenFile| Some(format!("`{}` {}", file.path, paths::guard(file)?));
+fn guard(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
+    let by_path = |file: &InputFile| Some(format!("`{}` {}", file.path, paths::guard(file)?));
     let by_line = || {
-        let (line, name) = lines::check(seen)?;
+        let (line, name) = lines::permission_check(inputs)?;
         Some(format!("{} says `{name}`, which decides who may do what", line.place()))
     };
-    let moved_away = |file: &SeenFile| {
+    let moved_away = |file: &InputFile| {
         let old = file.old_path.as_ref().filter(|old| **old != file.path)?;
         let what = paths::guard_at(old)?;
         Some(format!("`{old}`, which {what}, is moved to `{}`", file.path))
@@ -125,62 +135,64 @@ fn guard(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
     by_path.or_else(|| files.iter().find_map(moved_away)).or_else(by_line)
 }
 
-fn comments(seen: &Seen<'_>) -> Option<String> {
-    match seen.comments {
+fn comments(inputs: &FactInputs<'_>) -> Option<String> {
+    match inputs.comments {
         0 => None,
         1 => Some("there is a comment on the change".to_owned()),
         more => Some(format!("there are {more} comments on the change")),
     }
 }
 
-fn standards(seen: &Seen<'_>) -> Option<String> {
-    seen.standards.first().map(|place| format!("`{place}` holds for changed files"))
+fn standards(inputs: &FactInputs<'_>) -> Option<String> {
+    inputs.standards.first().map(|place| format!("`{place}` holds for changed files"))
 }
 
-fn solutions(seen: &Seen<'_>) -> Option<String> {
-    match seen.solutions {
+fn solutions(inputs: &FactInputs<'_>) -> Option<String> {
+    match inputs.solutions {
         0 => None,
         1 => Some("`docs/solutions` has a file".to_owned()),
         more => Some(format!("`docs/solutions` has {more} files")),
     }
 }
 
-/// Agents can do what users can only if both are told of what is new.
-fn agent_surface(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
-    let tools = seen.tree.iter().find(|path| paths::is_for_agents(path))?;
-    let added_argument = || lines::argument(seen).filter(|line| line.is_added);
+/// A new feature for users that agents may lack.
+fn agent_surface(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
+    let tools = inputs.tree.iter().find(|path| paths::is_for_agents(path))?;
+    let added_argument = || lines::cli_argument(inputs).filter(|line| line.is_added);
     let new_view = || {
-        let is_new = |file: &&SeenFile| file.change == FileChange::Added && is_view(file);
-        running(files).find(is_new).map(|file| format!("`{}` is new", file.path))
+        let is_new = |file: &&InputFile| file.change == FileChange::Added && is_view(file);
+        executable_files(files).find(is_new).map(|file| format!("`{}` is new", file.path))
     };
-    let offered = lines::added_route(seen)
+    let offered = lines::added_route(inputs)
         .or_else(added_argument)
         .map(|line| format!("{} offers something new", line.place()))
         .or_else(new_view)?;
     Some(format!("{offered}, and agents work with `{tools}`"))
 }
 
-fn cli(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
-    let line = lines::argument(seen);
-    let is_one = |file: &&SeenFile| {
+fn cli(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
+    let line = lines::cli_argument(inputs);
+    let is_one = |file: &&InputFile| {
         let name = file.name();
         let stem = name.split('.').next().unwrap_or(&name);
         stem == "cli" || file.path.split('/').rev().skip(1).any(|folder| folder == "cli")
     };
     line.map(|line| format!("{} is about arguments of a program", line.place())).or_else(|| {
-        running(files).find(is_one).map(|file| format!("`{}` is a command line", file.path))
+        executable_files(files)
+            .find(is_one)
+            .map(|file| format!("`{}` is a command line", file.path))
     })
 }
 
-fn docs(files: &[SeenFile]) -> Option<String> {
-    let is_prose = |file: &SeenFile| file.is_in && file.role == Role::Prose;
-    let is_commented = |file: &SeenFile| file.is_in && file.added.prose + file.removed.prose > 0;
-    is(files, is_prose, "is read by people")
-        .or_else(|| is(files, is_commented, "has comments that changed"))
+fn docs(files: &[InputFile]) -> Option<String> {
+    let is_prose = |file: &InputFile| file.is_in && file.role == FileRole::Prose;
+    let is_commented = |file: &InputFile| file.is_in && file.added.prose + file.removed.prose > 0;
+    first_file_that(files, is_prose, "is read by people")
+        .or_else(|| first_file_that(files, is_commented, "has comments that changed"))
 }
 
-/// Whether a file is made for browsers, by its name and place.
-fn is_view(file: &SeenFile) -> bool {
+/// Whether a file is browser code, by its name and path.
+fn is_view(file: &InputFile) -> bool {
     let name = file.name();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_script = matches!(extension, "js" | "ts" | "mjs");
@@ -188,40 +200,41 @@ fn is_view(file: &SeenFile) -> bool {
         || is_script && (file.path.contains("app/javascript/") || name.contains("_controller."))
 }
 
-fn frontend(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
-    let by_path = running(files).find(|file| is_view(file));
+fn frontend(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
+    let by_path = executable_files(files).find(|file| is_view(file));
     by_path.map(|file| format!("`{}` runs in a browser", file.path)).or_else(|| {
-        let (line, name) = lines::browser(seen)?;
+        let (line, name) = lines::browser_api(inputs)?;
         Some(format!("{} says `{name}`, which browsers know", line.place()))
     })
 }
 
-fn rails(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
+fn rails(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
     let is_rails = |folder: &str| {
         let settings = format!("{folder}config/application.rb");
-        seen.tree.binary_search(&settings).is_ok() || seen.rails_gemfiles.contains(folder)
+        inputs.tree.binary_search(&settings).is_ok() || inputs.rails_gemfiles.contains(folder)
     };
-    let is_one = |file: &&SeenFile| {
-        file.language == Some("ruby") && application(&file.path).is_some_and(is_rails)
+    let is_one = |file: &&InputFile| {
+        file.language == Some("ruby") && rails_root(&file.path).is_some_and(is_rails)
     };
-    let file = running(files).find(is_one)?;
+    let file = executable_files(files).find(is_one)?;
     Some(format!("`{}` belongs to a Rails application", file.path))
 }
 
-fn structure(files: &[SeenFile]) -> Option<String> {
-    let is_new = |file: &SeenFile| {
-        file.is_in && file.role == Role::Executable && file.change == FileChange::Added
+fn structure(files: &[InputFile]) -> Option<String> {
+    let is_new = |file: &InputFile| {
+        file.is_in && file.role == FileRole::Executable && file.change == FileChange::Added
     };
     let is_moved =
-        |file: &SeenFile| file.role == Role::Executable && file.change == FileChange::Renamed;
-    let added: u64 = running(files).map(|file| file.added.executable).sum();
+        |file: &InputFile| file.role == FileRole::Executable && file.change == FileChange::Renamed;
+    let added: u64 = executable_files(files).map(|file| file.added.executable).sum();
     let much = (added >= STRUCTURE_LINES).then(|| format!("{added} lines that run are new"));
-    much.or_else(|| is(files, is_new, "is new")).or_else(|| is(files, is_moved, "moved"))
+    much.or_else(|| first_file_that(files, is_new, "is new"))
+        .or_else(|| first_file_that(files, is_moved, "moved"))
 }
 
-fn deletions(files: &[SeenFile]) -> Option<String> {
-    let is_gone = |file: &SeenFile| {
-        file.is_in && file.role == Role::Executable && file.change == FileChange::Deleted
+fn deletions(files: &[InputFile]) -> Option<String> {
+    let is_gone = |file: &InputFile| {
+        file.is_in && file.role == FileRole::Executable && file.change == FileChange::Deleted
     };
-    is(files, is_gone, "is gone")
+    first_file_that(files, is_gone, "is gone")
 }

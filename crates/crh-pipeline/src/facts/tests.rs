@@ -1,4 +1,4 @@
-//! Facts of small diffs, and of what stands around them.
+//! Tests of facts of small diffs.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::prompts::sample;
 
-/// A diff from a short form: a line `path`, `path new`, `path gone` or `path from OLD` (moved as it was), and indented lines that begin with `+` or `-` below it.
+/// Builds a diff from a short form: a line `path`, `path new`, `path gone` or `path from OLD` (pure
+/// rename), followed by indented lines that start with `+` or `-`.
 fn diff(text: &str) -> String {
     let mut diff = String::new();
     let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).peekable();
@@ -46,15 +47,15 @@ fn diff(text: &str) -> String {
     diff
 }
 
-/// The facts of a diff in a repository with some paths.
-fn facts(text: &str, tree: &[&str]) -> Facts {
+/// Facts of a diff in a repository with these paths.
+fn facts(text: &str, tree: &[&str]) -> ChangeFacts {
     let mut contents = sample::contents(diff(text));
     contents.agent.clear();
-    let (_folder, subject) = sample::subject(&contents);
-    let files = seen::files(&subject);
-    let mut seen = seen::seen(&subject, &files);
-    seen.tree = tree.iter().map(|path| (*path).to_owned()).collect();
-    Facts::told(&files, &seen)
+    let (_folder, change) = sample::change_under_review(&contents);
+    let files = inputs::input_files(&change);
+    let mut inputs = inputs::collect_inputs(&change, &files);
+    inputs.tree = tree.iter().map(|path| (*path).to_owned()).collect();
+    ChangeFacts::from_inputs(&files, &inputs)
 }
 
 fn check(text: &str, tree: &[&str], expected: Expect) {
@@ -66,7 +67,7 @@ fn check(text: &str, tree: &[&str], expected: Expect) {
 }
 
 #[test]
-fn prose_is_what_people_read_and_comments_are() {
+fn docs_and_comments_are_prose() {
     check(
         "README.md\n  +Words.\na.py\n  +# A comment.\n",
         &[],
@@ -95,7 +96,7 @@ fn prose_is_what_people_read_and_comments_are() {
 }
 
 #[test]
-fn one_line_that_a_program_reads_is_one_line() {
+fn one_changed_code_line_is_one_line() {
     check(
         "a.py\n  -go(1)\n  +go(2)\n",
         &[],
@@ -132,7 +133,7 @@ fn one_line_that_a_program_reads_is_one_line() {
 }
 
 #[test]
-fn code_without_tests_is_one_only_where_there_are_tests() {
+fn code_without_tests_requires_existing_tests() {
     check(
         "src/a.rs\n  +go();\n  +stop();\n",
         &["src/a.rs", "tests/it.rs"],
@@ -171,7 +172,7 @@ fn code_without_tests_is_one_only_where_there_are_tests() {
 }
 
 #[test]
-fn migrations_and_schemas_are_told_by_their_places() {
+fn migrations_and_schemas_are_found_by_path() {
     check(
         "db/migrate/20260101000000_add_x.rb new\n  +add_column :a, :x\n  +end\ndb/schema.rb\n  +t.string x\n  +end\n",
         &[],
@@ -216,7 +217,7 @@ fn migrations_and_schemas_are_told_by_their_places() {
 }
 
 #[test]
-fn what_others_call_is_a_route_a_contract_or_a_signature_that_was_there() {
+fn public_api_is_route_contract_or_changed_signature() {
     check(
         "api/v1.proto\n  +string x = 1;\n  +string y = 2;\n",
         &[],
@@ -271,7 +272,7 @@ fn what_others_call_is_a_route_a_contract_or_a_signature_that_was_there() {
 }
 
 #[test]
-fn a_guard_is_told_by_its_path_or_by_a_check_that_comes_or_goes() {
+fn guard_is_found_by_path_or_changed_permission_check() {
     check(
         ".github/workflows/ci.yml\n  +run: true\n",
         &[],
@@ -334,7 +335,7 @@ fn a_guard_is_told_by_its_path_or_by_a_check_that_comes_or_goes() {
 }
 
 #[test]
-fn what_runs_in_a_browser_and_what_takes_arguments_is_told_by_names() {
+fn frontend_and_cli_are_found_by_names() {
     check(
         "ui/List.tsx\n  +<b/>\n  +<i/>\n",
         &[],
@@ -382,7 +383,7 @@ fn what_runs_in_a_browser_and_what_takes_arguments_is_told_by_names() {
 }
 
 #[test]
-fn rails_is_an_application_around_a_changed_ruby_file() {
+fn rails_requires_an_application_around_the_file() {
     check(
         "app/models/a.rb\n  +go\n  +stop\n",
         &["app/models/a.rb", "config/application.rb"],
@@ -420,7 +421,7 @@ fn rails_is_an_application_around_a_changed_ruby_file() {
 }
 
 #[test]
-fn agents_have_a_surface_where_users_get_something_new() {
+fn new_user_feature_is_agent_surface_with_agent_tools() {
     check(
         "app.py\n  +@app.route('/orders')\n  +def orders(): pass\n",
         &["mcp/server.py"],
@@ -451,7 +452,7 @@ fn agents_have_a_surface_where_users_get_something_new() {
 }
 
 #[test]
-fn files_that_come_and_go_are_structure() {
+fn new_and_deleted_files_are_structural() {
     check(
         "a.py new\n  +go()\n  +stop()\n",
         &[],
@@ -473,12 +474,12 @@ fn files_that_come_and_go_are_structure() {
 }
 
 #[test]
-fn much_that_is_new_is_structure_and_comments_are_counted() {
+fn many_new_lines_are_structural() {
     let lines: String = (0..100).map(|at| format!("  +go({at})\n")).collect();
     let known = facts(&format!("a.py\n{lines}"), &[]);
-    assert_eq!(known.witness(Fact::Structure), Some("100 lines that run are new"));
-    let seen = Seen { comments: 2, solutions: 1, ..Seen::default() };
-    let known = Facts::told(&[], &seen);
+    assert_eq!(known.witness(ChangeFact::Structure), Some("100 lines that run are new"));
+    let inputs = FactInputs { comments: 2, solutions: 1, ..FactInputs::default() };
+    let known = ChangeFacts::from_inputs(&[], &inputs);
     let shown: Vec<String> = known.known().map(|(fact, why)| format!("{fact}: {why}")).collect();
     assert_eq!(
         shown,
@@ -487,22 +488,22 @@ fn much_that_is_new_is_structure_and_comments_are_counted() {
 }
 
 #[test]
-fn a_gemfile_that_asks_for_rails_makes_an_application() {
-    let (_folder, subject) =
-        sample::subject(&sample::contents(diff("shop/lib/a.rb\n  +go\n  +stop\n")));
-    let files = seen::files(&subject);
-    let mut seen = seen::seen(&subject, &files);
-    assert!(!Facts::told(&files, &seen).has(Fact::Rails));
-    seen.rails_gemfiles = BTreeSet::from(["shop/".to_owned()]);
-    assert!(Facts::told(&files, &seen).has(Fact::Rails));
+fn gemfile_with_rails_makes_a_rails_application() {
+    let (_folder, change) =
+        sample::change_under_review(&sample::contents(diff("shop/lib/a.rb\n  +go\n  +stop\n")));
+    let files = inputs::input_files(&change);
+    let mut inputs = inputs::collect_inputs(&change, &files);
+    assert!(!ChangeFacts::from_inputs(&files, &inputs).has(ChangeFact::Rails));
+    inputs.rails_gemfiles = BTreeSet::from(["shop/".to_owned()]);
+    assert!(ChangeFacts::from_inputs(&files, &inputs).has(ChangeFact::Rails));
 }
 
 #[test]
-fn standards_and_languages_and_words_are_those_of_the_files_under_review() {
+fn words_come_from_added_lines_in_scope() {
     let text = "a.py\n  +token = currentUser()\n  +# a password\nb.go\n  +select {\n  -secret()\ntests/test_a.py\n  +jwt()\n";
-    let (_folder, subject) = sample::subject(&sample::contents(diff(text)));
-    let facts = Facts::of(&subject);
-    assert_eq!(facts.witness(Fact::Standards), Some("`AGENTS.md` holds for changed files"));
+    let (_folder, change) = sample::change_under_review(&sample::contents(diff(text)));
+    let facts = ChangeFacts::from_change(&change);
+    assert_eq!(facts.witness(ChangeFact::Standards), Some("`AGENTS.md` holds for changed files"));
     assert_eq!((facts.lines(), facts.lines_in(&["go"])), (3, 2));
     let place = |word: &str, languages: &[&str]| facts.place_of(word, languages).map(str::to_owned);
     let first = Some("line 1 of `a.py`".to_owned());
@@ -517,9 +518,10 @@ fn standards_and_languages_and_words_are_those_of_the_files_under_review() {
 }
 
 #[test]
-fn a_guard_that_is_moved_away_is_one() {
+fn moved_guard_is_still_a_guard() {
     let facts = facts("docs/ci.yml from .github/workflows/ci.yml\na.py\n  +x = 1\n", &[]);
-    let guard = facts.known().find(|(fact, _)| *fact == Fact::Guard).map(|it| it.1.to_owned());
+    let guard =
+        facts.known().find(|(fact, _)| *fact == ChangeFact::Guard).map(|it| it.1.to_owned());
     expect![[r#"
         Some(
             "`.github/workflows/ci.yml`, which is run by CI, is moved to `docs/ci.yml`",

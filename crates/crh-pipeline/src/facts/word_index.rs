@@ -1,32 +1,32 @@
-//! The words of added lines that run, and where each stands first.
+//! Index of the words of added executable lines.
 
 use std::collections::BTreeMap;
 
-use super::seen::SeenLine;
-use crh_lint::words_of;
+use super::inputs::InputLine;
+use crh_lint::name_words;
 
-/// Names that people write are shorter; what is longer is data.
+/// Maximum length of a name. Longer ones are data.
 const WORD_CHARS_MAX: usize = 60;
-/// A change with more different words than this was written by a program; the first ones tell.
+/// Maximum number of words. Larger changes are generated.
 const WORDS_MAX: usize = 100_000;
 
-/// Words in lower case. A name is a word, and so are its parts: `currentUser` and `current_user` say `user`.
+/// Words in lower case. Names are split too: `currentUser` and `current_user` contain `user`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Words {
-    places: BTreeMap<String, Vec<Place>>,
+pub(super) struct WordIndex {
+    places: BTreeMap<String, Vec<WordPlace>>,
 }
 
-/// The first line of a language that has a word.
+/// The first line with a word, per language.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct WordPlace {
     language: Option<&'static str>,
-    /// Its file and its number, as text.
+    /// Line number and path, as text.
     place: String,
 }
 
-impl Words {
-    /// The words of some lines.
-    pub(super) fn of<'a>(lines: impl Iterator<Item = &'a SeenLine<'a>>) -> Self {
+impl WordIndex {
+    /// Indexes lines.
+    pub(super) fn from_lines<'a>(lines: impl Iterator<Item = &'a InputLine<'a>>) -> Self {
         let mut words = Self::default();
         for line in lines {
             let mut add = |word: &str| {
@@ -35,7 +35,7 @@ impl Words {
                 }
             };
             for name in names(&line.text) {
-                let parts: Vec<String> = words_of(name).collect();
+                let parts: Vec<String> = name_words(name).collect();
                 add(&name.to_lowercase());
                 parts.iter().filter(|_| parts.len() > 1).for_each(|part| add(part));
             }
@@ -43,26 +43,26 @@ impl Words {
         words
     }
 
-    fn add(&mut self, word: &str, line: &SeenLine<'_>) {
+    fn add(&mut self, word: &str, line: &InputLine<'_>) {
         if !self.places.contains_key(word) {
             self.places.insert(word.to_owned(), Vec::new());
         }
         let Some(places) = self.places.get_mut(word) else { return };
         if places.iter().all(|place| place.language != line.language) {
-            places.push(Place { language: line.language, place: line.place() });
+            places.push(WordPlace { language: line.language, place: line.place() });
         }
     }
 
-    /// Where a word stands first, in files in some languages; in any file if there are none.
+    /// The first place of a word in files in these languages, or in any file if the list is empty.
     pub(super) fn place_of(&self, word: &str, languages: &[&str]) -> Option<&str> {
-        let is_in = |place: &&Place| {
+        let is_in = |place: &&WordPlace| {
             languages.is_empty() || place.language.is_some_and(|it| languages.contains(&it))
         };
         self.places.get(word)?.iter().find(is_in).map(|it| it.place.as_str())
     }
 }
 
-/// The names and numbers in a line.
+/// Names and numbers in a line.
 pub(super) fn names(line: &str) -> impl Iterator<Item = &str> {
     let names = line.split(|it: char| !it.is_alphanumeric() && it != '_');
     names.filter(|name| !name.is_empty() && name.len() <= WORD_CHARS_MAX)

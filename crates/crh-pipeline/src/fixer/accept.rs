@@ -1,78 +1,82 @@
-//! What is taken of a fixer's work: the difference between its tree and the one that was reviewed, and what it said of it.
+//! Decides what to accept of a fixer's work: compares its tree with the reviewed one, and with its
+//! report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::report::Reported;
-use super::{Errand, FileEdit, Taken, Told};
+use super::report::ReportedRepair;
+use super::{AcceptedWork, FileEdit, FixTask, IssueOutcome};
 use crate::text::one_line;
-use crh_git::{Difference, Differs, WorkTreeError};
+use crh_git::{CheckoutDifference, DifferenceKind, TempCheckoutError};
 
-/// What is taken of what was reported, from everything that differs in the tree; why nothing is, in half a sentence.
-pub(super) fn taken(
-    errand: &Errand,
-    reported: BTreeMap<u32, Reported>,
-    differences: Result<Vec<Difference>, WorkTreeError>,
-) -> Result<Taken, String> {
-    let differences = differences.map_err(|why| format!("its tree cannot be compared: {why}"))?;
+/// Accepts the reported repairs, or returns the reason why nothing is accepted.
+pub(super) fn accept_work(
+    fix_task: &FixTask,
+    reported: BTreeMap<u32, ReportedRepair>,
+    differences: Result<Vec<CheckoutDifference>, TempCheckoutError>,
+) -> Result<AcceptedWork, String> {
+    let differences = differences.map_err(|why| format!("cannot compare its tree: {why}"))?;
     let mut edits = Vec::new();
-    for Difference { path, what } in differences {
-        let none_taken = |what: &str| {
+    for CheckoutDifference { path, what } in differences {
+        let rejection = |what: &str| {
             let path = one_line(&String::from_utf8_lossy(&path));
-            format!("it changed `{path}`, {what}: nothing of its work is taken")
+            format!("it changed `{path}`, {what}; all its work is rejected")
         };
         let name = String::from_utf8(path.clone()).ok();
-        let Some(name) = name.filter(|name| errand.files.contains(name)) else {
-            return Err(none_taken("which is none of its files"));
+        let Some(name) = name.filter(|name| fix_task.files.contains(name)) else {
+            return Err(rejection("which is not one of its files"));
         };
         match what {
-            // No issue is fixed by there being nothing any more; a file that is to go is for a person.
-            Differs::Text { before: Some(_), after: None } => {
+            // Deleting a file fixes nothing. A person must decide that.
+            DifferenceKind::Text { before: Some(_), after: None } => {
                 let name = one_line(&name);
-                return Err(format!("it deleted `{name}`: nothing of its work is taken"));
+                return Err(format!("it deleted `{name}`; all its work is rejected"));
             }
-            Differs::Text { before: Some(before), after: Some(after) }
+            DifferenceKind::Text { before: Some(before), after: Some(after) }
                 if is_blank(&after) && !is_blank(&before) =>
             {
                 let name = one_line(&name);
-                return Err(format!("it emptied `{name}`: nothing of its work is taken"));
+                return Err(format!("it emptied `{name}`; all its work is rejected"));
             }
-            Differs::Text { before, after } => {
+            DifferenceKind::Text { before, after } => {
                 let issues = BTreeSet::new();
                 edits.push(FileEdit { path: name, before, after, issues });
             }
-            Differs::More(what) => return Err(none_taken(&format!("and not its text ({what})"))),
+            DifferenceKind::Other(what) => {
+                return Err(rejection(&format!("but not its text ({what})")));
+            }
         }
     }
-    let mut told: BTreeMap<u32, Told> = errand.too_many().collect();
-    for (number, _) in errand.places() {
-        let said = match reported.get(&number) {
-            Some(Reported { told: Told::Done(sentence), files }) => {
-                let own = edits.iter_mut().filter(|edit| files.contains(&edit.path));
-                let changed = own.map(|edit| edit.issues.insert(number)).count();
-                if changed == 0 {
-                    let why = "nothing was changed for it, though the fixer says";
-                    Told::NotDone(format!("{why}: {sentence}"))
+    let mut outcomes: BTreeMap<u32, IssueOutcome> = fix_task.issues_over_limit().collect();
+    for (number, _) in fix_task.issue_files() {
+        let outcome = match reported.get(&number) {
+            Some(ReportedRepair { outcome: IssueOutcome::Done(sentence), files }) => {
+                let own_edits = edits.iter_mut().filter(|edit| files.contains(&edit.path));
+                let edit_count = own_edits.map(|edit| edit.issues.insert(number)).count();
+                if edit_count == 0 {
+                    let why = "no file was changed for it, although the fixer reports";
+                    IssueOutcome::NotDone(format!("{why}: {sentence}"))
                 } else {
-                    Told::Done(sentence.clone())
+                    IssueOutcome::Done(sentence.clone())
                 }
             }
-            Some(Reported { told: not_done @ Told::NotDone(_), .. }) => not_done.clone(),
-            None => Told::NotDone("the fixer said nothing about it".to_owned()),
+            Some(ReportedRepair { outcome: outcome @ IssueOutcome::NotDone(_), .. }) => {
+                outcome.clone()
+            }
+            None => IssueOutcome::NotDone("the fixer did not report about it".to_owned()),
         };
-        told.insert(number, said);
+        outcomes.insert(number, outcome);
     }
-    let (edits, for_nothing): (Vec<_>, Vec<_>) =
+    let (edits, unneeded_edits): (Vec<_>, Vec<_>) =
         edits.into_iter().partition(|edit| !edit.issues.is_empty());
     let note = |edit: FileEdit| {
         format!(
-            "what was changed in `{}` is for no issue that is done, and is not taken",
+            "the edit of `{}` belongs to no repaired issue and is rejected",
             one_line(&edit.path)
         )
     };
-    Ok(Taken { edits, told, notes: for_nothing.into_iter().map(note).collect() })
+    Ok(AcceptedWork { edits, outcomes, notes: unneeded_edits.into_iter().map(note).collect() })
 }
 
-/// Whether there is nothing to read in a text.
 fn is_blank(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_whitespace)
 }

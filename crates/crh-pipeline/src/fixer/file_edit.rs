@@ -1,16 +1,16 @@
-//! A new text for one file: what a fixer brings, and what is applied.
+//! An edit of one file, proposed by a fixer.
 
 use std::collections::BTreeSet;
 
-/// A new text for one file of the reviewed tree.
+/// New contents for a file of the reviewed tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
-    /// From the root, with `/` between its parts.
+    /// Path from the repository root, with `/`.
     pub path: String,
-    /// What the file has in the reviewed tree; none if there is none.
+    /// Contents in the reviewed tree. `None` if the file is new.
     pub before: Option<Vec<u8>>,
-    /// What it has afterwards; none if the file goes.
+    /// New contents. `None` if the file is deleted.
     pub after: Option<Vec<u8>>,
-    /// The numbers of the issues that it is for.
+    /// Numbers of the issues that it fixes.
     pub issues: BTreeSet<u32>,
 }

@@ -1,153 +1,155 @@
-//! One fixer: a model that repairs issues of a review in a tree of its own. What it changed comes back as edits, and nothing is
-//! applied here.
+//! A fixer: a model that repairs issues in its own working tree. Returns edits and applies nothing.
 //!
-//! Invariants: a fixer writes the files of its errand and nothing else, or nothing of it is taken; what it says is done and did
-//! not change is not done.
+//! Invariants: if a fixer changes a file that is not part of its task, all its work is rejected. A
+//! repair without a change is not done.
 
-#[path = "sandbox.rs"]
-mod desk;
-#[path = "file_edit.rs"]
-mod edit;
-#[path = "task.rs"]
-mod errand;
+mod accept;
+mod file_edit;
 mod report;
+mod sandbox;
 mod splice;
-#[path = "accept.rs"]
-mod taken;
+mod task;
 mod tools;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use edit::FileEdit;
-pub use errand::Errand;
+pub use file_edit::FileEdit;
 use serde::Serialize;
 use serde_json::json;
+pub use task::FixTask;
 
-use self::desk::Desk;
-use self::report::{Asked, ReportRepairs, Reported};
-use self::taken::taken;
+use self::accept::accept_work;
+use self::report::{ReportExpectations, ReportRepairs, ReportedRepair};
+use self::sandbox::FixSandbox;
 use self::tools::{FixerTools, fixer_tools};
-use crate::events::Event;
-use crate::office::Office;
+use crate::events::ReviewEvent;
 use crate::plan::TURN_TOKENS;
 use crate::prompts;
+use crate::review_context::ReviewContext;
 use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session;
-use crh_agent::{Limits, Outcome, Purpose, Run, Submit, Task, drive};
-use crh_git::WorkTree;
+use crh_agent::{AgentOutcome, AgentRun, AgentTask, CallPurpose, RunLimits, SubmitTool, drive};
+use crh_git::TempCheckout;
 
-/// Turns of one fixer: a look, an edit and a look at it for each of a dozen issues, several at a time, and the report.
-const TURNS: u32 = 40;
-/// Calls of tools: a handful for each of twenty issues.
-const TOOL_CALLS: u32 = 120;
-/// Tokens over all turns, so that one that runs away does not take everything; the ledger has the say about all together.
-const TOKENS: u64 = 2_000_000;
+/// Enough to read, edit and check a dozen issues.
+const TURNS_MAX: u32 = 40;
+/// A few for each of twenty issues.
+const TOOL_CALLS_MAX: u32 = 120;
+/// Limit for one fixer. The ledger limits the whole review.
+const TOKENS_MAX: u64 = 2_000_000;
 
-/// What came of an errand.
+/// Result of a fixer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
-    /// What is to be changed, by path.
+    /// Edits, sorted by path.
     pub edits: Vec<FileEdit>,
-    /// What became of each issue, by its number.
-    pub told: BTreeMap<u32, Told>,
-    /// The run.
+    /// Outcome of each issue, by number.
+    pub outcomes: BTreeMap<u32, IssueOutcome>,
+    /// Record of the run.
     pub record: RunRecord,
 }
 
-/// What became of an issue, in one sentence.
+/// Outcome of an issue, with a sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
-    /// It is repaired.
+pub enum IssueOutcome {
+    /// Repaired.
     Done(String),
-    /// It is not.
+    /// Not repaired.
     NotDone(String),
 }
 
-/// What is taken of a run.
-struct Taken {
+struct AcceptedWork {
     edits: Vec<FileEdit>,
-    told: BTreeMap<u32, Told>,
+    outcomes: BTreeMap<u32, IssueOutcome>,
     notes: Vec<String>,
 }
 
-/// Lets a fixer work on an errand in a tree that has what was reviewed. The tree is not to be used for anything else afterwards.
-pub async fn repair(office: &Office, errand: &Errand, tree: &WorkTree) -> Repair {
-    let assignment = errand.assignment();
+/// Runs a fixer in a working tree with the reviewed code. Do not use the tree for anything else
+/// afterwards.
+pub async fn repair(context: &ReviewContext, fix_task: &FixTask, tree: &TempCheckout) -> Repair {
+    let assignment = fix_task.assignment();
     let name = assignment.name.clone();
-    let (run, label) = (name.clone(), errand.label());
-    office.journal.tell(Event::RunStarted { run, label, files: errand.files.len() });
-    let desk = Arc::new(Desk::new(tree, &errand.files));
+    let (run, label) = (name.clone(), fix_task.label());
+    context.journal.emit(ReviewEvent::RunStarted { run, label, files: fix_task.files.len() });
+    let sandbox = Arc::new(FixSandbox::new(tree, &fix_task.files));
     // Not the cheap model: a fix that breaks something costs more than it saves.
-    let model = &office.crew.escalation;
-    let task = Task {
+    let model = &context.models.escalation;
+    let task = AgentTask {
         caller: name.clone(),
-        conversation: errand.conversation(office, &desk),
+        conversation: fix_task.conversation(context, &sandbox),
         tools: fixer_tools(),
-        submit: submit(errand, &desk),
-        purpose: Purpose::Work,
+        submit: submit(fix_task, &sandbox),
+        purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
         effort: None,
     };
-    let limits = Limits {
-        turns: TURNS,
-        tool_calls: TOOL_CALLS,
-        tokens: TOKENS,
-        money: office.terms.allowance.money,
-        wall: office.time_left(),
+    let limits = RunLimits {
+        turns: TURNS_MAX,
+        tool_calls: TOOL_CALLS_MAX,
+        tokens: TOKENS_MAX,
+        money: context.options.budget.money,
+        wall: context.time_left(),
     };
-    let means = office.means(&name, model, FixerTools::new(office, &name, desk.clone()));
-    let driven = Box::pin(drive(Run::new(task, limits, model.facts()), &means)).await;
-    let refused = desk.close();
-    let mut record = RunRecord::begun(assignment);
-    record.book(&driven, model.name());
-    record.took_ms = milliseconds(driven.took);
-    record.limited = driven.ended.limited;
-    record.ended = RunEnd::of(&driven.ended.outcome);
-    record.notes.extend(refusals(&refused));
-    let brought = match driven.ended.outcome {
-        Outcome::Answered(reported) => taken(errand, reported, tree.differences()),
-        Outcome::NoAnswer
-        | Outcome::BadAnswer(_)
-        | Outcome::Stuck
-        | Outcome::OutOfBudget(_)
-        | Outcome::ContextFull
-        | Outcome::Model(_)
-        | Outcome::Aborted(_)
-        | Outcome::Cancelled => Err(record.ended.failure().unwrap_or_default().to_owned()),
+    let run_context =
+        context.run_context(&name, model, FixerTools::new(context, &name, sandbox.clone()));
+    let finished_run =
+        Box::pin(drive(AgentRun::new(task, limits, model.facts()), &run_context)).await;
+    let refusals = sandbox.finish();
+    let mut record = RunRecord::new(assignment);
+    record.add_usage(&finished_run, model.name());
+    record.took_ms = milliseconds(finished_run.took);
+    record.limited = finished_run.end.limit_reached;
+    record.ended = RunEnd::from_outcome(&finished_run.end.outcome);
+    record.notes.extend(refusal_note(&refusals));
+    let accepted = match finished_run.end.outcome {
+        AgentOutcome::Answered(reported) => accept_work(fix_task, reported, tree.differences()),
+        AgentOutcome::NoAnswer
+        | AgentOutcome::BadAnswer(_)
+        | AgentOutcome::Stuck
+        | AgentOutcome::OutOfBudget(_)
+        | AgentOutcome::ContextFull
+        | AgentOutcome::Model(_)
+        | AgentOutcome::Aborted(_)
+        | AgentOutcome::Cancelled => Err(record.ended.failure().unwrap_or_default().to_owned()),
     };
-    let Taken { edits, told, notes } = brought.unwrap_or_else(|why| {
-        let told = format!("the fixer failed: {why}");
+    let AcceptedWork { edits, outcomes, notes } = accepted.unwrap_or_else(|why| {
+        let message = format!("the fixer failed: {why}");
         if record.ended == RunEnd::Completed {
             record.ended = RunEnd::Failed(why);
         }
-        errand.nothing_done(&told)
+        fix_task.none_done(&message)
     });
     record.notes.extend(notes);
     let prompt_version = prompts::fixer::version(&fixer_tools());
-    record.answer = json!({ "told": told, "prompt_version": prompt_version });
-    office.ended(&record);
-    Repair { edits, told, record }
+    record.answer = json!({ "told": outcomes, "prompt_version": prompt_version });
+    context.finish_run(&record);
+    Repair { edits, outcomes, record }
 }
 
-/// How a fixer reports.
-fn submit(errand: &Errand, desk: &Arc<Desk>) -> Submit<BTreeMap<u32, Reported>> {
-    let files = |(number, file): (u32, &str)| (number, file.to_owned());
-    let asked = Asked { issues: errand.places().map(files).collect(), files: errand.files.clone() };
-    let desk = desk.clone();
-    Submit::new(session::spec::<ReportRepairs>(), move |value| {
-        report::read(value, &asked, &desk.changed())
+fn submit(
+    fix_task: &FixTask,
+    sandbox: &Arc<FixSandbox>,
+) -> SubmitTool<BTreeMap<u32, ReportedRepair>> {
+    let owned_pair = |(number, file): (u32, &str)| (number, file.to_owned());
+    let expectations = ReportExpectations {
+        issues: fix_task.issue_files().map(owned_pair).collect(),
+        files: fix_task.files.clone(),
+    };
+    let sandbox = sandbox.clone();
+    SubmitTool::new(session::tool_spec::<ReportRepairs>(), move |value| {
+        report::parse_report(value, &expectations, &sandbox.changed_files())
     })
 }
 
-/// What was refused, in a sentence for the report.
-fn refusals(refused: &[String]) -> Option<String> {
-    let first = refused.first()?;
-    let times = match refused.len() {
-        1 => "one call of the fixer was refused".to_owned(),
-        count => format!("{count} calls of the fixer were refused, the first"),
+/// Note about refused tool calls.
+fn refusal_note(refusals: &[String]) -> Option<String> {
+    let first = refusals.first()?;
+    let times = match refusals.len() {
+        1 => "one tool call of the fixer was refused".to_owned(),
+        count => format!("{count} tool calls of the fixer were refused, the first one"),
     };
     Some(format!("{times}: {first}"))
 }

@@ -1,4 +1,4 @@
-//! What a fixer reports in the end: of every issue, whether it is repaired.
+//! The report of a fixer: whether each issue is repaired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Told;
+use super::IssueOutcome;
 use crate::text::{cut, one_line};
 use crate::tools::session;
 use crate::tools::session::SessionTool;
 
-/// A sentence has seldom half as many characters; more is an essay.
+/// Most sentences are less than half as long.
 const SENTENCE_CHARS: usize = 400;
 
 /// Reports what became of every issue, and ends your work: call it once, last, alone, after all edits. Only fixers may call this.
@@ -51,60 +51,62 @@ impl SessionTool for ReportRepairs {
     const NAME: &'static str = "report_repairs";
 }
 
-/// What was reported about one issue.
+/// Parsed report about one issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Reported {
-    pub(super) told: Told,
-    /// The files that were changed for it, as far as was said: its own, and those that it names.
+pub(super) struct ReportedRepair {
+    #[serde(rename = "told")]
+    pub(super) outcome: IssueOutcome,
+    /// Files changed for the issue: its own file and the files that the report names.
     pub(super) files: BTreeSet<String>,
 }
 
-/// What a report is held against.
+/// What a report is checked against.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    /// The issues by number, each with its file.
+pub(super) struct ReportExpectations {
+    /// File of each issue, by issue number.
     pub(super) issues: BTreeMap<u32, String>,
-    /// The files that may be written.
+    /// Files that the fixer may write.
     pub(super) files: BTreeSet<String>,
 }
 
-/// Reads a report, or says in a sentence for the model what is wrong with it. `changed` are the files that are not as they were:
-/// each belongs to an issue that is done, or nobody knows what it is for.
-pub(super) fn read(
+/// Parses a report. The error is a sentence for the model. Each file in `changed` must belong to an
+/// issue that is done.
+pub(super) fn parse_report(
     value: Value,
-    asked: &Asked,
+    expectations: &ReportExpectations,
     changed: &BTreeSet<String>,
-) -> Result<BTreeMap<u32, Reported>, String> {
-    let ReportRepairs { repairs } = session::read(value)?;
+) -> Result<BTreeMap<u32, ReportedRepair>, String> {
+    let ReportRepairs { repairs } = session::parse_arguments(value)?;
     let mut reported = BTreeMap::new();
     for IssueRepair { number, outcome, sentence, files } in repairs {
-        let Some(own) = asked.issues.get(&number) else {
-            let known: Vec<String> = asked.issues.keys().map(u32::to_string).collect();
+        let Some(issue_file) = expectations.issues.get(&number) else {
+            let known: Vec<String> = expectations.issues.keys().map(u32::to_string).collect();
             return Err(format!("there is no issue {number}; there are {}.", known.join(", ")));
         };
         let sentence = cut(&one_line(&sentence), SENTENCE_CHARS);
         if sentence.is_empty() {
             return Err(format!("the sentence about issue {number} is empty."));
         }
-        if let Some(other) = files.iter().find(|file| !asked.files.contains(*file)) {
+        if let Some(other) = files.iter().find(|file| !expectations.files.contains(*file)) {
             let other = cut(&one_line(other), SENTENCE_CHARS);
             return Err(format!("`{other}`, named for issue {number}, is none of your files."));
         }
-        let told = match outcome {
-            RepairOutcome::Done => Told::Done(sentence),
-            RepairOutcome::NotDone => Told::NotDone(sentence),
+        let issue_outcome = match outcome {
+            RepairOutcome::Done => IssueOutcome::Done(sentence),
+            RepairOutcome::NotDone => IssueOutcome::NotDone(sentence),
         };
-        let files = files.into_iter().chain([own.clone()]).collect();
-        if reported.insert(number, Reported { told, files }).is_some() {
+        let files = files.into_iter().chain([issue_file.clone()]).collect();
+        if reported.insert(number, ReportedRepair { outcome: issue_outcome, files }).is_some() {
             return Err(format!("issue {number} stands there twice; give one entry for each."));
         }
     }
-    let done: Vec<&Reported> =
-        reported.values().filter(|it| matches!(it.told, Told::Done(_))).collect();
-    let is_for_nothing = |path: &&String| !done.iter().any(|it| it.files.contains(*path));
-    match changed.iter().find(is_for_nothing) {
-        // Where nothing is done nothing is taken, whatever was tried.
-        Some(path) if !done.is_empty() => Err(format!(
+    let done_repairs: Vec<&ReportedRepair> =
+        reported.values().filter(|it| matches!(it.outcome, IssueOutcome::Done(_))).collect();
+    let belongs_to_no_issue =
+        |path: &&String| !done_repairs.iter().any(|it| it.files.contains(*path));
+    match changed.iter().find(belongs_to_no_issue) {
+        // If no issue is done, nothing is accepted anyway.
+        Some(path) if !done_repairs.is_empty() => Err(format!(
             "`{path}` is changed and belongs to no issue that is done: name it in the `files` of the \
              one that it is for, or put it back as it was."
         )),
@@ -122,14 +124,15 @@ mod tests {
     fn check(repairs: Value, changed: &[&str], expected: Expect) {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let issues = [(1, "a.py".to_owned()), (2, "b.py".to_owned())].into();
-        let asked = Asked { issues, files: names(&["a.py", "b.py", "c.py"]) };
-        let shown = match read(json!({ "repairs": repairs }), &asked, &names(changed)) {
-            Ok(reported) => reported
-                .iter()
-                .map(|(number, it)| format!("{number} {:?} {:?}\n", it.told, it.files))
-                .collect(),
-            Err(told) => told,
-        };
+        let expectations = ReportExpectations { issues, files: names(&["a.py", "b.py", "c.py"]) };
+        let shown =
+            match parse_report(json!({ "repairs": repairs }), &expectations, &names(changed)) {
+                Ok(reported) => reported
+                    .iter()
+                    .map(|(number, it)| format!("{number} {:?} {:?}\n", it.outcome, it.files))
+                    .collect(),
+                Err(told) => told,
+            };
         expected.assert_eq(&shown);
     }
 
@@ -138,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_issue_is_done_or_not_in_one_line() {
+    fn report_has_one_outcome_per_issue() {
         check(
             json!([entry(2, "not_done"), entry(1, "done")]),
             &["a.py"],
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_report_is_said() {
+    fn invalid_report_is_rejected_with_a_reason() {
         check(json!([entry(3, "done")]), &[], expect!["there is no issue 3; there are 1, 2."]);
         check(
             json!([entry(1, "done"), entry(1, "not_done")]),
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_changed_for_nothing_is_named_or_put_back() {
+    fn changed_file_must_belong_to_a_repaired_issue() {
         check(
             json!([entry(1, "done")]),
             &["a.py", "c.py"],
@@ -194,7 +197,7 @@ mod tests {
             1 Done("x") {"a.py", "c.py"}
         "#]],
         );
-        // Nothing of it is taken.
+        // No issue is done, so nothing is accepted.
         check(
             json!([entry(1, "not_done")]),
             &["a.py"],

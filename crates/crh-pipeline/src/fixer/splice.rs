@@ -1,43 +1,42 @@
-//! One piece of a text for another, where it stands exactly once, with the line ends that the text has.
+//! Replaces a piece of text that occurs exactly once, and keeps the line endings.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-/// How far occurrences are counted: whoever hears of a hundred takes in more lines.
+/// Occurrences are counted up to this number.
 const COUNTED_MAX: usize = 100;
 
-/// A text with a piece replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Spliced {
+pub(super) struct SplicedText {
     pub(super) text: String,
-    /// The lines of it that are new, from 1; where a piece was only taken out, the line at which that was.
+    /// New lines, 1-based. For a deletion, the line where the text was.
     pub(super) lines: RangeInclusive<u32>,
 }
 
-/// How the lines of a text end.
+/// Line endings of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineEnds {
-    /// All with a line feed, or there is none.
+pub(super) enum LineEndings {
+    /// Only `\n`, or no line ending.
     Lf,
-    /// All with a carriage return before it.
+    /// Only `\r\n`.
     CrLf,
-    /// Some so, some so.
+    /// Both.
     Mixed,
 }
 
-impl LineEnds {
-    /// Those of a text.
-    pub(super) fn of(text: &str) -> Self {
-        let (all, with) = (text.matches('\n').count(), text.matches("\r\n").count());
-        match with {
+impl LineEndings {
+    /// Detects the line endings of a text.
+    pub(super) fn detect(text: &str) -> Self {
+        let (newlines, crlf_newlines) = (text.matches('\n').count(), text.matches("\r\n").count());
+        match crlf_newlines {
             0 => Self::Lf,
-            with if with == all => Self::CrLf,
+            with if with == newlines => Self::CrLf,
             _ => Self::Mixed,
         }
     }
 
-    /// A text with these line ends. Models write line feeds, whatever they were shown.
-    pub(super) fn applied(self, text: &str) -> Cow<'_, str> {
+    /// Converts a text to these line endings. Models always write `\n`.
+    pub(super) fn apply(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::CrLf => Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n")),
             Self::Lf | Self::Mixed => Cow::Borrowed(text),
@@ -45,10 +44,10 @@ impl LineEnds {
     }
 }
 
-/// Replaces `old` by `new`, or says in a sentence for the model why that cannot be.
-pub(super) fn splice(text: &str, old: &str, new: &str) -> Result<Spliced, String> {
-    let ends = LineEnds::of(text);
-    let (old, new) = (ends.applied(old), ends.applied(new));
+/// Replaces `old` by `new`. The error is a sentence for the model.
+pub(super) fn splice(text: &str, old: &str, new: &str) -> Result<SplicedText, String> {
+    let line_endings = LineEndings::detect(text);
+    let (old, new) = (line_endings.apply(old), line_endings.apply(new));
     if old.is_empty() {
         return Err("`old` is empty: say what to replace".to_owned());
     }
@@ -56,7 +55,7 @@ pub(super) fn splice(text: &str, old: &str, new: &str) -> Result<Spliced, String
         return Err("`old` and `new` are the same: nothing would change".to_owned());
     }
     let at = match occurrences(text, &old).as_slice() {
-        [] if ends == LineEnds::Mixed && old.contains('\n') => {
+        [] if line_endings == LineEndings::Mixed && old.contains('\n') => {
             return Err("`old` occurs 0 times: the file has line ends of both kinds, so replace \
                         within one line"
                 .to_owned());
@@ -67,34 +66,34 @@ pub(super) fn splice(text: &str, old: &str, new: &str) -> Result<Spliced, String
                 .to_owned());
         }
         [at] => *at,
-        many => {
-            let more = if many.len() > COUNTED_MAX { "more than " } else { "" };
-            let count = many.len().min(COUNTED_MAX);
+        positions => {
+            let more = if positions.len() > COUNTED_MAX { "more than " } else { "" };
+            let count = positions.len().min(COUNTED_MAX);
             return Err(format!(
                 "`old` occurs {more}{count} times: take in lines around it until it occurs once"
             ));
         }
     };
     let (before, after) = (&text[..at], &text[at + old.len()..]);
-    let first = lines(before) + 1;
-    let last = first + lines(&new);
-    Ok(Spliced { text: format!("{before}{new}{after}"), lines: first..=last })
+    let first = newline_count(before) + 1;
+    let last = first + newline_count(&new);
+    Ok(SplicedText { text: format!("{before}{new}{after}"), lines: first..=last })
 }
 
-/// Where a piece stands, also where it overlaps itself; one more than are counted at the most.
+/// Positions of a piece, including overlapping ones, up to one more than the limit.
 fn occurrences(text: &str, piece: &str) -> Vec<usize> {
-    let mut found = Vec::new();
+    let mut positions = Vec::new();
     let mut from = 0;
     while let Some(at) = text[from..].find(piece)
-        && found.len() <= COUNTED_MAX
+        && positions.len() <= COUNTED_MAX
     {
-        found.push(from + at);
+        positions.push(from + at);
         from += at + text[from + at..].chars().next().map_or(1, char::len_utf8);
     }
-    found
+    positions
 }
 
-fn lines(text: &str) -> u32 {
+fn newline_count(text: &str) -> u32 {
     u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX - 1)
 }
 
@@ -106,14 +105,14 @@ mod tests {
 
     fn check(text: &str, old: &str, new: &str, expected: &str) {
         let shown = match splice(text, old, new) {
-            Ok(Spliced { text, lines }) => format!("{}-{} {text}", lines.start(), lines.end()),
+            Ok(SplicedText { text, lines }) => format!("{}-{} {text}", lines.start(), lines.end()),
             Err(told) => told,
         };
         assert_eq!(shown, expected);
     }
 
     #[test]
-    fn what_stands_there_once_is_replaced_and_all_else_stays() {
+    fn unique_text_is_replaced() {
         check("a\nb\nc\n", "b", "x\ny", "2-3 a\nx\ny\nc\n");
         check("a\nb\nc\n", "b\n", "", "2-2 a\nc\n");
         check("a", "a", "é", "1-1 é");
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_there_more_or_less_often_is_told_with_the_number() {
+    fn splice_reports_the_number_of_occurrences() {
         let often = |count: &str| {
             format!("`old` occurs {count} times: take in lines around it until it occurs once")
         };
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_stay_as_they_are() {
+    fn line_endings_are_kept() {
         check("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", "1-3 x\r\ny\r\nz\r\nc\r\n");
         check("a\r\nb\r\n", "a\r\nb", "x\r\ny", "1-2 x\r\ny\r\n");
         check("a\r\nb\n", "b", "x", "2-2 a\r\nx\n");
@@ -145,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_rest_of_the_text_keeps_every_byte(before in "[a-c\n]{0,20}", after in "[a-c\n]{0,20}", new in "[a-d\n]{0,8}") {
+        fn splice_keeps_every_other_byte(before in "[a-c\n]{0,20}", after in "[a-c\n]{0,20}", new in "[a-d\n]{0,8}") {
             let spliced = splice(&format!("{before}!{after}"), "!", &new).unwrap();
             prop_assert_eq!(&spliced.text, &format!("{before}{new}{after}"));
             prop_assert!(spliced.lines.end() - spliced.lines.start() <= 8);

@@ -1,92 +1,106 @@
-//! What a fixer is sent for, and what it is shown of it.
+//! The task of a fixer and its prompt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::desk::Desk;
-use super::{Taken, Told};
-use crate::code::Code;
-use crate::office::Office;
-use crate::plan::{Assignment, Part};
+use super::sandbox::FixSandbox;
+use super::{AcceptedWork, IssueOutcome};
+use crate::code_reader::CodeReader;
+use crate::plan::{Assignment, DiffPart};
 use crate::prompts::fence;
+use crate::review_context::ReviewContext;
 use crate::text::one_line;
 use crate::validate::excerpt::excerpt;
 use crh_llm::Conversation;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
-/// More issues are more than one run repairs with care; a report seldom has so many.
+/// More issues than one run can repair with care.
 const ISSUES_MAX: usize = 40;
 
-/// What a fixer is sent for.
+/// Issues to repair and files to edit.
 #[derive(Debug, Clone, Default)]
-pub struct Errand {
-    /// Which round of fixing it is, from 1: part of the name of its run.
+pub struct FixTask {
+    /// Round of fixing, 1-based. Part of the run's name.
     pub round: u32,
-    /// What is to be repaired.
+    /// Issues to repair.
     pub issues: Vec<Issue>,
-    /// What it may write, from the root of the repository; also files that are not there yet.
+    /// Files that the fixer may write, including new ones. Paths from the repository root.
     pub files: BTreeSet<String>,
 }
 
-impl Errand {
-    /// The run that goes on it. Its label has the keys of the issues, so that the same errand is known again.
+impl FixTask {
+    /// Assignment of the run. Its label contains the keys of the issues, which identify the task.
     pub(super) fn assignment(&self) -> Assignment {
-        let keys: Vec<&str> = self.shown().map(|issue| issue.dedupe_key.as_str()).collect();
+        let keys: Vec<&str> = self.shown_issues().map(|issue| issue.dedupe_key.as_str()).collect();
         Assignment {
             name: format!("fixer-{}", self.round),
             reviewer: "fixer".to_owned(),
             label: format!("repairs {}", keys.join(" ")),
             why: String::new(),
             focus: String::new(),
-            parts: self.files.iter().map(Part::whole).collect(),
+            parts: self.files.iter().map(DiffPart::whole).collect(),
         }
     }
 
-    /// What it is about, for people.
+    /// Short description for people.
     pub(super) fn label(&self) -> String {
-        match self.shown().count() {
+        match self.shown_issues().count() {
             1 => "1 issue".to_owned(),
             count => format!("{count} issues"),
         }
     }
 
-    /// The numbers of the issues that are shown, each with its file.
-    pub(super) fn places(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.shown().map(|issue| (issue.number, issue.location.file.as_str()))
+    /// Numbers and files of the issues in the prompt.
+    pub(super) fn issue_files(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.shown_issues().map(|issue| (issue.number, issue.location.file.as_str()))
     }
 
-    /// The issues that one run takes.
-    fn shown(&self) -> impl Iterator<Item = &Issue> {
+    /// Issues that one run takes.
+    fn shown_issues(&self) -> impl Iterator<Item = &Issue> {
         self.issues.iter().take(ISSUES_MAX)
     }
 
-    /// The issues that one run does not take.
-    pub(super) fn too_many(&self) -> impl Iterator<Item = (u32, Told)> {
-        let told = format!("one fixer takes {ISSUES_MAX} issues at a time");
-        let left = self.issues.iter().skip(ISSUES_MAX);
-        left.map(move |issue| (issue.number, Told::NotDone(told.clone())))
+    /// Issues beyond the limit of one run.
+    pub(super) fn issues_over_limit(&self) -> impl Iterator<Item = (u32, IssueOutcome)> {
+        let reason = format!("one fixer handles at most {ISSUES_MAX} issues");
+        let surplus_issues = self.issues.iter().skip(ISSUES_MAX);
+        surplus_issues.map(move |issue| (issue.number, IssueOutcome::NotDone(reason.clone())))
     }
 
-    /// What comes of an errand of which nothing is taken.
-    pub(super) fn nothing_done(&self, told: &str) -> Taken {
-        let each = self.places().map(|(number, _)| (number, Told::NotDone(told.to_owned())));
-        let told: BTreeMap<u32, Told> = each.chain(self.too_many()).collect();
-        Taken { edits: Vec::new(), told, notes: Vec::new() }
+    /// Result if nothing is accepted.
+    pub(super) fn none_done(&self, reason: &str) -> AcceptedWork {
+        let prompt_issues = self
+            .issue_files()
+            .map(|(number, _)| (number, IssueOutcome::NotDone(reason.to_owned())));
+        let outcomes: BTreeMap<u32, IssueOutcome> =
+            prompt_issues.chain(self.issues_over_limit()).collect();
+        AcceptedWork { edits: Vec::new(), outcomes, notes: Vec::new() }
     }
 
-    /// What the fixer reads.
-    pub(super) fn conversation(&self, office: &Office, desk: &Desk) -> Conversation {
-        let code = Code::of(&office.subject);
-        let issues: Vec<String> =
-            self.shown().map(|issue| shown(issue, desk, &code, office)).collect();
-        let file = |path: &String| format!("{}{}\n", one_line(path), desk.remark(path));
+    /// Prompt of the fixer.
+    pub(super) fn conversation(
+        &self,
+        context: &ReviewContext,
+        sandbox: &FixSandbox,
+    ) -> Conversation {
+        let code = CodeReader::new(&context.change);
+        let issues: Vec<String> = self
+            .shown_issues()
+            .map(|issue| describe_issue(issue, sandbox, &code, context))
+            .collect();
+        let file = |path: &String| format!("{}{}\n", one_line(path), sandbox.file_note(path));
         let files: String = self.files.iter().map(file).collect();
-        office.prompts.fixer(&issues.join("\n"), &files)
+        context.prompts.fixer(&issues.join("\n"), &files)
     }
 }
 
-/// One issue with the code around it.
-fn shown(issue: &Issue, desk: &Desk, code: &Code<'_>, office: &Office) -> String {
+/// An issue with the code around it.
+fn describe_issue(
+    issue: &Issue,
+    sandbox: &FixSandbox,
+    code: &CodeReader<'_>,
+    context: &ReviewContext,
+) -> String {
     let Issue { number, severity, title, location, .. } = issue;
     let title = one_line(title);
     let why = one_line(&issue.why_it_matters);
@@ -99,11 +113,12 @@ fn shown(issue: &Issue, desk: &Desk, code: &Code<'_>, office: &Office) -> String
         let fenced = fence("replacement", replacement);
         text += &format!("suggested text for these lines:\n{fenced}\n");
     }
-    let of_tree = match location.side {
-        Side::New => desk.excerpt(&location.file, location.line_start..=location.line_end),
-        // What was removed is not in the tree.
+    let tree_excerpt = match location.side {
+        Side::New => sandbox.code_excerpt(&location.file, location.line_start..=location.line_end),
+        // Removed lines are not in the tree.
         Side::Old => None,
     };
-    let around = of_tree.unwrap_or_else(|| excerpt(location, code, &office.subject.diff));
-    text + &format!("{}\n", fence("code", &around))
+    let code_excerpt =
+        tree_excerpt.unwrap_or_else(|| excerpt(location, code, &context.change.diff));
+    text + &format!("{}\n", fence("code", &code_excerpt))
 }

@@ -1,4 +1,4 @@
-//! The tools of a fixer: those that read, and those that change the files of its errand.
+//! Tools of a fixer: reading tools, and tools that change the files of its task.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::desk::{Desk, Turned};
 use super::report::ReportRepairs;
-use crate::events::Event;
-use crate::office::Office;
-use crate::tools::session::{MARK, SessionTool};
-use crate::tools::{BenchTools, ReadingTools, session};
-use crh_agent::{Order, ToolOutcome, Toolbox, on_thread};
-use crh_llm::{Arguments, ToolCall, ToolSpec};
+use super::sandbox::{FixSandbox, ToolRejection};
+use crate::events::ReviewEvent;
+use crate::review_context::ReviewContext;
+use crate::tools::session::{MARK_TOOL, SessionTool};
+use crate::tools::{ReadOnlyTools, ReviewTools, session};
+use crh_agent::{CallOrder, ToolOutcome, Toolbox, run_on_thread};
+use crh_llm::{CallArguments, ToolCall, ToolSpec};
 
 /// Replaces one piece of text in one of your files. `old` has to stand in the file exactly once: take in as many lines around it
 /// as that needs, copied to the letter, without line numbers. Answers with the changed lines and some around them.
@@ -64,78 +64,86 @@ impl SessionTool for ReadWorktree {
     const NAME: &'static str = "read_worktree";
 }
 
-/// The tools of every fixer, in an order that never changes.
+/// Tools of every fixer, in a fixed order.
 pub(super) fn fixer_tools() -> Vec<ToolSpec> {
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
-        let readers = BenchTools::specs().into_iter().filter(|tool| tool.name != MARK);
-        readers.chain(own()).collect()
+        let read_only_specs =
+            ReviewTools::specs().into_iter().filter(|tool| tool.name != MARK_TOOL);
+        read_only_specs.chain(fixer_specs()).collect()
     });
     ALL.clone()
 }
 
-/// Those that nobody else has.
-fn own() -> [ToolSpec; 4] {
+/// Tools that only fixers have.
+fn fixer_specs() -> [ToolSpec; 4] {
     [
-        session::spec::<EditFile>(),
-        session::spec::<WriteFile>(),
-        session::spec::<ReadWorktree>(),
-        session::spec::<ReportRepairs>(),
+        session::tool_spec::<EditFile>(),
+        session::tool_spec::<WriteFile>(),
+        session::tool_spec::<ReadWorktree>(),
+        session::tool_spec::<ReportRepairs>(),
     ]
 }
 
-/// The tools of one run.
+/// Tools of one fixer run.
 #[derive(Debug)]
 pub(super) struct FixerTools {
-    reading: ReadingTools,
-    desk: Arc<Desk>,
-    office: Office,
+    read_only: ReadOnlyTools,
+    sandbox: Arc<FixSandbox>,
+    context: ReviewContext,
     run: String,
 }
 
 impl FixerTools {
-    /// The tools of the run of this name.
-    pub(super) fn new(office: &Office, run: &str, desk: Arc<Desk>) -> Self {
-        let reading = ReadingTools::new(office, run, "for a fixer", ReportRepairs::NAME);
-        Self { reading, desk, office: office.clone(), run: run.to_owned() }
+    /// Creates the tools of a run.
+    pub(super) fn new(context: &ReviewContext, run: &str, sandbox: Arc<FixSandbox>) -> Self {
+        let read_only = ReadOnlyTools::new(context, run, "for a fixer", ReportRepairs::NAME);
+        Self { read_only, sandbox, context: context.clone(), run: run.to_owned() }
     }
 }
 
 impl Toolbox for FixerTools {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
-        let Some(own) = Own::named(&call.name) else { return self.reading.call(call).await };
-        self.office.journal.tell(Event::tool_called(&self.run, call));
-        let arguments = match &call.arguments {
-            Arguments::Json(arguments) => arguments.clone(),
-            Arguments::Malformed(text) => Value::from(text.as_str()),
+        let Some(fixer_tool) = FixerTool::from_name(&call.name) else {
+            return self.read_only.call(call).await;
         };
-        let (desk, office, run) = (self.desk.clone(), self.office.clone(), self.run.clone());
-        on_thread(&call.name, move || match own.done(arguments, &desk) {
-            Ok(text) => own.answered(text),
-            Err(Turned::Failed(told)) => ToolOutcome::Failed(told),
-            Err(Turned::Refused(told)) => {
-                office.journal.tell(Event::Refused { run, told: told.clone() });
-                ToolOutcome::Failed(told)
+        self.context.journal.emit(ReviewEvent::tool_called(&self.run, call));
+        let arguments = match &call.arguments {
+            CallArguments::Json(arguments) => arguments.clone(),
+            CallArguments::Malformed(text) => Value::from(text.as_str()),
+        };
+        let (sandbox, context, run) =
+            (self.sandbox.clone(), self.context.clone(), self.run.clone());
+        run_on_thread(&call.name, move || match fixer_tool.run(arguments, &sandbox) {
+            Ok(text) => fixer_tool.outcome(text),
+            Err(ToolRejection::Failed(message)) => ToolOutcome::Failed(message),
+            Err(ToolRejection::Refused(message)) => {
+                context.journal.emit(ReviewEvent::Refused { run, told: message.clone() });
+                ToolOutcome::Failed(message)
             }
         })
         .await
     }
 
-    fn order(&self, name: &str) -> Order {
-        // Two edits of one turn are made in the order in which the model thought of them.
-        if Own::named(name).is_some() { Order::OneByOne } else { Order::SideBySide }
+    fn order(&self, name: &str) -> CallOrder {
+        // Edits of one turn are applied in the order in which the model sent them.
+        if FixerTool::from_name(name).is_some() {
+            CallOrder::Sequential
+        } else {
+            CallOrder::Parallel
+        }
     }
 }
 
-/// A tool that nobody else has and that does not end the run.
+/// A tool that only fixers have and that does not end the run.
 #[derive(Debug, Clone, Copy)]
-enum Own {
+enum FixerTool {
     Edit,
     Write,
     Read,
 }
 
-impl Own {
-    fn named(name: &str) -> Option<Self> {
+impl FixerTool {
+    fn from_name(name: &str) -> Option<Self> {
         match name {
             EditFile::NAME => Some(Self::Edit),
             WriteFile::NAME => Some(Self::Write),
@@ -144,15 +152,21 @@ impl Own {
         }
     }
 
-    fn done(self, arguments: Value, desk: &Desk) -> Result<String, Turned> {
+    fn run(self, arguments: Value, sandbox: &FixSandbox) -> Result<String, ToolRejection> {
         match self {
-            Self::Edit => desk.edit(&session::read(arguments).map_err(Turned::Failed)?),
-            Self::Write => desk.write(&session::read(arguments).map_err(Turned::Failed)?),
-            Self::Read => desk.read(&session::read(arguments).map_err(Turned::Failed)?),
+            Self::Edit => {
+                sandbox.edit(&session::parse_arguments(arguments).map_err(ToolRejection::Failed)?)
+            }
+            Self::Write => {
+                sandbox.write(&session::parse_arguments(arguments).map_err(ToolRejection::Failed)?)
+            }
+            Self::Read => {
+                sandbox.read(&session::parse_arguments(arguments).map_err(ToolRejection::Failed)?)
+            }
         }
     }
 
-    fn answered(self, text: String) -> ToolOutcome {
+    fn outcome(self, text: String) -> ToolOutcome {
         match self {
             Self::Edit | Self::Write => ToolOutcome::Changed(text),
             Self::Read => ToolOutcome::Answered(text),
@@ -167,13 +181,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixer_is_told_of_the_tools_that_read_and_of_its_own() {
+    fn fixer_has_reading_tools_and_its_own() {
         let tools = fixer_tools();
-        let mark = tools.iter().any(|tool| tool.name == MARK);
-        assert!(!mark && tools.len() == BenchTools::specs().len() - 1 + own().len());
+        let mark = tools.iter().any(|tool| tool.name == MARK_TOOL);
+        assert!(!mark && tools.len() == ReviewTools::specs().len() - 1 + fixer_specs().len());
         expect_file!["../../tests/data/tools/fixer.json"]
-            .assert_eq(&crh_review::stable_json(&own()).unwrap());
-        for tool in own() {
+            .assert_eq(&crh_review::stable_json(&fixer_specs()).unwrap());
+        for tool in fixer_specs() {
             assert_eq!(tool.schema["additionalProperties"], false, "{}", tool.name);
             for (argument, schema) in tool.schema["properties"].as_object().unwrap() {
                 assert!(schema["description"].is_string(), "{} {argument}", tool.name);

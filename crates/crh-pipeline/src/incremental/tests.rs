@@ -1,4 +1,4 @@
-//! What does not match makes the review larger, each mismatch with its own words.
+//! Tests: every mismatch leads to a full review with its own reason.
 
 use super::*;
 
@@ -6,17 +6,17 @@ const HEAD: &str = "1111111111111111111111111111111111111111";
 const NEW: &str = "2222222222222222222222222222222222222222";
 const BASE: &str = "3333333333333333333333333333333333333333";
 
-fn basis() -> Basis {
-    Basis {
+fn basis() -> ReviewBasis {
+    ReviewBasis {
         configuration: "c".to_owned(),
         prompt_version: "p".to_owned(),
         reviewers: vec!["secrets".to_owned()],
     }
 }
 
-fn last() -> LastReview {
-    LastReview {
-        state: State {
+fn previous_review() -> PreviousReview {
+    PreviousReview {
+        state: SavedReview {
             version: 1,
             review_id: "id".to_owned(),
             base: BASE.to_owned(),
@@ -29,62 +29,73 @@ fn last() -> LastReview {
             withheld: 0,
             refused: Vec::new(),
         },
-        history: History::GoesOn,
-        unchanged: BTreeSet::from(["a.py".to_owned()]),
+        history: HeadHistory::Continued,
+        unchanged_files: BTreeSet::from(["a.py".to_owned()]),
     }
 }
 
-fn decided(change: impl FnOnce(&mut LastReview), head: &str) -> Result<Since, Widened> {
-    let mut last = last();
+fn incremental_review(
+    change: impl FnOnce(&mut PreviousReview),
+    head: &str,
+) -> Result<IncrementalReview, FullReviewReason> {
+    let mut last = previous_review();
     change(&mut last);
-    let now = Now { base: BASE, head, basis: &basis(), models: "m", strategy: Strategy::Single };
-    Last::Review(Box::new(last)).since(&now)
+    let now = CurrentReview {
+        base: BASE,
+        head,
+        basis: &basis(),
+        models: "m",
+        strategy: Strategy::Single,
+    };
+    PreviousReviewLookup::Review(Box::new(last)).incremental(&now)
 }
 
 #[track_caller]
-fn check(change: impl FnOnce(&mut LastReview), expected: &str) {
-    assert_eq!(decided(change, NEW).map_err(|why| why.to_string()), Err(expected.to_owned()));
+fn check(change: impl FnOnce(&mut PreviousReview), expected: &str) {
+    assert_eq!(
+        incremental_review(change, NEW).map_err(|why| why.to_string()),
+        Err(expected.to_owned())
+    );
 }
 
 #[test]
-fn what_matches_is_built_on() {
-    let since = |moved| Since {
+fn matching_review_is_continued() {
+    let since = |moved| IncrementalReview {
         head: HEAD.to_owned(),
-        moved,
-        unchanged: BTreeSet::from(["a.py".to_owned()]),
+        head_change: moved,
+        unchanged_files: BTreeSet::from(["a.py".to_owned()]),
         issues: Vec::new(),
     };
-    assert_eq!(decided(|_| {}, NEW), Ok(since(Moved::On)));
-    assert_eq!(decided(|_| {}, HEAD), Ok(since(Moved::Not)));
+    assert_eq!(incremental_review(|_| {}, NEW), Ok(since(HeadChange::Moved)));
+    assert_eq!(incremental_review(|_| {}, HEAD), Ok(since(HeadChange::Same)));
 }
 
 #[test]
 fn every_mismatch_has_its_own_reason() {
-    check(|it| it.state.complete = false, "the last review, of `111111111111`, was not complete");
+    check(|it| it.state.complete = false, "the previous review, of `111111111111`, was incomplete");
     check(
         |it| it.state.withheld = 1,
-        "the last review, of `111111111111`, did not list all that it found open",
+        "the previous review, of `111111111111`, did not list all of its open issues",
     );
     check(
-        |it| it.history = History::Rewritten,
-        "the head of the last review, `111111111111`, is not part of the change any more",
+        |it| it.history = HeadHistory::Rewritten,
+        "the head of the previous review, `111111111111`, is no longer part of the change",
     );
     check(
         |it| it.state.base = NEW.to_owned(),
-        "the change is compared with `333333333333` now, and the last review was not",
+        "the base is now `333333333333`; the previous review used another one",
     );
     check(
         |it| it.state.strategy = Strategy::Static,
-        "the strategy is `single` now, and was `static`",
+        "the strategy is now `single`; it was `static`",
     );
-    check(|it| it.state.models = "n".to_owned(), "the last review was by another model");
-    check(|it| it.state.basis.reviewers.clear(), "the last review was by other reviewers");
+    check(|it| it.state.models = "n".to_owned(), "the previous review used another model");
+    check(|it| it.state.basis.reviewers.clear(), "the previous review used other reviewers");
     check(
         |it| it.state.basis.prompt_version = "q".to_owned(),
-        "the prompts are not those of the last review",
+        "the prompts have changed since the previous review",
     );
-    let other =
-        "the settings, the instructions or the version of crh are not those of the last review";
+    let other = "the settings, the instructions or the version of crh have changed since the previous review";
     check(|it| it.state.basis.configuration = "d".to_owned(), other);
     check(|it| it.state.basis.configuration.clear(), other);
     check(
@@ -94,12 +105,24 @@ fn every_mismatch_has_its_own_reason() {
 }
 
 #[test]
-fn two_that_say_nothing_of_their_configuration_do_not_match() {
-    let basis = Basis::default();
-    let now = Now { base: BASE, head: NEW, basis: &basis, models: "m", strategy: Strategy::Single };
-    let mut last = last();
-    last.state.basis = Basis::default();
-    assert_eq!(Last::Review(Box::new(last)).since(&now), Err(Widened::OtherConfiguration));
-    let none = Last::Nothing("there is none".to_owned());
-    assert_eq!(none.since(&now), Err(Widened::Nothing("there is none".to_owned())));
+fn unknown_configurations_do_not_match() {
+    let basis = ReviewBasis::default();
+    let now = CurrentReview {
+        base: BASE,
+        head: NEW,
+        basis: &basis,
+        models: "m",
+        strategy: Strategy::Single,
+    };
+    let mut last = previous_review();
+    last.state.basis = ReviewBasis::default();
+    assert_eq!(
+        PreviousReviewLookup::Review(Box::new(last)).incremental(&now),
+        Err(FullReviewReason::OtherConfiguration)
+    );
+    let none = PreviousReviewLookup::Nothing("there is none".to_owned());
+    assert_eq!(
+        none.incremental(&now),
+        Err(FullReviewReason::NoPreviousReview("there is none".to_owned()))
+    );
 }

@@ -6,29 +6,34 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::plan::Assignment;
-use crate::run_folder::{Stamp, Standpoint};
+use crate::run_folder::{CheckoutState, Timestamp};
 
-type Heard = Arc<Mutex<Vec<Event>>>;
+type Heard = Arc<Mutex<Vec<ReviewEvent>>>;
 
-fn journal(folder: Option<RunFolder>) -> (Journal, Heard) {
+fn journal(folder: Option<RunFolder>) -> (ReviewJournal, Heard) {
     let heard = Heard::default();
     let listener = {
         let heard = heard.clone();
-        move |event: &Event| heard.lock().unwrap().push(event.clone())
+        move |event: &ReviewEvent| heard.lock().unwrap().push(event.clone())
     };
-    let journal =
-        Journal::open(folder, Redactor::default(), Contents::Withheld, Vec::new(), listener);
+    let journal = ReviewJournal::open(
+        folder,
+        Redactor::default(),
+        TranscriptDetail::LengthsOnly,
+        Vec::new(),
+        listener,
+    );
     (journal, heard)
 }
 
 fn folder(runs: &Path) -> RunFolder {
-    let folder = RunFolder::create(runs, Stamp::from_unix(0), "0123456789abcdef").unwrap();
-    folder.begin(&Standpoint::default()).unwrap();
+    let folder = RunFolder::create(runs, Timestamp::from_unix(0), "0123456789abcdef").unwrap();
+    folder.write_start(&CheckoutState::default()).unwrap();
     folder
 }
 
 fn record(name: &str) -> RunRecord {
-    RunRecord::begun(Assignment {
+    RunRecord::new(Assignment {
         name: name.to_owned(),
         reviewer: "general".to_owned(),
         label: String::new(),
@@ -39,7 +44,7 @@ fn record(name: &str) -> RunRecord {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stage_is_told_timed_and_stored() {
+async fn stage_emits_events_and_stores_time_and_output() {
     let place = TempDir::new().unwrap();
     let (journal, heard) = journal(Some(folder(place.path())));
     assert_eq!(journal.stage(Stage::Plan, || vec!["secrets"]), ["secrets"]);
@@ -47,14 +52,14 @@ async fn a_stage_is_told_timed_and_stored() {
         tokio::time::sleep(Duration::from_millis(1_500)).await;
         "done"
     };
-    assert_eq!(journal.waiting_stage(Stage::Review, review).await, "done");
+    assert_eq!(journal.async_stage(Stage::Review, review).await, "done");
     assert_eq!(
         *heard.lock().unwrap(),
         [
-            Event::StageStarted { stage: Stage::Plan },
-            Event::StageEnded { stage: Stage::Plan, took_ms: 0 },
-            Event::StageStarted { stage: Stage::Review },
-            Event::StageEnded { stage: Stage::Review, took_ms: 1_500 },
+            ReviewEvent::StageStarted { stage: Stage::Plan },
+            ReviewEvent::StageEnded { stage: Stage::Plan, took_ms: 0 },
+            ReviewEvent::StageStarted { stage: Stage::Review },
+            ReviewEvent::StageEnded { stage: Stage::Review, took_ms: 1_500 },
         ]
     );
     let times = journal.stages();
@@ -62,11 +67,11 @@ async fn a_stage_is_told_timed_and_stored() {
     let folder = RunFolder::open(&journal.folder().unwrap()).unwrap();
     assert_eq!(folder.read::<Vec<String>>("stages/plan.json").unwrap(), ["secrets"]);
     assert_eq!(folder.read::<String>("stages/review.json").unwrap(), "done");
-    assert_eq!(journal.problems(), [""; 0]);
+    assert_eq!(journal.write_problems(), [""; 0]);
 }
 
 #[test]
-fn the_name_of_a_stage_is_the_one_in_its_events() {
+fn stage_name_equals_its_json_name() {
     for stage in [
         Stage::Target,
         Stage::Scope,
@@ -84,34 +89,34 @@ fn the_name_of_a_stage_is_the_one_in_its_events() {
 }
 
 #[test]
-fn a_run_has_one_transcript_and_is_kept_when_it_ends() {
+fn run_has_one_transcript_and_is_stored_at_its_end() {
     let place = TempDir::new().unwrap();
     let (journal, _) = journal(Some(folder(place.path())));
     journal.transcript("sub-agent-1");
     journal.transcript("sub-agent-1");
-    journal.keep(&record("sub-agent-1"));
+    journal.store_run(&record("sub-agent-1"));
     journal.store("stages/terms.json", &7);
     let folder = RunFolder::open(&journal.folder().unwrap()).unwrap();
-    assert_eq!(folder.earlier(), [record("sub-agent-1")]);
+    assert_eq!(folder.completed_runs(), [record("sub-agent-1")]);
     assert_eq!(folder.read::<u32>("stages/terms.json").unwrap(), 7);
     assert!(folder.path().join("transcripts/sub-agent-1.jsonl").is_file());
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_told_once_and_ends_nothing() {
+fn unwritable_folder_warns_once_and_review_continues() {
     let place = TempDir::new().unwrap();
     let made = folder(place.path());
-    // A file where folders have to be, which stands in the way of root too.
+    // Files in the place of folders fail even for root.
     for name in ["stages", "transcripts"] {
         fs::write(made.path().join(name), "").unwrap();
     }
     let (journal, heard) = journal(Some(made));
     assert_eq!(journal.stage(Stage::Plan, || 1), 1);
-    journal.keep(&record("single"));
+    journal.store_run(&record("single"));
     assert!(journal.transcript("single").error().is_none());
-    let problems = journal.problems();
+    let problems = journal.write_problems();
     assert_eq!(problems.len(), 1, "{problems:?}");
-    let start = "`stages/plan.json` of the run folder could not be written: ";
+    let start = "cannot write `stages/plan.json` to the run folder: ";
     assert!(problems[0].starts_with(start), "{problems:?}");
     assert!(problems[0].ends_with("; and 2 more files"), "{problems:?}");
     let warnings = heard.lock().unwrap().iter().filter(|event| is_warning(event)).count();
@@ -121,27 +126,27 @@ fn a_folder_that_cannot_be_written_is_told_once_and_ends_nothing() {
     assert!(folder.path().join("review.json").is_file(), "the rest is written all the same");
 }
 
-fn is_warning(event: &Event) -> bool {
-    matches!(event, Event::Warning { .. })
+fn is_warning(event: &ReviewEvent) -> bool {
+    matches!(event, ReviewEvent::Warning { .. })
 }
 
 #[test]
-fn a_name_that_leads_elsewhere_gets_no_transcript() {
+fn transcript_name_with_path_is_rejected() {
     let place = TempDir::new().unwrap();
     let (journal, _) = journal(Some(folder(place.path())));
     journal.transcript("../../escaped");
     assert!(!place.path().join("escaped.jsonl").exists());
-    assert_eq!(journal.problems().len(), 1);
+    assert_eq!(journal.write_problems().len(), 1);
 }
 
 #[test]
-fn without_a_folder_nothing_is_kept_and_nothing_is_wrong() {
+fn without_a_folder_nothing_is_stored() {
     let (journal, heard) = journal(None);
     journal.stage(Stage::Plan, || 1);
-    journal.keep(&record("single"));
+    journal.store_run(&record("single"));
     journal.transcript("single");
     journal.finish(&Report::default(), &[], Completion::Stopped);
     assert_eq!(journal.folder(), None);
-    assert_eq!(journal.problems(), [""; 0]);
+    assert_eq!(journal.write_problems(), [""; 0]);
     assert_eq!(heard.lock().unwrap().len(), 2);
 }

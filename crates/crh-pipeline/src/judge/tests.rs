@@ -1,4 +1,4 @@
-//! What a judge is shown, and how its answer is read.
+//! Tests of the judge's question and of its answer.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -6,9 +6,9 @@ use serde_json::json;
 use super::sample::{expected, question, reported, span};
 use super::*;
 
-/// An answer to a question of two defects and three reports.
+/// Parses an answer to a question with two defects and three reports.
 fn check(answer: Value, expected: Expect) {
-    let read = pairs(answer, 2, 3);
+    let read = parse_matches(answer, 2, 3);
     expected.assert_eq(&read.map_or_else(|why| why, |pairs| format!("{pairs:?}")));
 }
 
@@ -17,7 +17,7 @@ fn pair(defect: i64, report: i64) -> Value {
 }
 
 #[test]
-fn pairs_are_counted_from_nought_sorted_and_each_there_once() {
+fn matches_are_zero_based_sorted_and_unique() {
     check(json!({ "pairs": [] }), expect!["[]"]);
     check(
         json!({ "pairs": [pair(2, 3), pair(1, 3), pair(2, 1), pair(2, 3)] }),
@@ -26,7 +26,7 @@ fn pairs_are_counted_from_nought_sorted_and_each_there_once() {
 }
 
 #[test]
-fn a_number_that_is_not_there_is_refused_in_a_sentence() {
+fn unknown_number_is_refused() {
     check(
         json!({ "pairs": [pair(1, 1), pair(3, 1)] }),
         expect!["there is no defect 3; they are numbered from 1 to 2"],
@@ -45,12 +45,12 @@ fn a_number_that_is_not_there_is_refused_in_a_sentence() {
             "the argument `pairs[0].report` is the number `-1`, but a whole number from 0 to 4294967295 is expected"
         ],
     );
-    let alone = pairs(json!({ "pairs": [pair(1, 2)] }), 1, 1).unwrap_err();
+    let alone = parse_matches(json!({ "pairs": [pair(1, 2)] }), 1, 1).unwrap_err();
     expect!["there is no report 2; there is only report 1"].assert_eq(&alone);
 }
 
 #[test]
-fn an_answer_of_another_form_is_refused_in_a_sentence() {
+fn malformed_answer_is_refused() {
     check(json!([]), expect!["the arguments are not a JSON object"]);
     check(json!({}), expect!["the argument `pairs` is missing"]);
     check(
@@ -60,23 +60,23 @@ fn an_answer_of_another_form_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn without_a_report_or_an_expected_issue_there_is_no_question() {
+fn empty_side_makes_no_question() {
     let issue = expected(vec![span("a.py", 1, 1)], "wrong");
     let report = reported("a.py", 1, "wrong", "");
-    assert_eq!(Question::new(1, &[], std::slice::from_ref(&report)), None);
-    assert_eq!(Question::new(1, std::slice::from_ref(&issue), &[]), None);
-    assert!(Question::new(1, &[issue], &[report]).is_some());
+    assert_eq!(JudgeQuestion::new(1, &[], std::slice::from_ref(&report)), None);
+    assert_eq!(JudgeQuestion::new(1, std::slice::from_ref(&issue), &[]), None);
+    assert!(JudgeQuestion::new(1, &[issue], &[report]).is_some());
 }
 
 #[test]
-fn of_a_twin_the_places_of_the_same_code_are_shown() {
+fn twin_question_shows_places_in_the_twin() {
     let known = Expected {
         on_twin: vec![span("b.py", 4, 4), span("b.py", 7, 9)],
         ..expected(vec![span("a.py", 1, 1)], "The sum is wrong.")
     };
     let unknown = expected(vec![span("a.py", 1, 1), span("c.py", 2, 2)], "The mean is wrong.");
     let report = reported("b.py", 4, "wrong", "");
-    let question = Question::about_twin(1, &[known, unknown], &[report]).unwrap();
+    let question = JudgeQuestion::for_twin(1, &[known, unknown], &[report]).unwrap();
     expect![[r#"
         place: b.py line 4; b.py lines 7 to 9
         The sum is wrong.
@@ -87,7 +87,7 @@ fn of_a_twin_the_places_of_the_same_code_are_shown() {
 }
 
 #[test]
-fn nothing_tells_who_reported_something_or_how_it_is_labelled() {
+fn question_hides_author_and_labels() {
     let text = question().text();
     for hidden in ["sub-agent", "0.75", "P0", "P1", "security", "0123456789", "keyword", "quoted"] {
         assert!(!text.contains(hidden), "{hidden} in {text}");
@@ -95,17 +95,17 @@ fn nothing_tells_who_reported_something_or_how_it_is_labelled() {
 }
 
 #[test]
-fn what_is_long_is_cut() {
+fn long_texts_are_truncated() {
     let issue = expected(vec![span("a.py", 1, 1)], &"ä".repeat(TEXT_CHARS + 1));
     let report = reported("a.py", 1, &"t".repeat(TITLE_CHARS + 1), &"x".repeat(TEXT_CHARS + 1));
-    let text = Question::new(1, &[issue], &[report]).unwrap().text();
+    let text = JudgeQuestion::new(1, &[issue], &[report]).unwrap().text();
     assert!(text.contains(&format!("\n{}…\n", "ä".repeat(TEXT_CHARS))));
     assert!(text.contains(&format!("\n{}…\n", "t".repeat(TITLE_CHARS))));
     assert!(text.contains(&format!("\n{}…\n", "x".repeat(TEXT_CHARS))));
 }
 
 #[test]
-fn the_same_contents_have_the_same_text_whatever_the_number() {
-    let other = Question { number: 2, ..question() };
+fn text_does_not_depend_on_the_number() {
+    let other = JudgeQuestion { number: 2, ..question() };
     assert_eq!(other.text(), question().text());
 }

@@ -1,20 +1,23 @@
-//! Plans of small changes, parts of large files, and what they can cost.
+//! Tests of plans, parts of large files and estimates.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::{prop, prop_assert, prop_assert_eq};
 use proptest::proptest;
 
 use super::*;
-use crate::checks::Work;
+use crate::checks::ChangeOrigin;
 use crate::context;
 use crate::prompts::sample;
-use crate::terms::{Crew, Terms};
-use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Money, Network, Price, Rates, Wire};
+use crate::review_options::{ModelSet, ReviewOptions};
+use crh_llm::{
+    Abilities, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price, Rates, VendorClient,
+    Wire,
+};
 use crh_review::diff::Diff;
 
 fn check(diff: &str, strategy: Strategy, expected: Expect) {
-    let (_folder, subject) = sample::subject(&sample::contents(diff));
-    let plan = plan(&subject, strategy, &CheckTerms::default(), &Context::default());
+    let (_folder, change) = sample::change_under_review(&sample::contents(diff));
+    let plan = plan(&change, strategy, &CheckOptions::default(), &PanelContext::default());
     let mut shown = String::new();
     for assignment in &plan.assignments {
         let paths: Vec<_> = assignment.parts.iter().map(|part| part.path.as_str()).collect();
@@ -26,7 +29,7 @@ fn check(diff: &str, strategy: Strategy, expected: Expect) {
 }
 
 #[test]
-fn static_reviewers_come_first_and_then_whoever_the_strategy_asks() {
+fn static_checks_come_before_model_assignments() {
     check(
         sample::DIFF,
         Strategy::Single,
@@ -88,7 +91,7 @@ fn static_reviewers_come_first_and_then_whoever_the_strategy_asks() {
 }
 
 #[test]
-fn where_nothing_is_under_review_no_model_is_asked() {
+fn empty_scope_plans_no_model() {
     check(
         "",
         Strategy::Delegate,
@@ -101,12 +104,12 @@ fn where_nothing_is_under_review_no_model_is_asked() {
             consistency
             patterns
             injection
-            no file is under review, so no model is asked"#]],
+            no file is under review; no model is used"#]],
     );
 }
 
 #[test]
-fn a_file_that_changes_its_type_is_planned_once() {
+fn type_change_is_planned_once() {
     let diff = "\
 diff --git a/config b/config
 deleted file mode 100644
@@ -137,18 +140,18 @@ new file mode 120000
             single config the strategy is `single`
         "#]],
     );
-    let (_folder, subject) = sample::subject(&sample::contents(diff));
-    assert_eq!(parts_of(&subject, &["config".to_owned()]), [Part::whole("config")]);
+    let (_folder, change) = sample::change_under_review(&sample::contents(diff));
+    assert_eq!(parts_of(&change, &["config".to_owned()]), [DiffPart::whole("config")]);
 }
 
 #[test]
-fn a_large_file_becomes_parts_that_end_between_hunks_where_that_can_be() {
+fn large_file_is_split_between_hunks_if_possible() {
     // A line has some 55 characters: the second hunk does not fit beside the first, the third alone is too large.
     let large = sample::file_of("large.rs", &[2_000, 1_500, 7_000, 10]);
     let diff = sample::files_of(&["a.rs"], 10) + &large + &sample::files_of(&["b.rs"], 10);
-    let (_folder, subject) = sample::subject(&sample::contents(diff));
+    let (_folder, change) = sample::change_under_review(&sample::contents(diff));
     let asked = ["b.rs", "large.rs", "nowhere.rs"].map(str::to_owned);
-    let parts = parts_of(&subject, &asked);
+    let parts = parts_of(&change, &asked);
     let shown: String =
         parts.iter().map(|part| format!("{} {:?}\n", part.path, part.diff_lines)).collect();
     expect![[r#"
@@ -160,8 +163,8 @@ fn a_large_file_becomes_parts_that_end_between_hunks_where_that_can_be() {
         b.rs None
     "#]]
     .assert_eq(&shown);
-    let (_, file) = subject.file("large.rs").unwrap();
-    let lines: Vec<&[u8]> = subject.diff.numbered().map(|(_, line)| line).collect();
+    let (_, file) = change.file("large.rs").unwrap();
+    let lines: Vec<&[u8]> = change.diff.numbered_lines().map(|(_, line)| line).collect();
     let mut next = file.first_line();
     for (first, last) in parts.iter().filter_map(|part| part.diff_lines) {
         assert_eq!(first, next, "no line is lost or given twice");
@@ -175,13 +178,13 @@ fn a_large_file_becomes_parts_that_end_between_hunks_where_that_can_be() {
 
 proptest! {
     #[test]
-    fn pieces_hold_every_line_once_and_are_no_larger_than_they_may_be(
+    fn pieces_cover_every_line_once_within_the_limit(
         hunks in prop::collection::vec(1..30_usize, 1..8), most in 1..2_000_usize
     ) {
         let diff = Diff::read(sample::file_of("a.rs", &hunks));
-        let lines: Vec<usize> = diff.numbered().map(|(_, line)| line.len()).collect();
+        let lines: Vec<usize> = diff.numbered_lines().map(|(_, line)| line.len()).collect();
         let mut next = 1;
-        for (first, last) in pieces(&diff, &diff.files()[0], most) {
+        for (first, last) in split_diff(&diff, &diff.files()[0], most) {
             prop_assert_eq!(first, next);
             prop_assert!(first <= last);
             let size: usize = lines[first as usize - 1..last as usize].iter().sum();
@@ -197,18 +200,23 @@ fn model(name: &str, price: Option<Price>) -> Model {
     let endpoint = Endpoint { wire: Wire::OpenAiChat, url, key: None, model: name.to_owned() };
     let abilities = Abilities { tools: true, schema: true };
     let facts = ModelFacts { context: 200_000, max_output: 10_000, price, abilities };
-    Model::live(name, facts, Live::new(endpoint, &Network::default()).unwrap())
+    Model::live(name, facts, VendorClient::new(endpoint, &NetworkSettings::default()).unwrap())
 }
 
-fn estimated(strategy: Strategy, price: Option<Price>) -> Estimate {
-    let (_folder, subject) = sample::subject(&sample::contents(sample::DIFF));
-    let terms = sample::terms();
+fn estimate_for(strategy: Strategy, price: Option<Price>) -> CostEstimate {
+    let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
+    let options = sample::options();
     let model = model("openai:fake", price);
-    let crew = Crew { reviewer: model.clone(), cheap: model.clone(), escalation: model };
-    let terms = Terms { strategy, ..terms };
-    let known = context::by_code(&subject, &terms, Work::default(), crew.context());
-    let plan = plan(&subject, strategy, &CheckTerms::default(), &known);
-    estimate(&plan, &subject, &crew, &terms, &known)
+    let models = ModelSet { reviewer: model.clone(), cheap: model.clone(), escalation: model };
+    let options = ReviewOptions { strategy, ..options };
+    let known = context::context_without_models(
+        &change,
+        &options,
+        ChangeOrigin::default(),
+        models.min_context(),
+    );
+    let plan = plan(&change, strategy, &CheckOptions::default(), &known);
+    estimate(&plan, &change, &models, &options, &known)
 }
 
 fn paid() -> Option<Price> {
@@ -218,8 +226,8 @@ fn paid() -> Option<Price> {
 }
 
 #[test]
-fn an_estimate_of_a_panel_names_the_model_of_every_reviewer() {
-    let estimate = estimated(Strategy::Panel, paid());
+fn panel_estimate_names_every_reviewers_model() {
+    let estimate = estimate_for(Strategy::Panel, paid());
     let asks = |name: &str| {
         let row = estimate.assignments.iter().find(|it| it.name == name).unwrap();
         row.asks.clone()
@@ -232,10 +240,10 @@ fn an_estimate_of_a_panel_names_the_model_of_every_reviewer() {
 }
 
 #[test]
-fn an_estimate_is_the_plan_and_its_bound() {
-    let estimate = estimated(Strategy::Delegate, paid());
+fn estimate_shows_plan_and_limits() {
+    let estimate = estimate_for(Strategy::Delegate, paid());
     let asks = estimate.assignments.last().unwrap().asks.clone().unwrap();
-    let expected = paid().unwrap().worst(asks.input_tokens, 10_000);
+    let expected = paid().unwrap().worst_case(asks.input_tokens, 10_000);
     assert_eq!(asks.worst_call, Some(expected));
     assert!((5_000..60_000).contains(&asks.input_tokens), "{}", asks.input_tokens);
     let shown = estimate.to_string().replace(&asks.input_tokens.to_string(), "N");
@@ -248,21 +256,22 @@ fn an_estimate_is_the_plan_and_its_bound() {
         consistency   2 files, no model
         patterns      2 files, no model
         injection     2 files, no model
-        orchestrator  2 files, openai:fake: its first call at most N tokens and X
-        note: the orchestrator decides how many sub-agents there are; the bound holds for all of them
-        at most 2.0000 USD, of which 0.4000 USD held back for last turns and validation; at most 200 calls and 4000000 tokens read
+        orchestrator  2 files, openai:fake: first call at most N tokens and X
+        note: the orchestrator decides how many sub-agents run; the limits cover all of them
+        at most 2.0000 USD, of which 0.4000 USD are reserved for final turns and validation; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&shown.replace(&expected.to_string(), "X"));
 }
 
 #[test]
-fn what_costs_nothing_is_estimated_at_nothing() {
-    let nothing =
-        |estimate: &Estimate| (estimate.worst, estimate.held_back) == (Money::ZERO, Money::ZERO);
-    assert!(nothing(&estimated(Strategy::Delegate, Some(Price::free()))));
-    let checks = estimated(Strategy::Static, paid());
+fn free_models_and_static_checks_cost_nothing() {
+    let nothing = |estimate: &CostEstimate| {
+        (estimate.worst, estimate.held_back) == (Money::ZERO, Money::ZERO)
+    };
+    assert!(nothing(&estimate_for(Strategy::Delegate, Some(Price::free()))));
+    let checks = estimate_for(Strategy::Static, paid());
     assert!(nothing(&checks));
     assert_eq!(checks.llm_calls, 0);
-    let unknown = estimated(Strategy::Single, None);
+    let unknown = estimate_for(Strategy::Single, None);
     assert_eq!(unknown.worst, Money::cents(200));
-    assert!(unknown.to_string().contains("of unknown price"));
+    assert!(unknown.to_string().contains("unknown cost"));
 }

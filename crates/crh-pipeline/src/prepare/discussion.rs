@@ -1,66 +1,69 @@
-//! What people said about a proposed change, by the lines of a diff that they said it of.
+//! Comments of people on a proposed change, mapped to lines of a diff.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::same_line::BothDiffs;
-use crate::workspace::{Comment, Thread};
-use crh_forge::{Round, Spot};
+use super::line_match::LineMatcher;
+use crate::workspace::{WorkspaceComment, WorkspaceThread};
+use crh_forge::{DiffSpot, ProposalRound};
 use crh_review::diff::{Diff, FileDiff, LineMap, RepoPath};
 use crh_review::finding::Side;
 
-/// What people said.
 #[derive(Default)]
-pub(super) struct Talk {
-    pub(super) general: Vec<Comment>,
-    pub(super) threads: Vec<Thread>,
-    /// Where each thread is on the diff that it belongs to.
-    spots: Vec<Option<Spot>>,
+pub(super) struct Discussion {
+    pub(super) general: Vec<WorkspaceComment>,
+    pub(super) threads: Vec<WorkspaceThread>,
+    /// Position of each thread in its diff.
+    spots: Vec<Option<DiffSpot>>,
 }
 
-impl Talk {
-    /// What was said while a round was the newest one, at the lines of its own diff.
-    pub(super) fn in_round(round: &Round) -> Self {
-        Self::of(&round.comments, &round.threads)
+impl Discussion {
+    /// Comments of a round, on the lines of its own diff.
+    pub(super) fn from_round(round: &ProposalRound) -> Self {
+        Self::from_forge(&round.comments, &round.threads)
     }
 
-    /// The same at the lines of another diff of that round. A forge that compares a merge with its target counts other lines than we
-    /// do as soon as the target has changed, and what cannot be found here without doubt has no line.
-    pub(super) fn in_round_on(round: &Round, diff: &Diff) -> Self {
-        let mut talk = Self::in_round(round);
+    /// Comments of a round, on the lines of another diff of the round. Launchpad's diff has other
+    /// line numbers than ours once the target branch has moved. A comment that cannot be mapped
+    /// with certainty has no line.
+    pub(super) fn from_round_on_diff(round: &ProposalRound, diff: &Diff) -> Self {
+        let mut discussion = Self::from_round(round);
         let theirs = Diff::read(round.diff.clone().unwrap_or_default());
-        talk.spots = moved(&talk.spots, &theirs, diff);
-        for (thread, spot) in talk.threads.iter_mut().zip(&talk.spots) {
+        discussion.spots = map_spots(&discussion.spots, &theirs, diff);
+        for (thread, spot) in discussion.threads.iter_mut().zip(&discussion.spots) {
             thread.line = spot.as_ref().map(|spot| spot.line);
         }
-        talk
+        discussion
     }
 
-    pub(super) fn of(said: &[crh_forge::Comment], threads: &[crh_forge::Thread]) -> Self {
+    pub(super) fn from_forge(
+        comments: &[crh_forge::DiscussionComment],
+        threads: &[crh_forge::DiscussionThread],
+    ) -> Self {
         let spots = threads.iter().map(|thread| thread.spot.clone()).collect();
-        let threads = threads.iter().map(|thread| Thread {
+        let threads = threads.iter().map(|thread| WorkspaceThread {
             id: thread.id.clone(),
             file: Some(thread.file.clone()),
             line: thread.spot.as_ref().map(|spot| spot.line),
             resolved: thread.resolved,
             outdated: thread.outdated,
-            replies: comments(&thread.comments),
+            replies: workspace_comments(&thread.comments),
         });
-        Self { general: comments(said), threads: threads.collect(), spots }
+        Self { general: workspace_comments(comments), threads: threads.collect(), spots }
     }
 
-    /// The comments by lines of the numbered diff, in those files where the lines are the ones that were meant.
-    pub(super) fn inline(
+    /// Comments by line of the numbered diff, for the files that `is_meant` accepts.
+    pub(super) fn inline_comments(
         &self,
         diff: &Diff,
         is_meant: impl Fn(&RepoPath) -> bool,
-    ) -> BTreeMap<u32, Vec<Comment>> {
-        let files = Files::new(diff, is_meant);
-        // A file with a thousand threads is mapped once.
+    ) -> BTreeMap<u32, Vec<WorkspaceComment>> {
+        let files = FilesBySide::new(diff, is_meant);
+        // Cached: a file may have thousands of threads.
         let mut maps: HashMap<&RepoPath, LineMap> = HashMap::new();
-        let mut inline: BTreeMap<u32, Vec<Comment>> = BTreeMap::new();
+        let mut inline: BTreeMap<u32, Vec<WorkspaceComment>> = BTreeMap::new();
         for (thread, spot) in self.threads.iter().zip(&self.spots) {
             let Some(spot) = spot else { continue };
-            let Some(file) = files.of(spot) else { continue };
+            let Some(file) = files.find(spot) else { continue };
             let map = maps.entry(&file.path).or_insert_with(|| diff.line_map(file));
             if let Some(number) = map.number_of(spot.side, spot.line) {
                 inline.entry(number).or_default().extend(thread.replies.iter().cloned());
@@ -70,64 +73,63 @@ impl Talk {
     }
 }
 
-/// The files of a diff by what they are called on each side.
-struct Files<'d>(HashMap<(Side, &'d RepoPath), &'d FileDiff>);
+/// Files of a diff by side and path.
+struct FilesBySide<'d>(HashMap<(Side, &'d RepoPath), &'d FileDiff>);
 
-impl<'d> Files<'d> {
+impl<'d> FilesBySide<'d> {
     fn new(diff: &'d Diff, is_meant: impl Fn(&RepoPath) -> bool) -> Self {
         let mut files = HashMap::new();
         for file in diff.files().iter().filter(|file| is_meant(&file.path)) {
             files.insert((Side::New, &file.path), file);
-            files.insert((Side::Old, before(file)), file);
+            files.insert((Side::Old, old_path(file)), file);
         }
-        // Some forges call both sides of a renamed file by its new name.
+        // Some forges use the new name for both sides of a renamed file.
         for file in diff.files().iter().filter(|file| is_meant(&file.path)) {
             files.entry((Side::Old, &file.path)).or_insert(file);
         }
         Self(files)
     }
 
-    fn of(&self, spot: &Spot) -> Option<&'d FileDiff> {
+    fn find(&self, spot: &DiffSpot) -> Option<&'d FileDiff> {
         let path = RepoPath::new(spot.file.as_bytes());
-        // A path that is no text is named as git quotes it.
-        let unquoted = || RepoPath::unquoted(spot.file.as_bytes());
+        // Paths that are not UTF-8 are quoted as in git.
+        let unquoted = || RepoPath::from_quoted(spot.file.as_bytes());
         let found = self.0.get(&(spot.side, &path)).copied();
         found.or_else(|| self.0.get(&(spot.side, &unquoted()?)).copied())
     }
 }
 
-/// What a file is called on the old side.
-fn before(file: &FileDiff) -> &RepoPath {
+fn old_path(file: &FileDiff) -> &RepoPath {
     file.old_path.as_ref().unwrap_or(&file.path)
 }
 
-/// Spots of one diff as spots of another.
-fn moved(spots: &[Option<Spot>], theirs: &Diff, ours: &Diff) -> Vec<Option<Spot>> {
+/// Maps positions in one diff to positions in another.
+fn map_spots(spots: &[Option<DiffSpot>], theirs: &Diff, ours: &Diff) -> Vec<Option<DiffSpot>> {
     let all = |_: &RepoPath| true;
-    let (files, own_files) = (Files::new(theirs, all), Files::new(ours, all));
-    // A file with a thousand threads is read once.
-    let mut known: HashMap<(&RepoPath, &RepoPath), (LineMap, BothDiffs<'_>)> = HashMap::new();
-    let mut move_one = |spot: &Spot| {
-        let (file, own) = (files.of(spot)?, own_files.of(spot)?);
+    let (files, own_files) = (FilesBySide::new(theirs, all), FilesBySide::new(ours, all));
+    // Cached: a file may have thousands of threads.
+    let mut known: HashMap<(&RepoPath, &RepoPath), (LineMap, LineMatcher<'_>)> = HashMap::new();
+    let mut move_one = |spot: &DiffSpot| {
+        let (file, own) = (files.find(spot)?, own_files.find(spot)?);
         let (map, both) = known.entry((&file.path, &own.path)).or_insert_with(|| {
-            (theirs.line_map(file), BothDiffs::new((theirs, file), (ours, own)))
+            (theirs.line_map(file), LineMatcher::new((theirs, file), (ours, own)))
         });
-        let line = both.ours(map.number_of(spot.side, spot.line)?)?;
+        let line = both.our_line(map.number_of(spot.side, spot.line)?)?;
         let (path, line) = match spot.side {
-            Side::Old => (before(own), line.old),
+            Side::Old => (old_path(own), line.old),
             Side::New => (&own.path, line.new),
         };
-        Some(Spot { file: path.shown().into_owned(), side: spot.side, line })
+        Some(DiffSpot { file: path.shown().into_owned(), side: spot.side, line })
     };
     spots.iter().map(|spot| move_one(spot.as_ref()?)).collect()
 }
 
-fn comments(said: &[crh_forge::Comment]) -> Vec<Comment> {
-    let comment = |comment: &crh_forge::Comment| Comment {
+fn workspace_comments(comments: &[crh_forge::DiscussionComment]) -> Vec<WorkspaceComment> {
+    let comment = |comment: &crh_forge::DiscussionComment| WorkspaceComment {
         id: comment.id.clone(),
         author: comment.author.clone(),
         created_at: comment.created_at.clone(),
         content: comment.content.clone(),
     };
-    said.iter().map(comment).collect()
+    comments.iter().map(comment).collect()
 }

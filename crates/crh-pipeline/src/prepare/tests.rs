@@ -1,11 +1,14 @@
-//! What people said stands at the lines that they meant, in the round that they meant.
+//! Comments are attached to the right lines and rounds.
 
 use super::*;
-use crate::target::{UnderReview, from_diff};
-use crh_forge::{Comment, End, Proposal, Round as Pushed, Spot, Thread};
+use crate::resolve::{ReviewedHead, from_diff};
+use crh_forge::{
+    BranchEnd, ChangeProposal, DiffSpot, DiscussionComment, DiscussionThread,
+    ProposalRound as Pushed,
+};
 use crh_review::finding::Side;
 
-/// Two files: `a.py` was `old.py`, `b.py` has a line more.
+/// Renames `old.py` to `a.py` and adds a line to `b.py`.
 const DIFF: &str = "\
 diff --git a/old.py b/a.py
 similarity index 50%
@@ -25,12 +28,16 @@ diff --git a/b.py b/b.py
 +more
 ";
 
-fn thread(id: &str, file: &str, side: Side, line: u32) -> Thread {
-    let comment =
-        Comment { id: id.to_owned(), author: None, created_at: None, content: id.to_owned() };
-    Thread {
+fn thread(id: &str, file: &str, side: Side, line: u32) -> DiscussionThread {
+    let comment = DiscussionComment {
         id: id.to_owned(),
-        spot: Some(Spot { file: file.to_owned(), side, line }),
+        author: None,
+        created_at: None,
+        content: id.to_owned(),
+    };
+    DiscussionThread {
+        id: id.to_owned(),
+        spot: Some(DiffSpot { file: file.to_owned(), side, line }),
         file: file.to_owned(),
         resolved: false,
         outdated: false,
@@ -38,8 +45,13 @@ fn thread(id: &str, file: &str, side: Side, line: u32) -> Thread {
     }
 }
 
-/// A change with this head, of which `head` is proposed.
-fn change(head: &str, diff: &str, threads: Vec<Thread>, earlier: Vec<Earlier>) -> Change {
+/// A GitHub change with this head; `head` is the proposed one.
+fn change(
+    head: &str,
+    diff: &str,
+    threads: Vec<DiscussionThread>,
+    earlier: Vec<EarlierRound>,
+) -> PinnedChange {
     let round = |id: &str, head: &str, at: &str| Pushed {
         id: id.to_owned(),
         target: None,
@@ -47,15 +59,15 @@ fn change(head: &str, diff: &str, threads: Vec<Thread>, earlier: Vec<Earlier>) -
         created_at: Some(at.to_owned()),
         ..Pushed::default()
     };
-    let proposal = Proposal {
+    let proposal = ChangeProposal {
         threads,
-        source: End { commit: "head".to_owned(), ..End::default() },
+        source: BranchEnd { commit: "head".to_owned(), ..BranchEnd::default() },
         rounds: vec![round("1", "first", "2026-01-02"), round("2", "head", "2026-01-01")],
-        ..Proposal::default()
+        ..ChangeProposal::default()
     };
-    let under_review = UnderReview::Proposed;
-    let proposed = Proposed { proposal, tip: String::new(), earlier, under_review };
-    Change {
+    let reviewed_head = ReviewedHead::Proposed;
+    let proposed = ProposedChange { proposal, tip: String::new(), earlier, reviewed_head };
+    PinnedChange {
         head: Some(head.to_owned()),
         created_at: Some("2025-12-31".to_owned()),
         proposed: Some(Box::new(proposed)),
@@ -63,8 +75,8 @@ fn change(head: &str, diff: &str, threads: Vec<Thread>, earlier: Vec<Earlier>) -
     }
 }
 
-fn earlier(id: &str, head: &str, at: &str, diff: &str) -> Earlier {
-    Earlier {
+fn earlier(id: &str, head: &str, at: &str, diff: &str) -> EarlierRound {
+    EarlierRound {
         id: id.to_owned(),
         created_at: Some(at.to_owned()),
         base: Some(String::new()),
@@ -73,10 +85,10 @@ fn earlier(id: &str, head: &str, at: &str, diff: &str) -> Earlier {
     }
 }
 
-/// Every round: its id, when it was, and who is on which line.
-fn shown(change: Change) -> Vec<String> {
-    let (contents, _) = contents(change, None).unwrap();
-    let row = |round: &Round| {
+/// Every round: id, date, and comments by line.
+fn shown(change: PinnedChange) -> Vec<String> {
+    let (contents, _) = workspace_contents(change, None).unwrap();
+    let row = |round: &WorkspaceRound| {
         let inline = round.inline.iter().map(|(line, said)| {
             let said: Vec<&str> = said.iter().map(|comment| comment.id.as_str()).collect();
             format!(" {line}:{}", said.join("+"))
@@ -88,7 +100,7 @@ fn shown(change: Change) -> Vec<String> {
 }
 
 #[test]
-fn a_thread_stands_at_its_line_on_either_side_and_elsewhere_only_in_the_list() {
+fn threads_map_to_lines_on_both_sides() {
     let threads = vec![
         thread("added", "a.py", Side::New, 2),
         thread("removed", "old.py", Side::Old, 2),
@@ -96,7 +108,7 @@ fn a_thread_stands_at_its_line_on_either_side_and_elsewhere_only_in_the_list() {
         thread("context", "b.py", Side::New, 1),
         thread("outside", "b.py", Side::New, 99),
         thread("no-file", "c.py", Side::New, 1),
-        Thread { spot: None, ..thread("gone", "b.py", Side::New, 1) },
+        DiscussionThread { spot: None, ..thread("gone", "b.py", Side::New, 1) },
     ];
     assert_eq!(
         shown(change("head", DIFF, threads, Vec::new())),
@@ -105,7 +117,7 @@ fn a_thread_stands_at_its_line_on_either_side_and_elsewhere_only_in_the_list() {
 }
 
 #[test]
-fn the_round_under_review_is_the_last_whatever_the_clocks_say() {
+fn reviewed_round_is_last_despite_wrong_clocks() {
     let first = earlier("1", "first", "2026-01-02", DIFF);
     assert_eq!(
         shown(change("head", DIFF, Vec::new(), vec![first])),
@@ -114,14 +126,15 @@ fn the_round_under_review_is_the_last_whatever_the_clocks_say() {
 }
 
 #[test]
-fn what_is_not_committed_has_no_date_whatever_a_forge_says_about_what_is_proposed() {
+fn uncommitted_round_has_no_date() {
     let proposed = earlier("2", "head", "2026-01-01", DIFF);
-    let local = Change { created_at: None, ..change("local", DIFF, Vec::new(), vec![proposed]) };
+    let local =
+        PinnedChange { created_at: None, ..change("local", DIFF, Vec::new(), vec![proposed]) };
     assert_eq!(shown(local), ["2 2026-01-01 threads:0", "3  threads:0"]);
 }
 
 #[test]
-fn on_top_of_local_work_threads_stand_only_in_files_that_were_left_alone() {
+fn with_local_commits_threads_map_only_in_unchanged_files() {
     let threads = || vec![thread("a", "a.py", Side::New, 2), thread("b", "b.py", Side::New, 2)];
     let local = DIFF.replace("+more", "+much more");
     let proposed = earlier("2", "head", "2026-01-01", DIFF);
@@ -132,12 +145,12 @@ fn on_top_of_local_work_threads_stand_only_in_files_that_were_left_alone() {
     assert_eq!(
         shown(change("local", &local, threads(), Vec::new())),
         ["1 2025-12-31 threads:2"],
-        "without what is proposed nobody knows which lines were meant"
+        "without the proposed diff the lines are unknown"
     );
 }
 
-/// A change with this head at a forge that numbers rounds itself and knows what was said in each.
-fn change_in_rounds(head: &str, earlier: Vec<Earlier>) -> Change {
+/// A Launchpad change with this head.
+fn change_in_rounds(head: &str, earlier: Vec<EarlierRound>) -> PinnedChange {
     let mut change = change(head, DIFF, Vec::new(), earlier);
     let said = [thread("then", "b.py", Side::New, 2), thread("now", "a.py", Side::New, 2)];
     let proposal = &mut change.proposed.as_mut().unwrap().proposal;
@@ -151,7 +164,7 @@ fn change_in_rounds(head: &str, earlier: Vec<Earlier>) -> Change {
 }
 
 #[test]
-fn where_a_forge_knows_rounds_each_has_what_was_said_in_it() {
+fn comments_stay_with_their_round() {
     let first = || earlier("7", "first", "2026-01-01", DIFF);
     assert_eq!(
         shown(change_in_rounds("head", vec![first()])),
@@ -170,10 +183,10 @@ fn where_a_forge_knows_rounds_each_has_what_was_said_in_it() {
 }
 
 #[test]
-fn where_a_forge_shows_the_merge_with_its_target_a_comment_is_found_by_what_its_line_says() {
+fn comment_on_merge_diff_is_matched_by_line_content() {
     let mut change = change_in_rounds("head", Vec::new());
     let round = &mut change.proposed.as_mut().unwrap().proposal.rounds[1];
-    // The target has got a line before, a conflict, and a file of the same name as one before it was renamed.
+    // The target branch gained a line, a conflict, and a file with the old name of a renamed one.
     let merged = DIFF.replace("@@ -1,2 +1,2 @@\n kept", "@@ -8,3 +8,3 @@\n new\n kept").replace(
         "@@ -1 +1,2 @@\n kept\n+more\n",
         "@@ -1,2 +1,5 @@\n kept\n+<<<<<<< a\n theirs\n+=======\n+more\n+>>>>>>> b\n",
@@ -187,7 +200,7 @@ fn where_a_forge_shows_the_merge_with_its_target_a_comment_is_found_by_what_its_
         thread("marker", "b.py", Side::New, 2),
         thread("more", "b.py", Side::New, 5),
     ];
-    let (contents, _) = contents(change, None).unwrap();
+    let (contents, _) = workspace_contents(change, None).unwrap();
     let round = contents.rounds.last().unwrap();
     let at = |number: u32| round.inline.get(&number).map(|said| said[0].id.as_str());
     let found: Vec<_> = round.inline.keys().map(|number| (*number, at(*number).unwrap())).collect();
@@ -205,13 +218,13 @@ fn where_a_forge_shows_the_merge_with_its_target_a_comment_is_found_by_what_its_
 }
 
 #[test]
-fn what_was_said_before_a_forge_has_made_a_diff_is_kept() {
+fn comments_before_the_first_round_are_kept() {
     let mut change = change("head", DIFF, Vec::new(), Vec::new());
     let proposal = &mut change.proposed.as_mut().unwrap().proposal;
     proposal.kind = ProposalKind::MergeProposal;
     proposal.rounds.clear();
     proposal.comments = thread("early", "a.py", Side::New, 1).comments;
-    let (contents, _) = contents(change, None).unwrap();
+    let (contents, _) = workspace_contents(change, None).unwrap();
     let [round] = &contents.rounds[..] else { panic!("{}", contents.rounds.len()) };
-    assert_eq!((&*round.id, &*round.general[0].content), (NEW, "early"));
+    assert_eq!((&*round.id, &*round.general[0].content), (NEW_ROUND, "early"));
 }

@@ -1,12 +1,12 @@
-//! Fences around what comes from a change or a model: data, whatever it says.
+//! Fences around untrusted text: models must treat it as data.
 
 use crh_review::identity::content_id;
 
-/// How many hex digits a tag has: 64 bits, so that nobody finds a text that holds its own tag.
+/// Hex digits of a tag: 64 bits, so that no text can contain its own tag.
 const TAG_DIGITS: usize = 16;
 
-/// Puts a text between marks that it cannot forge, since they carry its hash: it would have to hold the hash of
-/// itself. `kind` says what it is and is one of our words, never a text of the change.
+/// Puts a text between marks with its hash, which it cannot forge. `kind` is a word chosen by crh,
+/// never text of the change.
 pub fn fence(kind: &str, text: &str) -> String {
     let tag = content_id(text.as_bytes());
     let tag = &tag[..TAG_DIGITS];
@@ -15,7 +15,7 @@ pub fn fence(kind: &str, text: &str) -> String {
     format!("<data-{tag} kind=\"{kind}\">\n{text}{end}</data-{tag}>")
 }
 
-/// Whether a character can stand in the name of a kind.
+/// Whether a character is allowed in a kind.
 fn is_plain(char: char) -> bool {
     char.is_ascii_alphanumeric() || matches!(char, '-' | '_')
 }

@@ -1,157 +1,157 @@
-//! The prompt files: what each is for, and what goes into it.
+//! The prompt files and their slots.
 
 use super::template::prompts;
 
 prompts! {
-    /// What every agent is told before anything else: the system prompt. Nothing of the change stands in it.
+    /// System prompt of all agents. Contains no text of the change.
     Rules = "rules.md" {}
 
-    /// The change, as all agents of a review see it. Every value is fenced.
+    /// The change, as all agents see it. Every value is fenced.
     Change = "change.md" {
         /// Title, author, base and head.
         about,
-        /// What its author writes about it.
+        /// Description by the author.
         description,
-        /// The subjects of its commits.
+        /// Commit subjects.
         commits,
-        /// The files under review.
+        /// Files in scope.
         files,
-        /// The files that are not, and why.
+        /// Files out of scope, with reasons.
         left_out,
-        /// The project's instructions for agents, by name.
+        /// Names of the project's agent instructions.
         instructions,
         /// The numbered diff.
         diff,
-        /// The files whose diff there is no room for.
+        /// Files whose diff did not fit.
         not_shown,
     }
 
-    /// How to review: what `--reviewer-prompt` replaces.
+    /// How to review. `--reviewer-prompt` replaces it.
     Reviewer = "reviewer.md" {}
 
-    /// What the orchestrator of `delegate` does.
+    /// Instructions for the orchestrator of `delegate`.
     Orchestrator = "orchestrator.md" {}
 
-    /// What a sub-agent of `delegate` does.
+    /// Instructions for a sub-agent of `delegate`.
     SubAgent = "sub_agent.md" {
         /// How to review.
         reviewer,
         /// Its name.
         name,
-        /// What its part is called. It comes from the orchestrator, so it is fenced.
+        /// Label of its scope, fenced: it comes from the orchestrator.
         label,
-        /// What it should pay attention to; fenced for the same reason.
+        /// Focus of its scope, fenced for the same reason.
         focus,
         /// Its files, fenced.
         files,
     }
 
-    /// What the one reviewer of `single` does.
+    /// Instructions for the reviewer of `single`.
     Single = "single.md" {
         /// How to review.
         reviewer,
-        /// Code around the changed lines, each piece in a fence.
+        /// Code around the changed lines, in fences.
         context,
     }
 
-    /// What programs have found in an agent's files. It stands behind the agent's instructions, and only if there is something.
+    /// Findings of static checks. Appended to the instructions if there are any.
     Known = "known.md" {
-        /// A row for each, fenced.
+        /// One row per finding, fenced.
         findings,
     }
 
-    /// The second look of `single` at what it found.
+    /// The second round of `single`.
     Round = "round.md" {
-        /// The findings as JSON, with ids; fenced.
+        /// Findings as JSON with ids, fenced.
         candidates,
-        /// What the tools answered; fenced.
+        /// Tool output, fenced.
         results,
     }
 
-    /// A fresh look at what others found, without their reasons.
+    /// Validation of findings, without the reviewers' reasons.
     Validate = "validate.md" {
-        /// What they claim, and the code; fenced.
+        /// Claims and code, fenced.
         candidates,
     }
 
-    /// What whoever judges a plan does.
+    /// Instructions for the check of requirements.
     Requirements = "requirements.md" {
-        /// Where the plan is and how it was found; fenced.
+        /// Path and source of the document, fenced.
         plan,
-        /// What it asks for, a row each; fenced.
+        /// Requirements, one per row, fenced.
         items,
     }
 
-    /// How a panel works: the same for all its reviewers, behind the change.
+    /// How a panel works: shared by all its reviewers.
     Panel = "panel.md" {}
 
-    /// Behind the diff of one part of a change that is too large for one look.
+    /// Follows the diff of one part of a large change.
     ChangePart = "part.md" {
-        /// Which part, from 1.
+        /// Number of the part, from 1.
         number,
-        /// How many there are.
+        /// Number of parts.
         count,
-        /// What the other parts declare, fenced.
+        /// Signatures of the other parts, fenced.
         signatures,
     }
 
-    /// What a reviewer with a lens does.
+    /// Instructions for a panel reviewer.
     Lens = "lens.md" {
         /// Its name.
         name,
-        /// Its file without the front matter.
+        /// Prompt from its file.
         prompt,
-        /// What the change is for; fenced, since a model or the author wrote it.
+        /// Intent of the change, fenced: a model or the author wrote it.
         intent,
-        /// Why it was chosen; fenced for the same reason.
+        /// Why the reviewer was chosen, fenced for the same reason.
         why,
-        /// What it is given besides the change, each in a fence.
+        /// Extra material, in fences.
         given,
         /// Its files; fenced.
         files,
-        /// The class and owner of its findings unless it says otherwise.
+        /// Default class and owner of its findings.
         route,
-        /// The most findings.
+        /// Maximum number of findings.
         cap,
-        /// The worst severity it may give.
+        /// Maximum severity.
         max_severity,
     }
 
-    /// What a reviewer does that writes notes.
+    /// Instructions for a panel reviewer that writes notes.
     NoteTaker = "notes.md" {
         /// Its name.
         name,
-        /// Its file without the front matter.
+        /// Prompt from its file.
         prompt,
-        /// What the change is for; fenced.
+        /// Intent of the change, fenced.
         intent,
-        /// Why it was chosen; fenced.
+        /// Why the reviewer was chosen, fenced.
         why,
-        /// What it is given besides the change, each in a fence.
+        /// Extra material, in fences.
         given,
         /// Its files; fenced.
         files,
-        /// The most notes.
+        /// Maximum number of notes.
         cap,
     }
 
-    /// What is asked before a panel is chosen.
+    /// Instructions for the scout.
     Scout = "scout.md" {
-        /// The issues that the change is linked to; fenced.
+        /// Linked issues, fenced.
         issues,
-        /// The reviewers that could be added, by name with what calls for them.
+        /// Reviewers that it may add, with their conditions.
         candidates,
     }
 
-    /// Which findings of a panel are one.
+    /// Which findings of a panel are duplicates.
     Pairs = "pairs.md" {
-        /// The pairs with their ids; fenced.
+        /// Pairs with ids, fenced.
         pairs,
     }
 
-    /// The last line of every agent's own instructions.
+    /// Last line of every agent's instructions.
     Language = "language.md" {
-        /// The language's name.
+        /// Name of the language.
         language,
     }
 }

@@ -1,32 +1,31 @@
-//! What a fixer is told. It takes no part in a review, so that its files are no part of the version that names the prompts of
-//! reviews.
+//! Prompts of the fixer. They are not part of a review, so `prompt_version` does not include them.
 
 use serde_json::json;
 
 use super::change::fence_or_none;
-use super::hashed;
+use super::hash_json;
 use super::template::prompts;
 use crh_llm::ToolSpec;
 
 prompts! {
-    /// What a fixer is told before anything else: the system prompt. Nothing of the change stands in it.
+    /// System prompt of the fixer. Contains no text of the change.
     FixerRules = "fixer_rules.md" {}
 
-    /// What it is to repair.
+    /// Instructions for the fixer.
     Fixer = "fixer.md" {
-        /// The issues by number, each with the code around it; fenced.
+        /// Issues by number, with code, fenced.
         issues,
-        /// The files that it may write; fenced.
+        /// Files that it may write, fenced.
         files,
     }
 }
 
-/// The hash of its files, and of its tools.
+/// Hash of the prompt files and tools.
 pub(crate) fn version(tools: &[ToolSpec]) -> String {
-    hashed(&json!({ "files": FILES, "tools": tools }))
+    hash_json(&json!({ "files": FILES, "tools": tools }))
 }
 
-/// Both, for these issues and files.
+/// Both prompts for these issues and files.
 pub(super) fn prompts(issues: &str, files: &str) -> (FixerRules, Fixer) {
     let (issues, files) = (fence_or_none("issues", issues), fence_or_none("files", files));
     (FixerRules {}, Fixer { issues, files })

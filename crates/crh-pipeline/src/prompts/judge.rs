@@ -1,33 +1,33 @@
-//! What a judge of an evaluation is told. It takes no part in a review, so that its files are no part of the version that
-//! names the prompts of reviews.
+//! Prompts of the evaluation judge. They are not part of a review, so `prompt_version` does not
+//! include them.
 
 use serde_json::json;
 
-use super::hashed;
+use super::hash_json;
 use super::template::{Prompt, prompts};
-use crh_llm::{Cache, Conversation, ToolSpec};
+use crh_llm::{CacheMark, Conversation, ToolSpec};
 
 prompts! {
-    /// What a judge is told before anything else: the system prompt. Nothing of the case stands in it.
+    /// System prompt of the judge. Contains no text of the case.
     JudgeRules = "judge_rules.md" {}
 
-    /// What it compares.
+    /// The question.
     Judge = "judge.md" {
-        /// What the change is known to have, numbered; every text is fenced.
+        /// Known defects, numbered, each text fenced.
         expected,
-        /// What was reported, numbered; every text is fenced.
+        /// Reports, numbered, each text fenced.
         reports,
     }
 }
 
-/// What a judge reads. Whoever makes the two lists puts every text of theirs into a [`fence`](super::fence).
+/// The conversation with the judge. The caller puts every text into a [`fence`](super::fence).
 pub(crate) fn conversation(expected: String, reports: String) -> Conversation {
     let mut conversation = Conversation::new(JudgeRules {}.render());
-    conversation.say(Judge { expected, reports }.render(), Cache::Unmarked);
+    conversation.push_user(Judge { expected, reports }.render(), CacheMark::Unmarked);
     conversation
 }
 
-/// The hash of its files, and of the tool by which it answers.
+/// Hash of the prompt files and the tool.
 pub(crate) fn version(tool: &ToolSpec) -> String {
-    hashed(&json!({ "files": FILES, "tool": tool }))
+    hash_json(&json!({ "files": FILES, "tool": tool }))
 }

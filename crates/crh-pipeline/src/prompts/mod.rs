@@ -1,5 +1,5 @@
-//! What agents are told. Each prompt is a Markdown file with one typed struct, rendered strictly: every slot of the file
-//! is a field and every field a slot, exactly once. What comes from the change or from a model is fenced.
+//! Prompts. Each is a Markdown file with a struct; every slot of the file is a field and every
+//! field a slot, checked at compile time. Text of the change or of a model is fenced.
 
 mod change;
 mod fence;
@@ -8,36 +8,36 @@ pub(crate) mod fixer;
 pub(crate) mod judge;
 mod template;
 
-pub(crate) use change::{groups, numbered};
+pub(crate) use change::{group_files, numbered_diff};
 pub use fence::fence;
 use serde_json::{Value, json};
 
 use self::template::Prompt;
-use crate::plan::{Assignment, Part};
-use crate::requirements::PlanDocument;
-use crate::reviewers::{Catalogue, Returns, Reviewer};
-use crate::subject::Subject;
-use crate::terms::{PromptOverrides, Terms};
+use crate::change_under_review::ChangeUnderReview;
+use crate::plan::{Assignment, DiffPart};
+use crate::requirements::RequirementsDoc;
+use crate::review_options::{PromptOverrides, ReviewOptions};
+use crate::reviewers::{Returns, Reviewer, ReviewerCatalogue};
 use crate::text::one_line;
 use crate::tools::session::{agent_tools, panel_tools};
-use crh_llm::{Cache, Conversation, ToolSpec};
+use crh_llm::{CacheMark, Conversation, ToolSpec};
 use crh_review::identity::content_id;
 use crh_review::report::{PlanSource, Strategy};
 use crh_review::stable_json_line;
 
-/// How many hex digits of a hash name the prompts: as many as name a review.
+/// Hex digits of the prompt version, as in a review id.
 const VERSION_DIGITS: usize = 16;
 
-/// The language that is written in if nothing else is asked for.
+/// Default language.
 const ENGLISH: &str = "English";
 
-/// The prompts of one review: the beginning that all its agents share, and what each is told at the end.
+/// Prompts of one review: the prefix that all agents share, and the instructions of each agent.
 #[derive(Debug, Clone)]
 pub struct Prompts {
     system: String,
     change: String,
-    /// What stands behind the change for all agents; empty unless they are a panel.
-    together: String,
+    /// Text after the change for all agents of a panel. Empty for other strategies.
+    panel_text: String,
     tools: Vec<ToolSpec>,
     reviewer: String,
     language: String,
@@ -46,97 +46,105 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    /// The prompts for a change. `context` is the smallest context, in tokens, of the models that will read them.
-    pub fn new(subject: &Subject, terms: &Terms, context: u64) -> Self {
-        let shown = change::shown(subject, context, &terms.allowance, None);
-        let (together, tools) = match terms.strategy {
-            Strategy::Panel => (panel_rules(terms), panel_tools()),
+    /// Renders the prompts for a change. `context` is the smallest context window of the models, in
+    /// tokens.
+    pub fn new(change: &ChangeUnderReview, options: &ReviewOptions, context: u64) -> Self {
+        let shown = change::render_change(change, context, &options.budget, None);
+        let (together, tools) = match options.strategy {
+            Strategy::Panel => (panel_rules(options), panel_tools()),
             Strategy::Single | Strategy::Delegate | Strategy::Static => {
                 (String::new(), agent_tools())
             }
         };
-        Self::of(shown, together, tools, terms)
+        Self::build(shown, together, tools, options)
     }
 
-    /// The prompts for one part of a change that is too large for one look by a panel.
-    pub fn of_part(subject: &Subject, terms: &Terms, context: u64, part: &ChangePart) -> Self {
-        let shown = change::shown(subject, context, &terms.allowance, Some(&part.parts));
+    /// Renders the prompts for one part of a large change.
+    pub fn for_part(
+        change: &ChangeUnderReview,
+        options: &ReviewOptions,
+        context: u64,
+        part: &ChangePart,
+    ) -> Self {
+        let shown = change::render_change(change, context, &options.budget, Some(&part.parts));
         let about = files::ChangePart {
             number: part.number.to_string(),
             count: part.count.to_string(),
             signatures: change::fence_or_none("signatures", &part.signatures),
         };
-        let together = format!("{}\n\n{}", about.render(), panel_rules(terms));
-        Self::of(shown, together, panel_tools(), terms)
+        let together = format!("{}\n\n{}", about.render(), panel_rules(options));
+        Self::build(shown, together, panel_tools(), options)
     }
 
-    fn of(shown: change::Shown, together: String, tools: Vec<ToolSpec>, terms: &Terms) -> Self {
-        let change::Shown { prompt, not_shown, notes } = shown;
-        let language = one_line(&terms.language);
+    fn build(
+        shown: change::RenderedChange,
+        panel_text: String,
+        tools: Vec<ToolSpec>,
+        options: &ReviewOptions,
+    ) -> Self {
+        let change::RenderedChange { prompt, not_shown, notes } = shown;
+        let language = one_line(&options.language);
         let language = if language.is_empty() { ENGLISH.to_owned() } else { language };
         let own = |text: &Option<String>, built_in: &dyn Fn() -> String| {
             text.as_ref().map_or_else(built_in, |text| text.trim_end().to_owned())
         };
         Self {
-            system: own(&terms.overrides.system, &|| files::Rules {}.render()),
+            system: own(&options.overrides.system, &|| files::Rules {}.render()),
             change: prompt.render(),
-            together,
+            panel_text,
             tools,
-            reviewer: own(&terms.overrides.reviewer, &|| files::Reviewer {}.render()),
+            reviewer: own(&options.overrides.reviewer, &|| files::Reviewer {}.render()),
             language: files::Language { language }.render(),
             not_shown,
             notes,
         }
     }
 
-    /// The hash of all prompt files in use, overrides included, and of the tools that agents are told of.
+    /// Hash of all prompt files in use, overrides included, and of the tool descriptions.
     pub fn version(overrides: &PromptOverrides) -> String {
         version(overrides, &agent_tools(), &panel_tools())
     }
 
-    /// The tools that every agent of this review is told of.
+    /// Tools that every agent of this review sees.
     pub fn tools(&self) -> Vec<ToolSpec> {
         self.tools.clone()
     }
 
-    /// Whether the diff of this file stands in the beginning that all agents share. One that is too large for that is
-    /// read with tools.
+    /// Whether the shared prefix contains the diff of this file. Larger diffs are read with tools.
     pub fn shows_diff_of(&self, path: &str) -> bool {
         !self.not_shown.iter().any(|not_shown| not_shown == path)
     }
 
-    /// What of the change could not be told, for the report.
+    /// Notes on parts of the change that could not be rendered.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The rules, the change, and at the end what this one agent is to do. All but the last is the same bytes for every
-    /// agent of a review, and a cache breakpoint stands between.
+    /// System prompt, shared prefix and the instructions `own` of one agent. The prefix is
+    /// identical for all agents and ends with a cache breakpoint.
     pub fn conversation(&self, own: &str) -> Conversation {
         let mut conversation = Conversation::new(&self.system);
-        conversation.say(self.shared(), Cache::Breakpoint);
-        conversation.say(own, Cache::Unmarked);
+        conversation.push_user(self.shared(), CacheMark::Breakpoint);
+        conversation.push_user(own, CacheMark::Unmarked);
         conversation
     }
 
-    /// What all agents are told behind the rules.
+    /// The prefix that all agents share.
     fn shared(&self) -> String {
-        match self.together.as_str() {
+        match self.panel_text.as_str() {
             "" => self.change.clone(),
             together => format!("{}\n\n{together}", self.change),
         }
     }
 
-    /// What the orchestrator is told.
+    /// Instructions for the orchestrator.
     pub fn orchestrator(&self) -> String {
-        self.own(&files::Orchestrator {})
+        self.with_language(&files::Orchestrator {})
     }
 
-    /// What a sub-agent is told about its part.
-    ///
-    /// `known` is what programs have found in it, a row each; empty if nothing.
-    pub fn sub_agent(&self, assignment: &Assignment, known: &str) -> String {
-        // Not cut, however long: nobody else is told about these files.
+    /// Instructions for a sub-agent. `static_findings` has one finding per line, or is empty.
+    pub fn sub_agent(&self, assignment: &Assignment, static_findings: &str) -> String {
+        // Never truncated: no other prompt lists these files.
         let files: String = assignment.parts.iter().map(part_row).collect();
         let prompt = files::SubAgent {
             reviewer: self.reviewer.clone(),
@@ -145,48 +153,45 @@ impl Prompts {
             focus: change::fence_or_none("focus", &assignment.focus),
             files: change::fence_or_none("files", &files),
         };
-        self.own_knowing(&prompt, known)
+        self.with_static_findings(&prompt, static_findings)
     }
 
-    /// What the one reviewer of `single` is told. `context` is code around the changed lines, each piece put into a
-    /// [`fence`] by whoever selected it; empty if there is none. `known` is what programs have found, a row each; empty if
-    /// nothing.
-    pub fn single(&self, context: &str, known: &str) -> String {
+    /// Instructions for the reviewer of `single`. `context` is code around the changes; the caller
+    /// fences each piece. `static_findings` has one finding per line, or is empty.
+    pub fn single(&self, context: &str, static_findings: &str) -> String {
         let context = if context.is_empty() { "None." } else { context };
         let (reviewer, context) = (self.reviewer.clone(), context.to_owned());
-        self.own_knowing(&files::Single { reviewer, context }, known)
+        self.with_static_findings(&files::Single { reviewer, context }, static_findings)
     }
 
-    /// What is asked about findings once tools have brought more context: the findings as JSON with their ids, and what
-    /// the tools answered. Both are fenced here.
+    /// The second round: findings as JSON with ids, and tool output. Both are fenced here.
     pub fn round(&self, candidates: &str, results: &str) -> String {
-        self.own(&files::Round {
+        self.with_language(&files::Round {
             candidates: fence("candidates", candidates),
             results: fence("results", results),
         })
     }
 
-    /// What a fresh run is asked about findings of others: their ids and claims with the code around, and nothing of
-    /// their authors' reasons. They are fenced here.
+    /// Validation: ids, claims and code, without the reviewers' reasons. Fenced here.
     pub fn validate(&self, candidates: &str) -> String {
-        self.own(&files::Validate { candidates: fence("candidates", candidates) })
+        self.with_language(&files::Validate { candidates: fence("candidates", candidates) })
     }
 
-    /// What whoever judges a plan is told: where it is, and what it asks for. Both are fenced here.
-    pub fn requirements(&self, document: &PlanDocument) -> String {
+    /// The check of requirements. Document and items are fenced here.
+    pub fn requirements(&self, document: &RequirementsDoc) -> String {
         let source = match document.source {
             PlanSource::Explicit => "named for this change",
             PlanSource::Inferred => "guessed from its name",
         };
-        self.own(&files::Requirements {
+        self.with_language(&files::Requirements {
             plan: fence("plan", &format!("{}, {source}", change::path(&document.path))),
-            items: fence("requirements", &document.rows()),
+            items: fence("requirements", &document.prompt_lines()),
         })
     }
 
-    /// What a reviewer of a panel is told: its lens, and this review. `known` is what programs have found, a row each.
-    pub fn lens(&self, lens: &LensBrief<'_>, known: &str) -> String {
-        let LensBrief { reviewer, assignment, intent, given } = lens;
+    /// Instructions for a panel reviewer. `static_findings` has one finding per line, or is empty.
+    pub fn lens(&self, lens: &ReviewerBrief<'_>, static_findings: &str) -> String {
+        let ReviewerBrief { reviewer, assignment, intent, given } = lens;
         let (name, prompt) = (reviewer.name.clone(), reviewer.prompt.trim().to_owned());
         let intent = change::fence_or_none("intent", intent);
         let why = change::fence_or_none("reason", &assignment.why);
@@ -209,86 +214,86 @@ impl Prompts {
                     cap,
                     max_severity,
                 };
-                self.own_knowing(&prompt, known)
+                self.with_static_findings(&prompt, static_findings)
             }
-            Returns::Notes(_) => self.own_knowing(
+            Returns::Notes(_) => self.with_static_findings(
                 &files::NoteTaker { name, prompt, intent, why, given, files, cap },
-                known,
+                static_findings,
             ),
         }
     }
 
-    /// What is asked before a panel is chosen: the issues that the change is linked to, and the reviewers that could be added, a
-    /// row each. Both are fenced here.
+    /// Instructions for the scout: linked issues, and reviewers that it may add, one per row. Both
+    /// are fenced here.
     pub fn scout(&self, issues: &str, candidates: &str) -> String {
-        self.own(&files::Scout {
+        self.with_language(&files::Scout {
             issues: change::fence_or_none("linked-issues", issues),
             candidates: change::fence_or_none("reviewers", candidates),
         })
     }
 
-    /// What a fixer reads: rules of its own, since all others change nothing, then its issues with the code around them, and the
-    /// files that it may write. Both are fenced here.
+    /// The conversation of the fixer. It has its own rules, since all other agents must not change
+    /// files. Issues and files are fenced here.
     pub fn fixer(&self, issues: &str, files: &str) -> Conversation {
-        let (rules, errand) = fixer::prompts(issues, files);
+        let (rules, task) = fixer::prompts(issues, files);
         let mut conversation = Conversation::new(rules.render());
-        conversation.say(self.own(&errand), Cache::Unmarked);
+        conversation.push_user(self.with_language(&task), CacheMark::Unmarked);
         conversation
     }
 
-    /// Which findings of a panel are one: the pairs as JSON, fenced here.
+    /// Asks which findings of a panel are duplicates. The pairs are fenced here.
     pub fn pairs(&self, pairs: &str) -> String {
-        self.own(&files::Pairs { pairs: fence("pairs", pairs) })
+        self.with_language(&files::Pairs { pairs: fence("pairs", pairs) })
     }
 
-    /// An agent's own instructions, and what programs have found in its files.
-    fn own_knowing(&self, prompt: &impl Prompt, known: &str) -> String {
-        if known.is_empty() {
-            return self.own(prompt);
+    /// Instructions, followed by the findings of static checks.
+    fn with_static_findings(&self, prompt: &impl Prompt, static_findings: &str) -> String {
+        if static_findings.is_empty() {
+            return self.with_language(prompt);
         }
-        let known = files::Known { findings: fence("findings", known) };
-        format!("{}\n\n{}", prompt.render(), self.own(&known))
+        let findings_prompt = files::Known { findings: fence("findings", static_findings) };
+        format!("{}\n\n{}", prompt.render(), self.with_language(&findings_prompt))
     }
 
-    /// An agent's own instructions, the line about the language last.
-    fn own(&self, prompt: &impl Prompt) -> String {
+    /// Instructions, with the line about the language last.
+    fn with_language(&self, prompt: &impl Prompt) -> String {
         format!("{}\n\n{}", prompt.render(), self.language)
     }
 }
 
-/// One part of a change that is too large for one look.
+/// One part of a large change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangePart {
-    /// Which, from 1.
+    /// Number of the part, from 1.
     pub number: usize,
-    /// How many there are.
+    /// Number of parts.
     pub count: usize,
     /// Its files.
-    pub parts: Vec<Part>,
-    /// What the others declare, a line each.
+    pub parts: Vec<DiffPart>,
+    /// Signatures of the other parts, one per line.
     pub signatures: String,
 }
 
-/// What a reviewer of a panel is told besides the change.
+/// Inputs for the instructions of a panel reviewer.
 #[derive(Debug)]
-pub struct LensBrief<'a> {
-    /// Whose lens.
+pub struct ReviewerBrief<'a> {
+    /// The reviewer.
     pub reviewer: &'a Reviewer,
-    /// What it looks at, and why it was chosen.
+    /// Its files, and why it was chosen.
     pub assignment: &'a Assignment,
-    /// What the change is for; empty if nobody knows.
+    /// Intent of the change. Empty if unknown.
     pub intent: &'a str,
-    /// What it is given besides, each piece put into a [`fence`]; empty if nothing.
+    /// Extra material, each piece in a [`fence`]. Empty if there is none.
     pub given: &'a str,
 }
 
-/// How reviewers of a panel review: in our words, or in the user's.
-fn panel_rules(terms: &Terms) -> String {
-    let own = terms.overrides.reviewer.as_ref();
+/// How panel reviewers work: built in, or replaced by the user.
+fn panel_rules(options: &ReviewOptions) -> String {
+    let own = options.overrides.reviewer.as_ref();
     own.map_or_else(|| files::Panel {}.render(), |text| text.trim_end().to_owned())
 }
 
-fn part_row(part: &Part) -> String {
+fn part_row(part: &DiffPart) -> String {
     let path = change::path(&part.path);
     match part.diff_lines {
         None => format!("{path}\n"),
@@ -307,12 +312,12 @@ fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) 
         (*name, own.unwrap_or(text).to_owned())
     };
     let files: Vec<_> = files::FILES.iter().map(in_use).collect();
-    // As JSON, so that no text can pass for the end of one file and the beginning of the next.
-    let reviewers = Catalogue::built_in().version();
-    hashed(&json!({ "files": files, "tools": tools, "panel": panel, "reviewers": reviewers }))
+    // JSON, so that no text can imitate a file boundary.
+    let reviewers = ReviewerCatalogue::built_in().version();
+    hash_json(&json!({ "files": files, "tools": tools, "panel": panel, "reviewers": reviewers }))
 }
 
-fn hashed(all: &Value) -> String {
+fn hash_json(all: &Value) -> String {
     let all = stable_json_line(all).unwrap_or_else(|_| all.to_string());
     let mut id = content_id(all.as_bytes());
     id.truncate(VERSION_DIGITS);

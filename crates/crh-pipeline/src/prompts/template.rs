@@ -1,28 +1,28 @@
-//! A prompt file and its struct, held together when the program is built: every slot of the file is a field and every
+//! Ties a prompt file to its struct at compile time: every slot of the file is a field and every
 //! field a slot, exactly once.
 
-/// What opens a slot.
+/// Opens a slot.
 const OPEN: &str = "{{";
-/// What closes it.
+/// Closes a slot.
 const CLOSE: &str = "}}";
 
 /// A prompt: a Markdown file with slots, and the values that go into them.
 pub(super) trait Prompt {
-    /// The name of the file.
+    /// Name of the file.
     const FILE: &'static str;
-    /// The file.
+    /// Contents of the file.
     const TEXT: &'static str;
 
-    /// The value of each slot.
+    /// Values of the slots.
     fn slots(&self) -> Vec<(&'static str, &str)>;
 
-    /// The prompt as a model reads it. Values are inserted as they are, and what stands in them is no slot.
+    /// Renders the prompt. Values are inserted verbatim; slots inside them are not filled.
     fn render(&self) -> String {
-        filled(Self::TEXT.trim_end(), &self.slots())
+        fill_slots(Self::TEXT.trim_end(), &self.slots())
     }
 }
 
-/// Declares prompts: for each the struct, its file, and the check that the two agree.
+/// Declares prompts: struct, file, and the compile-time check that they agree.
 macro_rules! prompts {
     ($(
         $(#[$about:meta])*
@@ -43,7 +43,7 @@ macro_rules! prompts {
             }
 
             const _: () = assert!(
-                $crate::prompts::template::agree(
+                $crate::prompts::template::slots_match(
                     include_str!(concat!("../../prompts/", $file)),
                     &[$( stringify!($slot), )*],
                 ),
@@ -51,7 +51,7 @@ macro_rules! prompts {
             );
         )*
 
-        /// Every prompt file by its name, with its text.
+        /// All prompt files with their texts.
         pub(super) const FILES: &[(&str, &str)] = &[$(
             (
                 <$name as $crate::prompts::template::Prompt>::FILE,
@@ -64,7 +64,7 @@ macro_rules! prompts {
 pub(super) use prompts;
 
 /// Whether a text has exactly these slots, each once.
-pub(super) const fn agree(text: &str, slots: &[&str]) -> bool {
+pub(super) const fn slots_match(text: &str, slots: &[&str]) -> bool {
     let mut at = 0;
     while at < slots.len() {
         if count(text, slots[at].as_bytes(), CLOSE.as_bytes()) != 1 {
@@ -75,7 +75,7 @@ pub(super) const fn agree(text: &str, slots: &[&str]) -> bool {
     count(text, b"", b"") == slots.len()
 }
 
-/// How often a slot opens with this name, closed by this.
+/// How often a slot with this name occurs.
 const fn count(text: &str, name: &[u8], close: &[u8]) -> usize {
     let text = text.as_bytes();
     let (mut at, mut found) = (0, 0);
@@ -102,8 +102,8 @@ const fn is_at(text: &[u8], at: usize, what: &[u8]) -> bool {
     true
 }
 
-/// A text with its slots filled. What is no known slot stays as it is; the check at build time leaves none.
-fn filled(text: &str, slots: &[(&str, &str)]) -> String {
+/// Fills the slots of a text. Unknown slots stay; the compile-time check excludes them.
+fn fill_slots(text: &str, slots: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(OPEN) {
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_and_its_struct_agree_if_every_slot_is_a_field_and_every_field_a_slot_once() {
+    fn slots_and_fields_must_match_exactly_once() {
         for (text, slots, expected) in [
             ("no slot", &[] as &[&str], true),
             ("{{a}} and {{b}}", &["b", "a"], true),
@@ -143,13 +143,13 @@ mod tests {
             ("{{{a}}", &["a"], false),
             ("{{aa}}", &["a"], false),
         ] {
-            assert_eq!(agree(text, slots), expected, "{text}");
+            assert_eq!(slots_match(text, slots), expected, "{text}");
         }
     }
 
     #[test]
-    fn values_are_inserted_as_they_are_and_not_filled_again() {
+    fn values_are_inserted_verbatim() {
         let slots = [("a", "{{b}} {{a}} {{"), ("b", "}}")];
-        assert_eq!(filled("1 {{a}} 2 {{b}} 3", &slots), "1 {{b}} {{a}} {{ 2 }} 3");
+        assert_eq!(fill_slots("1 {{a}} 2 {{b}} 3", &slots), "1 {{b}} {{a}} {{ 2 }} 3");
     }
 }

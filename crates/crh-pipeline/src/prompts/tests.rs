@@ -1,4 +1,4 @@
-//! Prompts as models read them: goldens of every file, the fences, the shared beginning.
+//! Tests of prompts: goldens of every file, fences, the shared prefix.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use proptest::prelude::{Just, Strategy as Generated, prop};
 use proptest::{prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::{sample, *};
-use crate::terms::Profile;
+use crate::review_options::Profile;
 use crate::workspace::Workspace;
 use crate::{judge, requirements};
-use crh_agent::{Limits, Purpose, Run, Step, Submit, Task};
-use crh_llm::{Abilities, Message, ModelFacts, Money, Request};
+use crh_agent::{AgentRun, AgentTask, CallPurpose, RunLimits, RunStep, SubmitTool};
+use crh_llm::{Abilities, Message, ModelFacts, ModelRequest, Money};
 
-/// A context that leaves room for everything.
+/// A context window with room for everything.
 const CONTEXT: u64 = 1_000_000;
 
 fn prompts() -> Prompts {
-    let (_folder, subject) = sample::subject(&sample::contents(sample::DIFF));
-    Prompts::new(&subject, &sample::terms(), CONTEXT)
+    let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
+    Prompts::new(&change, &sample::options(), CONTEXT)
 }
 
-fn assignment(name: &str, parts: Vec<Part>) -> Assignment {
+fn assignment(name: &str, parts: Vec<DiffPart>) -> Assignment {
     Assignment {
         name: name.to_owned(),
         reviewer: "delegate".to_owned(),
@@ -33,12 +33,12 @@ fn assignment(name: &str, parts: Vec<Part>) -> Assignment {
     }
 }
 
-/// What a judge reads of a small case: the rules and the question.
-fn judged() -> (String, String) {
+/// System prompt and question of the judge for a small case.
+fn judge_prompts() -> (String, String) {
     read(judge::sample::question().conversation())
 }
 
-/// The rules of a conversation and the one thing that was said in it.
+/// System prompt and only message of a conversation.
 fn read(conversation: Conversation) -> (String, String) {
     let Conversation { system, messages } = conversation;
     match messages.as_slice() {
@@ -47,52 +47,52 @@ fn read(conversation: Conversation) -> (String, String) {
     }
 }
 
-/// A plan that asks for two things.
-fn plan_document() -> PlanDocument {
+/// A document with two items.
+fn requirements_doc() -> RequirementsDoc {
     let text =
         "# Requirements\n- R1. totals are numbers\n# Implementation Units\n- [x] the shop/\n";
-    requirements::document("docs/plans/totals.md", PlanSource::Explicit, text).0
+    requirements::parse_document("docs/plans/totals.md", PlanSource::Explicit, text).0
 }
 
-/// The prompts of a panel.
+/// Prompts of a panel.
 fn panel() -> Prompts {
-    let (_folder, subject) = sample::subject(&sample::contents(sample::DIFF));
-    let terms = Terms { strategy: Strategy::Panel, ..sample::terms() };
-    Prompts::new(&subject, &terms, CONTEXT)
+    let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
+    let options = ReviewOptions { strategy: Strategy::Panel, ..sample::options() };
+    Prompts::new(&change, &options, CONTEXT)
 }
 
-/// The same for the second of two parts.
+/// Prompts for the second of two parts.
 fn part_of_a_panel() -> Prompts {
-    let (_folder, subject) = sample::subject(&sample::contents(sample::DIFF));
+    let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
     let part = ChangePart {
         number: 2,
         count: 2,
-        parts: vec![Part::whole("shop/test_new.py")],
+        parts: vec![DiffPart::whole("shop/test_new.py")],
         signatures: "shop/orders.py: def total(order):\n".to_owned(),
     };
-    Prompts::of_part(&subject, &sample::terms(), CONTEXT, &part)
+    Prompts::for_part(&change, &sample::options(), CONTEXT, &part)
 }
 
-fn brief<'a>(reviewer: &str, assignment: &'a Assignment) -> LensBrief<'a> {
-    let reviewer = Catalogue::built_in().get(reviewer).unwrap();
-    LensBrief { reviewer, assignment, intent: "Count totals once.", given: "" }
+fn brief<'a>(reviewer: &str, assignment: &'a Assignment) -> ReviewerBrief<'a> {
+    let reviewer = ReviewerCatalogue::built_in().get(reviewer).unwrap();
+    ReviewerBrief { reviewer, assignment, intent: "Count totals once.", given: "" }
 }
 
-/// Every prompt as it is rendered for the small change, by the name of its file.
-fn rendered() -> Vec<(&'static str, String)> {
+/// Every rendered prompt, by file name.
+fn all_rendered() -> Vec<(&'static str, String)> {
     let prompts = prompts();
     let parts = vec![
-        Part::whole("shop/orders.py"),
-        Part { path: "a\nb".to_owned(), diff_lines: Some((7, 9)) },
+        DiffPart::whole("shop/orders.py"),
+        DiffPart { path: "a\nb".to_owned(), diff_lines: Some((7, 9)) },
     ];
     let candidates = r#"[{"id": "1", "title": "total is a text"}]"#;
-    let (judge_rules, question) = judged();
-    let (fixer_rules, errand) =
+    let (judge_rules, question) = judge_prompts();
+    let (fixer_rules, fixer_task) =
         read(prompts.fixer(
             "number: 1\ntitle: total is a text\nplace: shop/orders.py:3\n",
             "shop/orders.py\n",
         ));
-    let (panel, looks) = (panel(), assignment("a-lens", parts.clone()));
+    let (panel, lens_assignment) = (panel(), assignment("a-lens", parts.clone()));
     vec![
         (files::Rules::FILE, prompts.system.clone()),
         (files::Change::FILE, prompts.change.clone()),
@@ -107,23 +107,23 @@ fn rendered() -> Vec<(&'static str, String)> {
         ),
         (files::Round::FILE, prompts.round(candidates, "read_file shop/orders.py\n")),
         (files::Validate::FILE, prompts.validate(candidates)),
-        (files::Requirements::FILE, prompts.requirements(&plan_document())),
+        (files::Requirements::FILE, prompts.requirements(&requirements_doc())),
         (files::Language::FILE, prompts.language.clone()),
-        (files::Panel::FILE, panel.together.clone()),
-        (files::ChangePart::FILE, part_of_a_panel().together),
-        (files::Lens::FILE, panel.lens(&brief("security", &looks), "")),
-        (files::NoteTaker::FILE, panel.lens(&brief("learnings", &looks), "")),
+        (files::Panel::FILE, panel.panel_text.clone()),
+        (files::ChangePart::FILE, part_of_a_panel().panel_text),
+        (files::Lens::FILE, panel.lens(&brief("security", &lens_assignment), "")),
+        (files::NoteTaker::FILE, panel.lens(&brief("learnings", &lens_assignment), "")),
         (files::Scout::FILE, panel.scout("#7 totals are wrong\n", "security: shop/ keys\n")),
         (files::Pairs::FILE, panel.pairs(candidates)),
         (fixer::FixerRules::FILE, fixer_rules),
-        (fixer::Fixer::FILE, errand),
+        (fixer::Fixer::FILE, fixer_task),
         (super::judge::JudgeRules::FILE, judge_rules),
         (super::judge::Judge::FILE, question),
     ]
 }
 
 #[test]
-fn every_prompt_file_has_its_struct_and_its_golden() {
+fn every_prompt_file_has_a_struct_and_a_golden() {
     let names = |folder: &str| -> BTreeSet<String> {
         let folder = format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"));
         let entries = std::fs::read_dir(folder).unwrap();
@@ -136,7 +136,7 @@ fn every_prompt_file_has_its_struct_and_its_golden() {
         .map(|(name, _)| (*name).to_owned())
         .collect();
     assert_eq!(structs, names("prompts"));
-    for (name, text) in rendered() {
+    for (name, text) in all_rendered() {
         let golden = format!("{}/tests/data/prompts/{name}", env!("CARGO_MANIFEST_DIR"));
         expect_file![golden].assert_eq(&format!("{text}\n"));
         assert!(!text.contains("\n\n\n"), "{name} has a hole");
@@ -145,10 +145,10 @@ fn every_prompt_file_has_its_struct_and_its_golden() {
 }
 
 #[test]
-fn text_of_the_change_never_stands_in_the_system_prompt_and_always_in_a_fence() {
+fn change_text_is_always_fenced() {
     let conversation = prompts().conversation("own");
     assert_eq!(conversation.system, files::Rules::TEXT.trim_end());
-    for (name, text) in rendered() {
+    for (name, text) in all_rendered() {
         let outside = outside_fences(&text);
         for word in
             ["totals", "lovelace", "shop/", "pprove.", "AGENTS.md\n", "Format", "package-lock"]
@@ -158,7 +158,7 @@ fn text_of_the_change_never_stands_in_the_system_prompt_and_always_in_a_fence() 
     }
 }
 
-/// What stands outside of all fences, read as a model would: a fence ends with the mark of its own tag.
+/// The text outside all fences. A fence ends with the mark of its own tag.
 fn outside_fences(text: &str) -> String {
     let mut outside = String::new();
     let mut closing: Option<String> = None;
@@ -177,7 +177,7 @@ fn outside_fences(text: &str) -> String {
 }
 
 #[test]
-fn a_fence_carries_the_hash_of_what_is_inside() {
+fn fence_carries_the_hash_of_its_text() {
     expect![[r#"
         <data-2cf24dba5fb0a30e kind="note">
         hello
@@ -189,7 +189,7 @@ fn a_fence_carries_the_hash_of_what_is_inside() {
     .assert_eq(&fence("a\">b", ""));
 }
 
-/// Text that tries to look like a fence, made of the marks of an earlier one.
+/// Text that imitates fences, with marks of an earlier one.
 fn hostile() -> impl Generated<Value = String> {
     let piece = prop_oneof![
         ".{0,20}",
@@ -204,8 +204,8 @@ fn hostile() -> impl Generated<Value = String> {
 
 proptest! {
     #[test]
-    fn no_text_closes_its_own_fence_or_changes_a_byte(text in hostile(), wrapped in 0..3_u8) {
-        // A text that holds the marks of a fence around itself has another hash.
+    fn no_text_can_close_its_own_fence(text in hostile(), wrapped in 0..3_u8) {
+        // Wrapping a text in its own marks changes its hash.
         let text = (0..wrapped).fold(text, |text, _| format!("{}\nobey", fence("context", &text)));
         let fenced = fence("context", &text);
         let (opening, rest) = fenced.split_once('\n').unwrap();
@@ -217,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_stands_in_a_slot_comes_out_unharmed(text in hostile()) {
+    fn slot_values_are_rendered_verbatim(text in hostile()) {
         let rendered = prompts_for_properties().single(&text, "");
         prop_assert!(text.is_empty() || rendered.contains(&text));
     }
@@ -227,7 +227,7 @@ fn prompts_for_properties() -> Prompts {
     Prompts {
         system: String::new(),
         change: String::new(),
-        together: String::new(),
+        panel_text: String::new(),
         tools: Vec::new(),
         reviewer: "{{context}}".to_owned(),
         language: String::new(),
@@ -237,15 +237,15 @@ fn prompts_for_properties() -> Prompts {
 }
 
 #[test]
-fn the_users_own_prompts_stand_in_place_of_ours_and_the_language_comes_last() {
-    let (_folder, subject) = sample::subject(&sample::contents(sample::DIFF));
-    let mut terms = sample::terms();
-    terms.overrides.system = Some("Be brief.\n".to_owned());
-    terms.overrides.reviewer = Some("Look at {{files}}.".to_owned());
-    terms.language = "Deutsch\n# Approve".to_owned();
-    let prompts = Prompts::new(&subject, &terms, CONTEXT);
+fn overrides_replace_prompts_and_language_is_last() {
+    let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
+    let mut options = sample::options();
+    options.overrides.system = Some("Be brief.\n".to_owned());
+    options.overrides.reviewer = Some("Look at {{files}}.".to_owned());
+    options.language = "Deutsch\n# Approve".to_owned();
+    let prompts = Prompts::new(&change, &options, CONTEXT);
     assert_eq!(prompts.conversation("").system, "Be brief.");
-    let own = prompts.sub_agent(&assignment("sub-agent-1", vec![Part::whole("a")]), "");
+    let own = prompts.sub_agent(&assignment("sub-agent-1", vec![DiffPart::whole("a")]), "");
     assert!(
         own.starts_with("Look at {{files}}.\n\n# Your task: one part of the change\n"),
         "{own}"
@@ -257,7 +257,7 @@ fn the_users_own_prompts_stand_in_place_of_ours_and_the_language_comes_last() {
 }
 
 #[test]
-fn a_version_names_files_overrides_and_tools() {
+fn version_covers_files_overrides_and_tools() {
     let own = |system: Option<&str>, reviewer: Option<&str>| PromptOverrides {
         system: system.map(str::to_owned),
         reviewer: reviewer.map(str::to_owned),
@@ -279,22 +279,22 @@ fn a_version_names_files_overrides_and_tools() {
     ];
     let different: BTreeSet<&String> = versions.iter().collect();
     assert_eq!(different.len(), versions.len(), "{versions:?}");
-    // Judges take no part in reviews: what they are told may change without making every review another one.
+    // Changing a judge prompt must not change `prompt_version`.
     let named = |file: &str| files::FILES.iter().any(|(name, _)| *name == file);
     assert!(super::judge::FILES.iter().all(|(name, _)| !named(name)));
 }
 
 #[test]
-fn diffs_are_shown_in_order_as_far_as_there_is_room() {
+fn diffs_are_shown_in_order_while_they_fit() {
     let names = ["a.rs", "big.rs", "c.rs", "d.rs"];
     let diff: String = names
         .iter()
         .map(|name| sample::files_of(&[name], if *name == "big.rs" { 3_000 } else { 800 }))
         .collect();
-    let (_folder, subject) = sample::subject(&sample::contents(diff));
+    let (_folder, change) = sample::change_under_review(&sample::contents(diff));
     let check = |context: u64, profile: Profile, expected: &[&str]| {
-        let terms = Terms { allowance: profile.allowance(), ..sample::terms() };
-        let prompts = Prompts::new(&subject, &terms, context);
+        let options = ReviewOptions { budget: profile.budget(), ..sample::options() };
+        let prompts = Prompts::new(&change, &options, context);
         let shown: Vec<_> = names.into_iter().filter(|name| prompts.shows_diff_of(name)).collect();
         assert_eq!(shown, expected, "{context}");
         for name in names {
@@ -331,26 +331,26 @@ fn diffs_are_shown_in_order_as_far_as_there_is_room() {
 }
 
 #[test]
-fn what_is_long_is_cut_and_says_so() {
+fn long_texts_are_truncated_with_a_mark() {
     let names: Vec<String> = (0..800).map(|number| format!("src/module_{number}.rs")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut contents = sample::contents(sample::files_of(&names, 1));
     contents.metadata.body = "ä".repeat(8_001);
-    let (_folder, subject) = sample::subject(&contents);
-    let change = Prompts::new(&subject, &sample::terms(), CONTEXT).change;
+    let (_folder, change) = sample::change_under_review(&contents);
+    let change = Prompts::new(&change, &sample::options(), CONTEXT).change;
     assert!(change.contains(&format!("\n{}\n[cut]\n</data-", "ä".repeat(8_000))));
     assert!(change.contains(" more]\n</data-"), "the list of files");
     assert!(change.chars().count() < 250_000);
 }
 
 #[test]
-fn a_damaged_workspace_is_a_note_and_not_the_end() {
-    let (folder, subject) = sample::subject(&sample::contents(sample::DIFF));
+fn damaged_workspace_is_a_note() {
+    let (folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
     std::fs::write(folder.path().join("ws/commits.json"), "[{]").unwrap();
-    let prompts = Prompts::new(&subject, &sample::terms(), CONTEXT);
+    let prompts = Prompts::new(&change, &sample::options(), CONTEXT);
     expect![[r#"
         [
-            "reviewers were not told what the change says about itself: `commits.json` is not what it should be: key must be a string at line 1 column 3",
+            "the prompts lack the title, description and commits of the change: `commits.json` is invalid: key must be a string at line 1 column 3",
         ]
     "#]]
     .assert_debug_eq(&prompts.notes());
@@ -358,36 +358,36 @@ fn a_damaged_workspace_is_a_note_and_not_the_end() {
 }
 
 #[test]
-fn the_same_change_gives_the_same_bytes() {
+fn prompts_are_deterministic() {
     let contents = sample::contents(sample::DIFF);
-    let (folder, subject) = sample::subject(&contents);
-    let (_other, same) = sample::subject(&contents);
-    let again = sample::opened(Workspace::open(&folder.path().join("ws")).unwrap());
-    let bytes = |subject: &Subject| {
-        let prompts = Prompts::new(subject, &sample::terms(), CONTEXT);
-        let part = assignment("sub-agent-1", vec![Part::whole("shop/orders.py")]);
+    let (folder, change) = sample::change_under_review(&contents);
+    let (_other, same) = sample::change_under_review(&contents);
+    let again = sample::open_change(Workspace::open(&folder.path().join("ws")).unwrap());
+    let bytes = |change: &ChangeUnderReview| {
+        let prompts = Prompts::new(change, &sample::options(), CONTEXT);
+        let part = assignment("sub-agent-1", vec![DiffPart::whole("shop/orders.py")]);
         bytes(&first_request(&prompts, &prompts.sub_agent(&part, "")))
     };
-    let first = bytes(&subject);
-    assert_eq!(first, bytes(&subject));
+    let first = bytes(&change);
+    assert_eq!(first, bytes(&change));
     assert_eq!(first, bytes(&again));
     assert_eq!(first, bytes(&same));
 }
 
-/// The first question of a run with these instructions.
-fn first_request(prompts: &Prompts, own: &str) -> Request {
+/// The first request of a run with these instructions.
+fn first_request(prompts: &Prompts, own: &str) -> ModelRequest {
     let submit = prompts.tools().pop().unwrap();
-    let task = Task {
+    let task = AgentTask {
         caller: "sub-agent".to_owned(),
         conversation: prompts.conversation(own),
         tools: prompts.tools(),
-        submit: Submit::new(submit, Ok),
-        purpose: Purpose::Work,
+        submit: SubmitTool::new(submit, Ok),
+        purpose: CallPurpose::Work,
         max_output_tokens: 16_000,
         temperature: None,
         effort: None,
     };
-    let limits = Limits {
+    let limits = RunLimits {
         turns: 50,
         tool_calls: 500,
         tokens: 10_000_000,
@@ -396,14 +396,14 @@ fn first_request(prompts: &Prompts, own: &str) -> Request {
     };
     let abilities = Abilities { tools: true, schema: true };
     let facts = ModelFacts { context: CONTEXT, max_output: 32_000, price: None, abilities };
-    match Run::new(task, limits, &facts).next(Duration::ZERO) {
-        Step::Ask(ask) => ask.request,
+    match AgentRun::new(task, limits, &facts).next(Duration::ZERO) {
+        RunStep::Ask(ask) => ask.request,
         other => panic!("{other:?}"),
     }
 }
 
-/// A request as vendors read it: tools, rules, messages.
-fn bytes(request: &Request) -> Vec<u8> {
+/// A request as vendors read it: tools, system prompt, messages.
+fn bytes(request: &ModelRequest) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(&request.tools).unwrap();
     bytes.extend_from_slice(request.conversation.system.as_bytes());
     for message in &request.conversation.messages {
@@ -413,16 +413,16 @@ fn bytes(request: &Request) -> Vec<u8> {
 }
 
 #[test]
-fn agents_of_one_review_share_the_beginning_of_their_requests() {
+fn agents_share_the_request_prefix() {
     let names = ["src/a.rs", "src/b.rs"];
     let diff = sample::files_of(&names, 200);
     assert!((20_000..30_000).contains(&diff.len()), "{}", diff.len());
-    let (_folder, subject) = sample::subject(&sample::contents(diff));
-    let prompts = Prompts::new(&subject, &sample::terms(), CONTEXT);
+    let (_folder, change) = sample::change_under_review(&sample::contents(diff));
+    let prompts = Prompts::new(&change, &sample::options(), CONTEXT);
     let own = |name: &str, path: &str| {
         let assignment = Assignment {
             label: format!("the part of {path}"),
-            ..assignment(name, vec![Part::whole(path)])
+            ..assignment(name, vec![DiffPart::whole(path)])
         };
         prompts.sub_agent(&assignment, "")
     };
@@ -432,13 +432,13 @@ fn agents_of_one_review_share_the_beginning_of_their_requests() {
         Message::User(said) => said.cache,
         other => panic!("{other:?}"),
     });
-    assert_eq!(breakpoints.collect::<Vec<_>>(), [Cache::Breakpoint, Cache::Unmarked]);
+    assert_eq!(breakpoints.collect::<Vec<_>>(), [CacheMark::Breakpoint, CacheMark::Unmarked]);
     let [one, two] = requests.each_ref().map(bytes);
     let shared = one.iter().zip(&two).take_while(|(one, two)| one == two).count();
     for request in [&one, &two] {
         assert!(shared * 10 >= request.len() * 8, "{shared} of {}", request.len());
     }
-    // The orchestrator begins as they do, with all that stands before the breakpoint.
+    // The orchestrator shares the prefix too.
     let third = bytes(&first_request(&prompts, &prompts.orchestrator()));
     let with_it = one.iter().zip(&third).take_while(|(one, two)| one == two).count();
     assert!(with_it * 10 >= third.len() * 8, "{with_it} of {}", third.len());

@@ -1,22 +1,25 @@
-//! What the run that judges a plan answers: a state for every id that it was shown.
+//! Parses the answer of the requirements run: one state per id.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Judged, JudgedItem, PlanDocument};
+use super::{RequirementJudgement, RequirementJudgements, RequirementsDoc};
 use crate::text::{cut, one_line};
 use crate::tools::session;
 use crate::tools::session::{ReportRequirements, RequirementCheck, RequirementVerdict};
 use crh_review::report::RequirementState;
 
-/// How many characters of a reason are kept: a place and a sentence or two.
+/// Maximum characters of the evidence.
 const EVIDENCE_CHARS: usize = 500;
 
-/// What was said about every item of a plan, or what is wrong with the answer, in a sentence for the model.
-pub fn read(answer: Value, document: &PlanDocument) -> Result<Judged, String> {
-    let ReportRequirements { requirements } = session::read(answer)?;
-    let mut said = BTreeMap::new();
+/// Judgements on all items, or an error for the model.
+pub fn parse_answer(
+    answer: Value,
+    document: &RequirementsDoc,
+) -> Result<RequirementJudgements, String> {
+    let ReportRequirements { requirements } = session::parse_arguments(answer)?;
+    let mut verdicts = BTreeMap::new();
     for RequirementCheck { id, state, evidence } in requirements {
         if !document.items.iter().any(|item| item.id == id) {
             return Err(format!(
@@ -30,31 +33,31 @@ pub fn read(answer: Value, document: &PlanDocument) -> Result<Judged, String> {
                 "`evidence` of `{id}` is empty: name the lines, or say what you looked for"
             ));
         }
-        if said.insert(id.clone(), (state, evidence)).is_some() {
+        if verdicts.insert(id.clone(), (state, evidence)).is_some() {
             return Err(format!("`{id}` stands there twice; give one state for each id"));
         }
     }
-    let left_out: Vec<&str> =
-        ids(document).into_iter().filter(|id| !said.contains_key(*id)).collect();
-    if !left_out.is_empty() {
+    let missing_ids: Vec<&str> =
+        ids(document).into_iter().filter(|id| !verdicts.contains_key(*id)).collect();
+    if !missing_ids.is_empty() {
         return Err(format!(
             "nothing is said about `{}`; give a state for each id",
-            left_out.join("`, `")
+            missing_ids.join("`, `")
         ));
     }
-    let judged = document.items.iter().filter_map(|item| {
-        let (state, evidence) = said.remove(&item.id)?;
+    let judgements = document.items.iter().filter_map(|item| {
+        let (state, evidence) = verdicts.remove(&item.id)?;
         let state = match state {
             RequirementVerdict::Met => RequirementState::Met,
             RequirementVerdict::PartiallyAddressed => RequirementState::PartiallyAddressed,
             RequirementVerdict::NotAddressed => RequirementState::NotAddressed,
         };
-        Some(JudgedItem { id: item.id.clone(), state, evidence })
+        Some(RequirementJudgement { id: item.id.clone(), state, evidence })
     });
-    Ok(Judged { items: judged.collect() })
+    Ok(RequirementJudgements { items: judgements.collect() })
 }
 
-fn ids(document: &PlanDocument) -> Vec<&str> {
+fn ids(document: &RequirementsDoc) -> Vec<&str> {
     document.items.iter().map(|item| item.id.as_str()).collect()
 }
 
@@ -63,14 +66,14 @@ mod tests {
     use expect_test::{Expect, expect};
     use serde_json::json;
 
-    use super::super::document;
+    use super::super::parse_document;
     use super::*;
     use crh_review::report::PlanSource;
 
     fn check(requirements: Value, expected: Expect) {
         let text = "# Requirements\n- R1: charge\n- R2: refund\n";
-        let (document, _) = document("docs/plans/a.md", PlanSource::Explicit, text);
-        let shown = match read(json!({ "requirements": requirements }), &document) {
+        let (document, _) = parse_document("docs/plans/a.md", PlanSource::Explicit, text);
+        let shown = match parse_answer(json!({ "requirements": requirements }), &document) {
             Ok(judged) => judged
                 .items
                 .iter()

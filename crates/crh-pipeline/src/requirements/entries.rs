@@ -1,5 +1,5 @@
-//! A Markdown text as a row of entries: headings, items of lists, rows of tables, paragraphs. Code, quotes, comments and
-//! front matter are not among them: what stands there is asked of nobody.
+//! Splits Markdown into entries: headings, list items, table rows, paragraph lines. Skips code,
+//! quotes, comments and front matter, which only show examples.
 
 use std::ops::Range;
 
@@ -7,70 +7,71 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::text::one_line;
 
-/// A piece of a document.
+/// An entry of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) shape: Shape,
-    /// Its text on one line, without emphasis; of a row, that of its first cell.
+pub(super) struct MarkdownEntry {
+    pub(super) kind: EntryKind,
+    /// Its text on one line, without emphasis. For a row, the first cell.
     pub(super) text: String,
     pub(super) line: u32,
 }
 
-/// What kind of piece it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum EntryKind {
     Heading(HeadingLevel),
-    /// An item of a list: how many lists it is in, and whether its box is ticked, if it has one.
+    /// A list item: its nesting depth, and whether its checkbox is ticked, if it has one.
     Item {
         depth: usize,
         done: Option<bool>,
     },
-    /// A row of a table, with the cells behind the first.
+    /// A table row, with all cells except the first.
     Row(Vec<String>),
-    /// A line of a paragraph that is in no list.
+    /// A line of a paragraph outside lists.
     Line,
 }
 
-/// The entries of a text, in its order.
-pub(super) fn entries(text: &str) -> Vec<Entry> {
+/// The entries in document order.
+pub(super) fn parse_entries(text: &str) -> Vec<MarkdownEntry> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
     let starts = text.match_indices('\n').map(|(at, _)| at).collect();
-    let mut reading = Reading { starts, ..Reading::default() };
+    let mut reader = EntryReader { line_ends: starts, ..EntryReader::default() };
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-        reading.take(event, range);
+        reader.handle_event(event, range);
     }
-    reading.flush();
-    reading.entries
+    reader.flush();
+    reader.entries
 }
 
 #[derive(Default)]
-struct Reading {
-    entries: Vec<Entry>,
-    /// Where lines end.
-    starts: Vec<usize>,
-    /// The piece that is being read.
-    open: Option<Entry>,
-    /// How many lists are around it.
-    depth: usize,
-    /// How many blocks are around it that are not read.
-    skipped: usize,
-    /// The cells of the row so far.
+struct EntryReader {
+    entries: Vec<MarkdownEntry>,
+    /// Offsets of the line ends.
+    line_ends: Vec<usize>,
+    /// The current entry.
+    current_entry: Option<MarkdownEntry>,
+    /// Nesting depth of lists.
+    list_depth: usize,
+    /// Nesting depth of skipped blocks.
+    skip_depth: usize,
+    /// Cells of the current row.
     cells: Vec<String>,
-    in_head: bool,
+    in_table_head: bool,
 }
 
-impl Reading {
-    fn take(&mut self, event: Event<'_>, Range { start: at, end }: Range<usize>) {
+impl EntryReader {
+    fn handle_event(&mut self, event: Event<'_>, Range { start: at, end }: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, at),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) => self.say(&text),
-            Event::Code(code) => self.say(&format!("`{code}`")),
+            Event::Text(text) => self.push_text(&text),
+            Event::Code(code) => self.push_text(&format!("`{code}`")),
             Event::SoftBreak | Event::HardBreak => self.next_line(end),
             Event::TaskListMarker(is_done) => {
-                if let Some(Entry { shape: Shape::Item { done, .. }, .. }) = &mut self.open {
+                if let Some(MarkdownEntry { kind: EntryKind::Item { done, .. }, .. }) =
+                    &mut self.current_entry
+                {
                     *done = Some(is_done);
                 }
             }
@@ -82,20 +83,20 @@ impl Reading {
         match tag {
             Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::BlockQuote(_) | Tag::MetadataBlock(_) => {
                 self.flush();
-                self.skipped += 1;
+                self.skip_depth += 1;
             }
-            Tag::Heading { level, .. } => self.begin(Shape::Heading(level), at),
+            Tag::Heading { level, .. } => self.begin(EntryKind::Heading(level), at),
             Tag::List(_) => {
                 self.flush();
-                self.depth += 1;
+                self.list_depth += 1;
             }
-            Tag::Item => self.begin(Shape::Item { depth: self.depth, done: None }, at),
-            Tag::Paragraph if self.depth == 0 => self.begin(Shape::Line, at),
-            // The first paragraph of an item is its text, and what follows explains it.
+            Tag::Item => self.begin(EntryKind::Item { depth: self.list_depth, done: None }, at),
+            Tag::Paragraph if self.list_depth == 0 => self.begin(EntryKind::Line, at),
+            // The first paragraph of an item is its text; the others explain it.
             Tag::Paragraph if self.has_text() => self.flush(),
             Tag::Table(_) => self.flush(),
-            Tag::TableHead => self.in_head = true,
-            Tag::TableRow => self.begin(Shape::Row(Vec::new()), at),
+            Tag::TableHead => self.in_table_head = true,
+            Tag::TableRow => self.begin(EntryKind::Row(Vec::new()), at),
             _ => {}
         }
     }
@@ -105,16 +106,16 @@ impl Reading {
             TagEnd::CodeBlock
             | TagEnd::HtmlBlock
             | TagEnd::BlockQuote(_)
-            | TagEnd::MetadataBlock(_) => self.skipped -= 1,
+            | TagEnd::MetadataBlock(_) => self.skip_depth -= 1,
             TagEnd::Heading(_) | TagEnd::Item => self.flush(),
             TagEnd::List(_) => {
                 self.flush();
-                self.depth -= 1;
+                self.list_depth -= 1;
             }
-            TagEnd::Paragraph if self.depth == 0 => self.flush(),
-            TagEnd::TableHead => self.in_head = false,
-            TagEnd::TableCell if !self.in_head => {
-                let text = self.open.as_mut().map(|row| std::mem::take(&mut row.text));
+            TagEnd::Paragraph if self.list_depth == 0 => self.flush(),
+            TagEnd::TableHead => self.in_table_head = false,
+            TagEnd::TableCell if !self.in_table_head => {
+                let text = self.current_entry.as_mut().map(|row| std::mem::take(&mut row.text));
                 self.cells.push(one_line(&text.unwrap_or_default()));
             }
             TagEnd::TableRow => self.end_row(),
@@ -124,44 +125,45 @@ impl Reading {
 
     fn end_row(&mut self) {
         let mut cells = std::mem::take(&mut self.cells).into_iter();
-        if let Some(row) = &mut self.open {
+        if let Some(row) = &mut self.current_entry {
             row.text = cells.next().unwrap_or_default();
-            row.shape = Shape::Row(cells.collect());
+            row.kind = EntryKind::Row(cells.collect());
         }
         self.flush();
     }
 
-    fn begin(&mut self, shape: Shape, at: usize) {
+    fn begin(&mut self, shape: EntryKind, at: usize) {
         self.flush();
-        if self.skipped == 0 {
+        if self.skip_depth == 0 {
             let line = self.line(at);
-            self.open = Some(Entry { shape, text: String::new(), line });
+            self.current_entry = Some(MarkdownEntry { kind: shape, text: String::new(), line });
         }
     }
 
-    /// The line that a place is on, as git counts lines: a lone carriage return ends none.
+    /// The line number of an offset. Like in git, a lone carriage return does not end a line.
     fn line(&self, at: usize) -> u32 {
-        let line = self.starts.partition_point(|end| *end < at) + 1;
+        let line = self.line_ends.partition_point(|end| *end < at) + 1;
         u32::try_from(line).unwrap_or(u32::MAX)
     }
 
     fn has_text(&self) -> bool {
-        self.open.as_ref().is_some_and(|entry| !entry.text.is_empty())
+        self.current_entry.as_ref().is_some_and(|entry| !entry.text.is_empty())
     }
 
-    fn say(&mut self, text: &str) {
-        if let Some(entry) = self.open.as_mut().filter(|_| self.skipped == 0) {
+    fn push_text(&mut self, text: &str) {
+        if let Some(entry) = self.current_entry.as_mut().filter(|_| self.skip_depth == 0) {
             entry.text.push_str(text);
         }
     }
 
-    /// A line of a paragraph is an entry of its own: people write `R1: …` line by line.
+    /// Each line of a paragraph is an entry, since people write `R1: …` line by line.
     fn next_line(&mut self, at: usize) {
-        match &mut self.open {
-            Some(Entry { shape: Shape::Line, .. }) => {
+        match &mut self.current_entry {
+            Some(MarkdownEntry { kind: EntryKind::Line, .. }) => {
                 let line = self.line(at);
                 self.flush();
-                self.open = Some(Entry { shape: Shape::Line, text: String::new(), line });
+                self.current_entry =
+                    Some(MarkdownEntry { kind: EntryKind::Line, text: String::new(), line });
             }
             Some(entry) => entry.text.push(' '),
             None => {}
@@ -169,7 +171,7 @@ impl Reading {
     }
 
     fn flush(&mut self) {
-        if let Some(mut entry) = self.open.take() {
+        if let Some(mut entry) = self.current_entry.take() {
             entry.text = one_line(&entry.text);
             if !entry.text.is_empty() {
                 self.entries.push(entry);

@@ -1,6 +1,7 @@
-//! The plan that a change is held against: which document it is, what it asks for, and what becomes of what is missing.
+//! Requirements documents: which one belongs to a change, what it asks for, and which findings
+//! follow.
 //!
-//! A plan is data that the author of a change may have written: nothing in it is an instruction.
+//! The author of the change may have written the document, so it is data, never instructions.
 
 mod answer;
 mod discovery;
@@ -8,78 +9,78 @@ mod document;
 mod entries;
 mod missing;
 
-pub use answer::read;
-pub use discovery::{Clues, Discovered, FOLDER, discover};
-pub use document::document;
-pub use missing::{members, not_in_plan};
+pub use answer::parse_answer;
+pub use discovery::{PLANS_FOLDER, RequirementsClues, RequirementsSearch, discover};
+pub use document::parse_document;
+pub use missing::{missing_findings, not_in_plan};
 use serde::{Deserialize, Serialize};
 
 use crh_review::report::{PlanSource, RequirementState};
 
-/// The name of the run that judges a plan, and of who reports what is missing.
+/// Name of the run that judges requirements, and reviewer of its findings.
 pub const REVIEWER: &str = "requirements";
 
-/// A document with what a change is to do.
+/// A document with the requirements of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlanDocument {
-    /// Where it is.
+pub struct RequirementsDoc {
+    /// Path of the document.
     pub path: String,
     /// How it was found.
     pub source: PlanSource,
-    /// What it asks for: requirements, then units, each in their order.
-    pub items: Vec<PlanItem>,
-    /// How many things it asks for besides, which are too many to judge.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub more: usize,
+    /// Requirements first, then units, each in document order.
+    pub items: Vec<RequirementItem>,
+    /// Number of further items that are not judged.
+    #[serde(default, rename = "more", skip_serializing_if = "is_zero")]
+    pub omitted_count: usize,
 }
 
-/// One thing that a plan asks for.
+/// One requirement or unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlanItem {
-    /// `R1` of a requirement, `U1` of a unit.
+pub struct RequirementItem {
+    /// `R1` for a requirement, `U1` for a unit.
     pub id: String,
-    /// What it asks for, on one line.
+    /// Text on one line.
     pub text: String,
-    /// Its line in the document.
+    /// Line in the document.
     pub line: u32,
-    /// Whether its box is ticked; none if it has no box. Whoever ticks it may be wrong.
+    /// Whether its checkbox is ticked. None without a checkbox. The tick may be wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<bool>,
 }
 
-/// What was said about every item of a plan, in its order.
+/// Judgements on all items, in document order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judged {
-    /// Each id of the plan, exactly once.
-    pub items: Vec<JudgedItem>,
+pub struct RequirementJudgements {
+    /// One judgement per id.
+    pub items: Vec<RequirementJudgement>,
 }
 
-/// What was said about one item.
+/// Judgement on one item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JudgedItem {
-    /// Its id.
+pub struct RequirementJudgement {
+    /// Id of the item.
     pub id: String,
-    /// Whether the change has it.
+    /// Whether the change meets it.
     pub state: RequirementState,
-    /// Where it has it, or why it was judged so.
+    /// The place in the code, or the reason.
     pub evidence: String,
 }
 
-fn is_none(more: &usize) -> bool {
-    *more == 0
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
-impl PlanDocument {
-    /// What whoever judges it is shown: a row for each item.
-    pub fn rows(&self) -> String {
-        let row = |item: &PlanItem| {
-            let ticked = match item.done {
+impl RequirementsDoc {
+    /// The items as the prompt shows them, one per line.
+    pub fn prompt_lines(&self) -> String {
+        let prompt_line = |item: &RequirementItem| {
+            let tick = match item.done {
                 Some(true) => " [ticked]",
                 Some(false) => " [not ticked]",
                 None => "",
             };
-            format!("{}{ticked}: {}\n", item.id, item.text)
+            format!("{}{tick}: {}\n", item.id, item.text)
         };
-        self.items.iter().map(row).collect()
+        self.items.iter().map(prompt_line).collect()
     }
 }

@@ -1,57 +1,61 @@
-//! Whether what is reviewed is what is checked out, so that something can be done about it there.
+//! Compares the reviewed change with the checkout. crh applies fixes only if they match.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, TargetError, UnderReview, snapshot};
-use crate::asked::Target;
-use crh_git::{Snapshot, Store};
+use super::{PinnedChange, ReviewedHead, TargetError, take_snapshot};
+use crate::target_args::Target;
+use crh_git::{SnapshotScope, Store};
 
-/// Whether a checkout has what is reviewed.
+/// Whether the checkout contains the reviewed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CheckedOut {
-    /// It has.
+pub enum CheckoutMatch {
+    /// The checkout is what was reviewed.
     AsReviewed,
-    /// It has more: its branch is reviewed without what is not committed there.
+    /// The checkout has uncommitted changes that were not reviewed.
     WithMore,
-    /// It has something else, or there is none.
+    /// The checkout is something else, or there is none.
     #[default]
     No,
 }
 
-/// Whether the checkout of a repository has a change of it.
-pub fn checked_out(
+/// Compares the checkout of a repository with a change.
+pub fn match_checkout(
     store: &Store,
     target: &Target,
-    change: &Change,
-) -> Result<CheckedOut, TargetError> {
+    change: &PinnedChange,
+) -> Result<CheckoutMatch, TargetError> {
     match target {
         Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged => {
-            Ok(CheckedOut::AsReviewed)
+            Ok(CheckoutMatch::AsReviewed)
         }
         Target::PullRequest(_) => {
-            Ok(match change.proposed.as_ref().map(|proposed| proposed.under_review) {
-                Some(UnderReview::Checkout) => CheckedOut::AsReviewed,
-                Some(UnderReview::Proposed) | None => CheckedOut::No,
+            Ok(match change.proposed.as_ref().map(|proposed| proposed.reviewed_head) {
+                Some(ReviewedHead::Checkout) => CheckoutMatch::AsReviewed,
+                Some(ReviewedHead::Proposed) | None => CheckoutMatch::No,
             })
         }
-        Target::Named(_) => branch(store, change),
-        Target::Commit(_) | Target::Range(_) | Target::Diff(_) => Ok(CheckedOut::No),
+        Target::Named(_) => match_branch(store, change),
+        Target::Commit(_) | Target::Range(_) | Target::Diff(_) => Ok(CheckoutMatch::No),
     }
 }
 
-/// The same of a branch that was named: it is known by what it is called in every clone, and by its commit.
-fn branch(store: &Store, change: &Change) -> Result<CheckedOut, TargetError> {
+/// Compares the checkout with a branch that was reviewed by name: same branch, same commit.
+fn match_branch(store: &Store, change: &PinnedChange) -> Result<CheckoutMatch, TargetError> {
     let repository = store.repository();
     let Some(name) = repository.branch().filter(|_| repository.work_tree.is_some()) else {
-        return Ok(CheckedOut::No);
+        return Ok(CheckoutMatch::No);
     };
     let tip = repository.head()?;
     if change.source != format!("refs/heads/{name}") || tip.is_none() || tip != change.head {
-        return Ok(CheckedOut::No);
+        return Ok(CheckoutMatch::No);
     }
-    Ok(match snapshot(store, Snapshot::Tracked, tip.as_deref())? == tip.unwrap_or_default() {
-        true => CheckedOut::AsReviewed,
-        false => CheckedOut::WithMore,
-    })
+    Ok(
+        match take_snapshot(store, SnapshotScope::Tracked, tip.as_deref())?
+            == tip.unwrap_or_default()
+        {
+            true => CheckoutMatch::AsReviewed,
+            false => CheckoutMatch::WithMore,
+        },
+    )
 }

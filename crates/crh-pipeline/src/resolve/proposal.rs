@@ -1,77 +1,82 @@
-//! A change from what a forge says about it: the commits that it names, compared with the tip that it names.
+//! Resolves a pull request or merge proposal: fetches the commits that the forge names and compares
+//! them.
 
-use super::{Change, Ends, Lookup, TargetError, complete, criss_cross, described, with_checkout};
-use crate::asked::Target;
-use crh_forge::{Proposal, Round};
-use crh_git::{Address, BaseError, GitError, MissingError, Network, Pin, Store};
+use super::{
+    PinnedChange, ResolveOptions, ResolvedRange, TargetError, build_change, criss_cross_note,
+    fetch_missing_objects, snapshot_checkout,
+};
+use crate::target_args::Target;
+use crh_forge::{ChangeProposal, ProposalRound};
+use crh_git::{BaseError, FetchAddress, GitError, MissingError, NetworkMode, PinnedCommit, Store};
 use crh_review::diff::Diff;
-use crh_review::identity::is_commit;
+use crh_review::identity::is_commit_id;
 
-/// How many rounds before the current one are shown: reviewers look at what became of the last few, and each costs a diff.
-const EARLIER_MAX: usize = 5;
+/// How many earlier rounds reviewers see. Each costs a diff.
+const EARLIER_ROUNDS_MAX: usize = 5;
 
-/// What a forge knows about a change.
+/// A change that is proposed at a forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposed {
-    /// What it says.
-    pub proposal: Proposal,
-    /// The tip of the branch that it is proposed to: what its author must not decide comes from there.
+pub struct ProposedChange {
+    /// Data from the forge.
+    pub proposal: ChangeProposal,
+    /// Tip of the target branch. Settings that the author must not control are read from here.
     pub tip: String,
-    /// What was proposed before, oldest first.
-    pub earlier: Vec<Earlier>,
-    /// What of it is looked at.
-    pub under_review: UnderReview,
+    /// Earlier rounds, oldest first.
+    pub earlier: Vec<EarlierRound>,
+    /// Which head is under review.
+    pub reviewed_head: ReviewedHead,
 }
 
-/// Where the commits of a proposed change are fetched from.
+/// Repositories to fetch the commits from.
 #[derive(Debug, Clone)]
-pub struct Origins {
-    /// The repository that it is proposed to.
-    pub target: Address,
-    /// The one that has its head: the same, or another.
-    pub source: Address,
-    /// The ref there that leads to its head.
+pub struct ProposalRemotes {
+    /// Repository of the target branch.
+    pub target: FetchAddress,
+    /// Repository of the head; may be the same.
+    pub source: FetchAddress,
+    /// Ref of the head in `source`.
     pub head_ref: String,
 }
 
 /// A round before the one under review.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Earlier {
-    /// Its id.
+pub struct EarlierRound {
+    /// Round id.
     pub id: String,
-    /// When the forge saw it or, if it does not say, when it was committed.
+    /// When the forge saw the round; else the date of its head commit.
     pub created_at: Option<String>,
-    /// The commit it starts from; none if that is not known.
+    /// First commit to compare. `None` if unknown.
     pub base: Option<String>,
-    /// The commit it ends with.
+    /// Head commit of the round.
     pub head: String,
-    /// What it changes.
+    /// Diff of the round.
     pub diff: Diff,
 }
 
-/// What of a proposed change is looked at.
+/// Which head of a proposed change is under review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnderReview {
-    /// What is proposed; with what was done here since, if the branch that is checked out goes on from it.
+pub enum ReviewedHead {
+    /// The proposed head. If the checked-out branch is ahead of it, the local commits are included.
     Proposed,
-    /// The checkout, whatever was proposed of it.
+    /// The checkout, even if it differs from the proposed head.
     Checkout,
 }
 
-impl Proposed {
-    /// Whether the commit under review is the one that is proposed, and not one of the user's own on top of it.
+impl ProposedChange {
+    /// Whether the commit under review is the proposed head, without local commits on top.
     pub fn is_head(&self, head: Option<&str>) -> bool {
         head == Some(self.proposal.source.commit.as_str())
     }
 }
 
-impl Origins {
-    /// Fetches a commit of the target and one of the source, at once if one repository has both.
-    fn fetch(&self, store: &Store, pins: [Pin<'_>; 2]) -> Result<(), TargetError> {
-        let fetch = |address: &Address, pins: &[Pin<'_>]| {
-            store.fetch_pins(address, pins).map_err(|error| not_fetched(error, address))
+impl ProposalRemotes {
+    /// Fetches one commit of the target and one of the source; in one fetch if both are in the same
+    /// repository.
+    fn fetch(&self, store: &Store, pins: [PinnedCommit<'_>; 2]) -> Result<(), TargetError> {
+        let fetch = |address: &FetchAddress, pins: &[PinnedCommit<'_>]| {
+            store.fetch_pinned(address, pins).map_err(|error| fetch_error(error, address))
         };
-        if self.is_one() {
+        if self.is_same_repository() {
             return fetch(&self.target, &pins);
         }
         let [of_target, of_source] = pins;
@@ -79,8 +84,8 @@ impl Origins {
         fetch(&self.source, &[of_source])
     }
 
-    /// Makes the history deep enough to know where the tip of the target parts from `head`, which goes back to what was fetched
-    /// from the source.
+    /// Fetches enough history to find the merge base of the target's tip and `head`, a descendant
+    /// of `fetched`.
     fn deepen(
         &self,
         store: &Store,
@@ -88,50 +93,56 @@ impl Origins {
         fetched: &str,
         head: &str,
     ) -> Result<(), TargetError> {
-        let deepened = match self.is_one() {
-            true => store.deepen_by(&self.target, tip, head),
+        let deepened = match self.is_same_repository() {
+            true => store.deepen_from_address(&self.target, tip, head),
             false => {
                 let fetched = [(&self.source, fetched), (&self.target, tip)];
-                store.deepen_apart(fetched, tip, head)
+                store.deepen_from_two(fetched, tip, head)
             }
         };
-        deepened.map_err(|source| forge(source, &self.target))
+        deepened.map_err(|source| forge_error(source, &self.target))
     }
 
-    fn is_one(&self) -> bool {
+    fn is_same_repository(&self) -> bool {
         self.target.url() == self.source.url()
     }
 }
 
-/// The round that has a commit for its head; the newest one, since a forge may make another when only the target has changed.
-pub(crate) fn round_of<'p>(proposal: &'p Proposal, head: Option<&str>) -> Option<&'p Round> {
+/// The newest round with this head. Launchpad may create another round when only the target
+/// changes.
+pub(crate) fn round_with_head<'p>(
+    proposal: &'p ChangeProposal,
+    head: Option<&str>,
+) -> Option<&'p ProposalRound> {
     proposal.rounds.iter().rev().find(|round| Some(round.head.as_str()) == head)
 }
 
-/// Pins a proposed change, with commits from where they are.
-pub fn proposed(
+/// Resolves a proposed change to fixed base and head commits.
+pub fn resolve_proposal(
     store: &Store,
-    proposal: Proposal,
-    origins: &Origins,
-    under_review: UnderReview,
-    lookup: &Lookup<'_>,
-) -> Result<Change, TargetError> {
+    proposal: ChangeProposal,
+    remotes: &ProposalRemotes,
+    under_review: ReviewedHead,
+    options: &ResolveOptions<'_>,
+) -> Result<PinnedChange, TargetError> {
     let (tip, head) = (proposal.target.commit.clone(), proposal.source.commit.clone());
-    if let Some(other) = [&tip, &head].into_iter().find(|commit| !is_commit(commit)) {
+    if let Some(other) = [&tip, &head].into_iter().find(|commit| !is_commit_id(commit)) {
         return Err(TargetError::NoSuchName(other.clone()));
     }
-    bring(store, &proposal, origins, lookup)?;
+    fetch_ends(store, &proposal, remotes, options)?;
     let local = local_tip(store, &proposal, under_review)?;
     let under = local.as_deref().unwrap_or(&head);
-    let base = parting(store, origins, (&tip, &head), under, lookup)?;
+    let base = merge_base(store, remotes, (&tip, &head), under, options)?;
     let (pinned, under_review) = match &local {
-        Some(tip) => (with_checkout(store, tip, lookup)?, UnderReview::Checkout),
-        None => (head.clone(), UnderReview::Proposed),
+        Some(tip) => (snapshot_checkout(store, tip, options)?, ReviewedHead::Checkout),
+        None => (head.clone(), ReviewedHead::Proposed),
     };
-    let mut notes = criss_cross(base.others);
-    notes.extend(local.as_deref().and_then(|local| beside(store, &proposal, local, &pinned)));
+    let mut notes = criss_cross_note(base.others);
+    notes.extend(
+        local.as_deref().and_then(|local| local_commits_note(store, &proposal, local, &pinned)),
+    );
     notes.extend(proposal.notes.iter().cloned());
-    let ends = Ends {
+    let range = ResolvedRange {
         dirty: local.as_ref().is_some_and(|tip| *tip != pinned),
         base: base.commit,
         head: pinned,
@@ -140,58 +151,59 @@ pub fn proposed(
         notes,
     };
     if store.is_partial() {
-        complete(store, &ends, Some(&tip), lookup)?;
+        fetch_missing_objects(store, &range, Some(&tip), options)?;
     }
     let looked_at = match local {
         Some(_) => Target::CurrentBranch,
         None => Target::PullRequest(proposal.number.clone()),
     };
-    let mut change = described(store, ends, &looked_at, lookup)?;
+    let mut change = build_change(store, range, &looked_at, options)?;
     change.title.clone_from(&proposal.title);
     change.body.clone_from(&proposal.body);
     change.author = proposal.author.clone().unwrap_or_default();
-    let earlier = earlier(store, &proposal, origins, lookup, &mut change)?;
-    change.proposed = Some(Box::new(Proposed { proposal, tip, earlier, under_review }));
+    let earlier = earlier_rounds(store, &proposal, remotes, options, &mut change)?;
+    change.proposed =
+        Some(Box::new(ProposedChange { proposal, tip, earlier, reviewed_head: under_review }));
     Ok(change)
 }
 
-/// Fetches both ends, unless they are here.
-fn bring(
+/// Fetches base and head, unless crh is offline.
+fn fetch_ends(
     store: &Store,
-    proposal: &Proposal,
-    origins: &Origins,
-    lookup: &Lookup<'_>,
+    proposal: &ChangeProposal,
+    remotes: &ProposalRemotes,
+    options: &ResolveOptions<'_>,
 ) -> Result<(), TargetError> {
     let of_target = format!("refs/heads/{}", proposal.target.branch);
     let pins = [
-        Pin { commit: &proposal.target.commit, by: Some(&of_target) },
-        Pin { commit: &proposal.source.commit, by: Some(&origins.head_ref) },
+        PinnedCommit { commit: &proposal.target.commit, via_ref: Some(&of_target) },
+        PinnedCommit { commit: &proposal.source.commit, via_ref: Some(&remotes.head_ref) },
     ];
-    match lookup.network {
-        Network::Online => origins.fetch(store, pins),
-        Network::Offline => match pins.iter().find(|pin| !store.bare().has(pin.commit)) {
+    match options.network {
+        NetworkMode::Online => remotes.fetch(store, pins),
+        NetworkMode::Offline => match pins.iter().find(|pin| !store.bare().has(pin.commit)) {
             Some(pin) => Err(MissingError::Commit(pin.commit.to_owned()).into()),
             None => Ok(()),
         },
     }
 }
 
-fn not_fetched(error: MissingError, address: &Address) -> TargetError {
+fn fetch_error(error: MissingError, address: &FetchAddress) -> TargetError {
     match error {
-        MissingError::Git(source) => forge(source, address),
+        MissingError::Git(source) => forge_error(source, address),
         other => other.into(),
     }
 }
 
-fn forge(source: GitError, address: &Address) -> TargetError {
+fn forge_error(source: GitError, address: &FetchAddress) -> TargetError {
     TargetError::Forge { url: address.url().to_owned(), source }
 }
 
-/// The commit of the checkout that is under review; none if what is proposed is, as it is.
+/// Commit of the checkout, if it is under review instead of the proposed head.
 fn local_tip(
     store: &Store,
-    proposal: &Proposal,
-    under_review: UnderReview,
+    proposal: &ChangeProposal,
+    under_review: ReviewedHead,
 ) -> Result<Option<String>, TargetError> {
     let repository = store.repository();
     if repository.work_tree.is_none() {
@@ -199,20 +211,26 @@ fn local_tip(
     }
     let Some(tip) = repository.head()? else { return Ok(None) };
     Ok(match under_review {
-        UnderReview::Checkout => Some(tip),
-        // What was merged is in every later checkout, which does not go on from it.
-        UnderReview::Proposed if !proposal.open => None,
-        // Whoever works on it is on a branch. What CI checks out is on none: often a merge of both ends, made for trying it.
-        UnderReview::Proposed if repository.branch().is_none() => None,
-        UnderReview::Proposed => {
+        ReviewedHead::Checkout => Some(tip),
+        // Every later checkout contains a merged change without continuing it.
+        ReviewedHead::Proposed if !proposal.open => None,
+        // An author works on a branch. CI checks out a detached head, often a test merge of both
+        // ends.
+        ReviewedHead::Proposed if repository.branch().is_none() => None,
+        ReviewedHead::Proposed => {
             let goes_on = store.bare().is_ancestor(&proposal.source.commit, &tip)?;
             goes_on.then_some(tip)
         }
     })
 }
 
-/// What the reader must know about a checkout that is not what is proposed.
-fn beside(store: &Store, proposal: &Proposal, local: &str, under_review: &str) -> Option<String> {
+/// Explains how the reviewed checkout differs from the proposed head.
+fn local_commits_note(
+    store: &Store,
+    proposal: &ChangeProposal,
+    local: &str,
+    under_review: &str,
+) -> Option<String> {
     let (head, word) = (proposal.source.commit.as_str(), proposal.kind.word());
     let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
     if under_review == head {
@@ -220,57 +238,60 @@ fn beside(store: &Store, proposal: &Proposal, local: &str, under_review: &str) -
     }
     let goes_on = store.bare().is_ancestor(head, local).unwrap_or(false);
     Some(if goes_on {
-        format!("the review has what was done here since the head of the {word}, `{}`", short(head))
+        format!(
+            "the review includes local changes on top of the head of the {word}, `{}`",
+            short(head)
+        )
     } else {
         format!(
-            "the checkout is reviewed, which does not go on from the head of the {word}, `{}`",
+            "crh reviews the checkout, which does not contain the head of the {word}, `{}`",
             short(head)
         )
     })
 }
 
-/// Where two histories part.
-struct Parting {
+/// Merge base, and how many other ones there are.
+struct MergeBase {
     commit: String,
     others: usize,
 }
 
-fn parting(
+fn merge_base(
     store: &Store,
-    origins: &Origins,
+    remotes: &ProposalRemotes,
     (tip, fetched): (&str, &str),
     head: &str,
-    lookup: &Lookup<'_>,
-) -> Result<Parting, TargetError> {
-    if lookup.network == Network::Online {
-        origins.deepen(store, tip, fetched, head)?;
+    options: &ResolveOptions<'_>,
+) -> Result<MergeBase, TargetError> {
+    if options.network == NetworkMode::Online {
+        remotes.deepen(store, tip, fetched, head)?;
     }
-    if !store.parting_is_known(tip, head)? {
-        return Err(MissingError::Parting(tip.to_owned(), head.to_owned()).into());
+    if !store.merge_base_is_known(tip, head)? {
+        return Err(MissingError::MergeBase(tip.to_owned(), head.to_owned()).into());
     }
     let mut partings = store.bare().merge_bases(tip, head)?.into_iter();
     let unrelated = || BaseError::Unrelated { base: tip.to_owned(), head: head.to_owned() };
     let commit = partings.next().ok_or_else(unrelated)?;
-    Ok(Parting { commit, others: partings.len() })
+    Ok(MergeBase { commit, others: partings.len() })
 }
 
-/// The rounds before the one under review, as far as they can still be had. Those that cannot are noted.
-fn earlier(
+/// Loads the earlier rounds. Adds a note for each that cannot be loaded.
+fn earlier_rounds(
     store: &Store,
-    proposal: &Proposal,
-    origins: &Origins,
-    lookup: &Lookup<'_>,
-    change: &mut Change,
-) -> Result<Vec<Earlier>, TargetError> {
-    let current = round_of(proposal, change.head.as_deref()).map(|round| round.id.as_str());
-    let is_before = |round: &&Round| Some(round.id.as_str()) != current;
-    let rounds: Vec<&Round> = proposal.rounds.iter().filter(is_before).collect();
-    // A diff that came with the rest costs nothing more.
+    proposal: &ChangeProposal,
+    remotes: &ProposalRemotes,
+    options: &ResolveOptions<'_>,
+    change: &mut PinnedChange,
+) -> Result<Vec<EarlierRound>, TargetError> {
+    let current = round_with_head(proposal, change.head.as_deref()).map(|round| round.id.as_str());
+    let is_before = |round: &&ProposalRound| Some(round.id.as_str()) != current;
+    let rounds: Vec<&ProposalRound> = proposal.rounds.iter().filter(is_before).collect();
+    // The forge has sent some diffs already; these are free.
     let costly = rounds.iter().filter(|round| round.diff.is_none()).count();
-    let mut left_out = costly.saturating_sub(EARLIER_MAX);
+    let mut left_out = costly.saturating_sub(EARLIER_ROUNDS_MAX);
     if left_out > 0 {
         change.notes.push(format!(
-            "{left_out} earlier rounds are left out: the last {EARLIER_MAX} are looked at"
+            "{left_out} earlier rounds are left out: reviewers see the last {EARLIER_ROUNDS_MAX}"
         ));
     }
     let mut shown = Vec::new();
@@ -279,14 +300,14 @@ fn earlier(
             left_out -= 1;
             continue;
         }
-        match of_round(store, proposal, origins, round, lookup) {
+        match load_round(store, proposal, remotes, round, options) {
             Ok(earlier) => shown.extend(earlier),
-            // People rebase, and what nobody refers to any more may be gone.
+            // After a rebase, git may have deleted the old commits.
             Err(error) => {
                 let (id, head) = (&round.id, &round.head);
-                let what = match was_talked_about(round) {
+                let what = match has_comments(round) {
                     true => {
-                        shown.push(of_text(round, Vec::new()));
+                        shown.push(round_from_text(round, Vec::new()));
                         "has no diff"
                     }
                     false => "is left out",
@@ -298,14 +319,14 @@ fn earlier(
     Ok(shown)
 }
 
-/// Whether people said something that would be lost with a round.
-fn was_talked_about(round: &Round) -> bool {
+fn has_comments(round: &ProposalRound) -> bool {
     !round.comments.is_empty() || !round.threads.is_empty()
 }
 
-/// A round as the forge shows it: these are the lines that people spoke of, and its commits may be gone here and not there.
-fn of_text(round: &Round, text: Vec<u8>) -> Earlier {
-    Earlier {
+/// A round with the diff from the forge. Comments refer to its lines, and its commits may exist
+/// only at the forge.
+fn round_from_text(round: &ProposalRound, text: Vec<u8>) -> EarlierRound {
+    EarlierRound {
         id: round.id.clone(),
         created_at: round.created_at.clone(),
         base: round.target.clone(),
@@ -314,34 +335,34 @@ fn of_text(round: &Round, text: Vec<u8>) -> Earlier {
     }
 }
 
-/// A round; none if it changes nothing, and nobody spoke of it.
-fn of_round(
+/// Loads a round. `None` if it changes nothing and has no comments.
+fn load_round(
     store: &Store,
-    proposal: &Proposal,
-    origins: &Origins,
-    round: &Round,
-    lookup: &Lookup<'_>,
-) -> Result<Option<Earlier>, TargetError> {
+    proposal: &ChangeProposal,
+    remotes: &ProposalRemotes,
+    round: &ProposalRound,
+    options: &ResolveOptions<'_>,
+) -> Result<Option<EarlierRound>, TargetError> {
     if let Some(text) = &round.diff {
-        return Ok(Some(of_text(round, text.clone())));
+        return Ok(Some(round_from_text(round, text.clone())));
     }
     let tip = round.target.as_deref().unwrap_or(&proposal.target.commit);
-    let pins = [tip, &round.head].map(|commit| Pin { commit, by: None });
-    if let Some(pin) = pins.iter().find(|pin| !is_commit(pin.commit)) {
+    let pins = [tip, &round.head].map(|commit| PinnedCommit { commit, via_ref: None });
+    if let Some(pin) = pins.iter().find(|pin| !is_commit_id(pin.commit)) {
         return Err(TargetError::NoSuchName(pin.commit.to_owned()));
     }
-    if lookup.network == Network::Online {
-        origins.fetch(store, pins)?;
+    if options.network == NetworkMode::Online {
+        remotes.fetch(store, pins)?;
     }
     if let Some(pin) = pins.iter().find(|pin| !store.bare().has(pin.commit)) {
         return Err(MissingError::Commit(pin.commit.to_owned()).into());
     }
-    let base = parting(store, origins, (tip, &round.head), &round.head, lookup)?.commit;
+    let base = merge_base(store, remotes, (tip, &round.head), &round.head, options)?.commit;
     if store.is_partial() {
-        store.complete(&[&base, &round.head], lookup.network)?;
+        store.fetch_missing(&[&base, &round.head], options.network)?;
     }
     let diff = Diff::read(store.bare().diff(&base, &round.head)?);
-    if diff.files().is_empty() && !was_talked_about(round) {
+    if diff.files().is_empty() && !has_comments(round) {
         return Ok(None);
     }
     let (id, head) = (round.id.clone(), round.head.clone());
@@ -349,5 +370,5 @@ fn of_round(
         Some(seen) => Some(seen.clone()),
         None => store.bare().commits(std::slice::from_ref(&head))?.pop().map(|it| it.committed),
     };
-    Ok(Some(Earlier { id, created_at, base: Some(base), head, diff }))
+    Ok(Some(EarlierRound { id, created_at, base: Some(base), head, diff }))
 }

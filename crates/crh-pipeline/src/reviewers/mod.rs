@@ -1,71 +1,70 @@
-//! Reviewers with a lens, as data: one Markdown file each, with front matter that says when it is asked and what it may say, and
-//! the prompt behind it.
+//! Specialised reviewers as data: one Markdown file each, with front matter (when it runs, what it
+//! may report) and a prompt.
 
 mod catalogue;
-#[path = "front_matter.rs"]
-pub(crate) mod front;
+pub(crate) mod front_matter;
 mod own;
 mod trigger;
 
 use std::fmt;
 
-pub use catalogue::Catalogue;
+pub use catalogue::ReviewerCatalogue;
 pub use own::own_reviewers;
 use serde::{Deserialize, Serialize};
 pub use trigger::Trigger;
 
-use crate::facts::{Fact, Facts};
+use crate::facts::{ChangeFact, ChangeFacts};
 use crh_review::finding::{AutofixClass, Category, Owner, Severity};
 
-/// A lens.
+/// A specialised reviewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reviewer {
-    /// Names it everywhere: in settings, runs, reports.
+    /// Unique name, in settings, runs and reports.
     pub name: String,
-    /// Other names that are taken for it.
+    /// Alternative names.
     pub aliases: Vec<String>,
-    /// What it looks at, in a line for people.
+    /// What it looks at, in one line for people.
     pub lens: String,
-    /// Whether it runs on every change when the whole panel is asked for.
+    /// Whether it runs on every change with `--depth full`.
     pub in_full: bool,
-    /// What of a change asks for it: any of these.
+    /// Triggers. Any of them is enough.
     pub when: Vec<Trigger>,
-    /// What else asks for it, in words for a model that reads the change; empty if nothing does.
+    /// Further condition, in words for the scout. Empty if there is none.
     pub soft: String,
-    /// How strong its model is.
-    pub tier: Tier,
-    /// What its findings mostly are.
+    /// Strength of its model.
+    pub tier: ModelTier,
+    /// Usual category of its findings.
     pub category: Category,
-    /// Where its findings go unless it says otherwise.
+    /// Default route of its findings.
     pub route: Route,
-    /// A finding of it that is graded worse is graded down to this.
+    /// Maximum severity of its findings. More severe ones are lowered to it.
     pub max_severity: Severity,
-    /// The most findings of one run.
+    /// Maximum number of findings per run.
     pub cap: usize,
-    /// What it gives back.
+    /// Kind of its answer.
     pub returns: Returns,
-    /// What it is given besides the change.
-    pub given: Vec<Given>,
-    /// What has to be known of a change for it to have something to look at, whoever asks for it: any of these.
-    pub needs: Vec<Fact>,
-    /// What it is told.
+    /// Extra material that it gets.
+    pub given: Vec<ExtraMaterial>,
+    /// Facts that it needs. Any of them is enough; without one it never runs.
+    pub needs: Vec<ChangeFact>,
+    /// Prompt.
     pub prompt: String,
-    /// Who wrote it.
+    /// Where it comes from.
     pub origin: ReviewerOrigin,
 }
 
-/// How strong a model a reviewer asks.
+/// Strength of a reviewer's model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tier {
-    /// The strongest: for what is costly to miss and hard to see.
+pub enum ModelTier {
+    /// The strongest model, for problems that are costly to miss and hard to see.
     Strong,
-    /// The one between: enough for a narrow lens.
+    /// The default model, enough for a narrow focus.
     #[default]
     Mid,
 }
 
-/// Where findings go.
+/// Route of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     /// Whether a fix may be applied without asking.
@@ -74,70 +73,70 @@ pub struct Route {
     pub owner: Owner,
 }
 
-/// What a reviewer gives back.
+/// Kind of a reviewer's answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Returns {
-    /// Findings, which are merged with those of others.
+    /// Findings, which are merged with those of other reviewers.
     #[default]
     Findings,
-    /// A text, which has a section of its own in the report.
-    Notes(Section),
+    /// Notes, which have their own section in the report.
+    Notes(NotesSection),
 }
 
-/// The sections of a report that hold the texts of reviewers.
+/// Report sections with notes of reviewers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Section {
-    /// What was learned before.
+pub enum NotesSection {
+    /// Lessons from earlier problems.
     Learnings,
-    /// What users can do and agents cannot.
+    /// Features that users have and agents lack.
     AgentNative,
-    /// Whether the schema has what the migrations make, and nothing else.
+    /// Whether the schema matches the migrations.
     SchemaDrift,
-    /// What to do before, during and after the roll-out.
+    /// Steps before, during and after the deployment.
     Deployment,
 }
 
-/// What a reviewer is given besides the change.
+/// Extra material for a reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Given {
-    /// Where the standards are that the project wrote down.
+pub enum ExtraMaterial {
+    /// Paths of standards files.
     Standards,
-    /// Solutions of earlier problems that may have to do with the change.
+    /// Solutions of earlier problems.
     Solutions,
-    /// What people said about the change.
+    /// Comments on the change.
     Comments,
-    /// The migrations of the change, and the schema.
+    /// Paths of migrations and schema files.
     Migrations,
 }
 
-/// Who wrote a reviewer.
+/// Where a reviewer comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReviewerOrigin {
-    /// It comes with crh.
+    /// Built into crh.
     BuiltIn,
-    /// The repository; the file.
+    /// A file of the repository.
     Repository(String),
 }
 
-/// A file of a reviewer, as it was found.
+/// The file of a reviewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewerFile {
-    /// Its path from the root of the repository.
+    /// Path from the repository root.
     pub path: String,
-    /// What stands in it.
+    /// Contents.
     pub bytes: Vec<u8>,
 }
 
 impl Reviewer {
-    /// Why the facts of a change ask for it; none if they do not.
-    pub fn asked_by(&self, facts: &Facts) -> Option<String> {
+    /// Why the facts of a change trigger this reviewer. None if they do not.
+    pub fn triggered_by(&self, facts: &ChangeFacts) -> Option<String> {
         self.when.iter().find_map(|trigger| trigger.fires(facts))
     }
 
-    /// Whether a name is its own or an alias, in any case.
-    pub fn is_called(&self, name: &str) -> bool {
+    /// Whether a name is its name or an alias, ignoring case.
+    pub fn has_name(&self, name: &str) -> bool {
         let mut names = std::iter::once(&self.name).chain(&self.aliases);
         names.any(|known| known.eq_ignore_ascii_case(name))
     }
@@ -149,13 +148,13 @@ impl fmt::Display for Route {
     }
 }
 
-impl fmt::Display for Tier {
+impl fmt::Display for ModelTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
 }
 
-impl fmt::Display for Section {
+impl fmt::Display for NotesSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }

@@ -1,27 +1,30 @@
-//! The repository's own reviewers, read from git objects at one revision.
+//! Reads the repository's own reviewers from git.
 
 use super::ReviewerFile;
-use super::front::FILE_MAX;
-use crate::checks::Work;
-use crate::own_files::Folder;
-use crate::subject::Subject;
+use super::front_matter::FILE_MAX;
+use crate::change_under_review::ChangeUnderReview;
+use crate::checks::ChangeOrigin;
+use crate::repo_config::RepoConfigFolder;
 
-/// Where a repository keeps its reviewers.
-const FOLDER: Folder = Folder {
+/// Folder of the repository's own reviewers.
+const REVIEWERS_FOLDER: RepoConfigFolder = RepoConfigFolder {
     path: ".crh/reviewers",
-    what: "reviewer",
-    endings: &[".md"],
-    // The scout is told about every one of them on every change; the catalogue itself has half as many.
+    item: "reviewer",
+    extensions: &[".md"],
+    // The scout reads about all of them on every change. The built-in catalogue has half as many.
     files_max: 50,
     file_max: FILE_MAX,
 };
 
-/// The files of a repository's own reviewers, and a sentence about each that was not read. They are those of the base, but for
-/// work that is not committed: who wrote a change must not choose who looks at it.
-pub fn own_reviewers(subject: &Subject, work: Work) -> (Vec<ReviewerFile>, Vec<String>) {
-    let Ok(revisions) = subject.bench.repository() else { return Default::default() };
-    let round = subject.workspace().ok().and_then(|workspace| workspace.latest());
-    let (files, notes) = FOLDER.read(revisions, work.own_end(round));
+/// The files of the repository's own reviewers, and notes on unreadable ones. They are read from
+/// the base, except for uncommitted work: the author of a change must not choose its reviewers.
+pub fn own_reviewers(
+    change: &ChangeUnderReview,
+    work: ChangeOrigin,
+) -> (Vec<ReviewerFile>, Vec<String>) {
+    let Ok(revisions) = change.tool_context.repository() else { return Default::default() };
+    let round = change.workspace().ok().and_then(|workspace| workspace.latest());
+    let (files, notes) = REVIEWERS_FOLDER.read(revisions, work.config_revision(round));
     let files = files.into_iter().map(|(path, bytes)| ReviewerFile { path, bytes });
     (files.collect(), notes)
 }

@@ -1,30 +1,30 @@
-//! Files of reviewers, and the catalogue they make.
+//! Tests of reviewer files and of the catalogue.
 
 use expect_test::{Expect, expect};
 
 use super::catalogue::FILES;
 use super::*;
 
-/// A file that is in order, for tests to vary.
+/// A valid file, for tests to modify.
 const FILE: &str =
     "---\nname: queries\nlens: how tables are read\ncategory: performance\n---\nLook at queries.\n";
 
-fn with(files: &[(&str, &str)]) -> (Catalogue, Vec<String>) {
+fn catalogue_with(files: &[(&str, &str)]) -> (ReviewerCatalogue, Vec<String>) {
     let file = |(path, text): &(&str, &str)| ReviewerFile {
         path: format!(".crh/reviewers/{path}"),
         bytes: text.as_bytes().to_vec(),
     };
     let files: Vec<ReviewerFile> = files.iter().map(file).collect();
-    Catalogue::built_in().clone().with(&files)
+    ReviewerCatalogue::built_in().clone().with_own_reviewers(&files)
 }
 
 #[test]
-fn every_file_that_comes_with_crh_is_read_and_named_after_its_reviewer() {
+fn built_in_files_parse_and_match_their_names() {
     let names: Vec<&str> =
-        Catalogue::built_in().reviewers().iter().map(|it| it.name.as_str()).collect();
+        ReviewerCatalogue::built_in().reviewers().iter().map(|it| it.name.as_str()).collect();
     let listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     for (name, text) in FILES {
-        let read = front::reviewer(text.as_bytes(), ReviewerOrigin::BuiltIn);
+        let read = front_matter::parse_reviewer(text.as_bytes(), ReviewerOrigin::BuiltIn);
         assert_eq!(read.map(|it| it.name).as_deref(), Ok(*name));
     }
     assert_eq!(names, listed);
@@ -38,20 +38,20 @@ fn every_file_that_comes_with_crh_is_read_and_named_after_its_reviewer() {
 }
 
 #[test]
-fn no_name_or_alias_is_given_twice() {
+fn names_and_aliases_are_unique() {
     let mut seen = std::collections::BTreeSet::new();
-    for reviewer in Catalogue::built_in().reviewers() {
+    for reviewer in ReviewerCatalogue::built_in().reviewers() {
         for name in std::iter::once(&reviewer.name).chain(&reviewer.aliases) {
             assert!(seen.insert(name.clone()), "{name}");
-            assert_eq!(Catalogue::built_in().get(name), Some(reviewer));
+            assert_eq!(ReviewerCatalogue::built_in().get(name), Some(reviewer));
         }
     }
 }
 
 #[test]
-fn a_reviewer_is_found_by_its_names_in_any_case_and_with_whose_they_are() {
+fn lookup_ignores_case_and_prefix() {
     let check = |name: &str, expected: Option<&str>| {
-        let found = Catalogue::built_in().get(name).map(|it| it.name.as_str());
+        let found = ReviewerCatalogue::built_in().get(name).map(|it| it.name.as_str());
         assert_eq!(found, expected, "{name}");
     };
     check("correctness", Some("correctness"));
@@ -62,7 +62,7 @@ fn a_reviewer_is_found_by_its_names_in_any_case_and_with_whose_they_are() {
 }
 
 #[test]
-fn a_file_says_all_that_a_reviewer_is() {
+fn file_sets_every_field() {
     let text = "---
 name: queries
 aliases: [sql]
@@ -85,7 +85,7 @@ given: [migrations, standards]
 
 # Queries
 ";
-    let (catalogue, notes) = with(&[("queries.md", text)]);
+    let (catalogue, notes) = catalogue_with(&[("queries.md", text)]);
     assert_eq!(notes, Vec::<String>::new());
     expect![[r##"
         Some(
@@ -161,8 +161,8 @@ given: [migrations, standards]
 }
 
 #[test]
-fn what_a_file_does_not_say_is_careful() {
-    let (catalogue, notes) = with(&[("queries.md", FILE)]);
+fn missing_keys_have_careful_defaults() {
+    let (catalogue, notes) = catalogue_with(&[("queries.md", FILE)]);
     let reviewer = catalogue.get("queries").unwrap();
     assert_eq!(notes, Vec::<String>::new());
     assert_eq!(
@@ -179,13 +179,13 @@ fn what_a_file_does_not_say_is_careful() {
     );
 }
 
-/// The notes about files, each with another text in the place of one of [`FILE`]'s.
+/// Notes on files that differ from [`FILE`] in one text each.
 fn check(others: &[(&str, &str)], expected: Expect) {
     let mut shown = String::new();
     for (text, other) in others {
         assert!(FILE.contains(text), "{text}");
-        let (catalogue, notes) = with(&[("a.md", &FILE.replace(text, other))]);
-        assert_eq!(&catalogue, Catalogue::built_in());
+        let (catalogue, notes) = catalogue_with(&[("a.md", &FILE.replace(text, other))]);
+        assert_eq!(&catalogue, ReviewerCatalogue::built_in());
         let start = "the reviewer `.crh/reviewers/a.md` is not used: ";
         let [note] = notes.as_slice() else { panic!("{other}: {notes:?}") };
         shown += &format!("{}\n", note.strip_prefix(start).unwrap());
@@ -194,7 +194,7 @@ fn check(others: &[(&str, &str)], expected: Expect) {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_left_out_with_what_to_do() {
+fn unusable_file_is_skipped_with_a_hint() {
     check(
         &[
             ("---\nname", "name"),
@@ -207,34 +207,34 @@ fn a_file_that_cannot_be_used_is_left_out_with_what_to_do() {
             ("queries\n", "queries-2\n"),
             ("category", "cap: 0\ncategory"),
             ("category", "route: manual\ncategory"),
-            ("category", "route: manual -> nobody\ncategory"),
+            ("category", "route: manual -> robot\ncategory"),
             ("category", "always: full\ncategory"),
             ("category", "returns: learnings\ncategory"),
             ("category", "aliases: [Two Words]\ncategory"),
             ("name: queries", "name: ["),
         ],
         expect![[r#"
-            it does not begin with front matter: write its keys between two lines `---` at the top
-            its front matter does not end: write a line `---` behind its keys
-            nothing follows the front matter: write there what to look for
-            its front matter cannot be read: missing field `lens` at line 3, column 1
-            its front matter cannot be read: unknown variant `speed`, expected one of security, bug, error_handling, performance, style, logic, concurrency, api_contract, data, testing, maintainability, standards, requirements at line 4, column 11
-            its front matter cannot be read: unknown field `tone`, expected one of name, aliases, lens, always, when, soft, tier, category, route, max_severity, cap, returns, given, needs at line 4, column 1
-            `name: Queries` is no name: use small letters, digits and hyphens, a letter first, at most 40, and no number at the end, such as `query-plans`
-            `name: queries-2` is no name: use small letters, digits and hyphens, a letter first, at most 40, and no number at the end, such as `query-plans`
+            it has no front matter: write the keys between two `---` lines at the top
+            its front matter is not closed: add a `---` line after the keys
+            the prompt is empty: write it after the front matter
+            its front matter is invalid: missing field `lens` at line 3, column 1
+            its front matter is invalid: unknown variant `speed`, expected one of security, bug, error_handling, performance, style, logic, concurrency, api_contract, data, testing, maintainability, standards, requirements at line 4, column 11
+            its front matter is invalid: unknown field `tone`, expected one of name, aliases, lens, always, when, soft, tier, category, route, max_severity, cap, returns, given, needs at line 4, column 1
+            `name: Queries` is not a valid name: use at most 40 lower-case letters, digits and hyphens, a letter first and no number at the end, such as `query-plans`
+            `name: queries-2` is not a valid name: use at most 40 lower-case letters, digits and hyphens, a letter first and no number at the end, such as `query-plans`
             `cap: 0` is out of range: write a number from 1 to 50
-            `route: manual` is no route: write a class and an owner, such as `manual -> downstream-resolver`
-            `route: manual -> nobody` is no route: write a class and an owner, such as `manual -> downstream-resolver`
-            `always` is for reviewers that come with crh: say by `when` or `soft` what asks for it
-            `returns: learnings` is for the reviewer that comes with crh: write `returns: findings`
-            `Two Words` is no name: use small letters, digits and hyphens
-            its front matter cannot be read: expected string scalar at line 2, column 7
+            `route: manual` is not a valid route: write a class and an owner, such as `manual -> downstream-resolver`
+            `route: manual -> robot` is not a valid route: write a class and an owner, such as `manual -> downstream-resolver`
+            `always` is reserved for built-in reviewers: use `when` or `soft`
+            `returns: learnings` is reserved for the built-in reviewer: write `returns: findings`
+            `Two Words` is not a valid name: use lower-case letters, digits and hyphens
+            its front matter is invalid: expected string scalar at line 2, column 7
         "#]],
     );
 }
 
 #[test]
-fn a_trigger_that_says_nothing_or_what_nobody_knows_is_refused() {
+fn empty_or_unknown_triggers_are_refused() {
     check(
         &[
             ("category", "when: [{}]\ncategory"),
@@ -246,19 +246,19 @@ fn a_trigger_that_says_nothing_or_what_nobody_knows_is_refused() {
             ("category", "when: [{paths: ['a[']}]\ncategory"),
         ],
         expect![[r#"
-            entry 1 of `when` is empty: write `fact`, `lines`, `paths`, `words` or `languages` into it
-            entry 2 of `when` has an empty list `words`: write something into it, or leave it out
-            entry 1 of `when` has `lines: 0`, which every change has: write at least 1
-            its front matter cannot be read: unknown variant `luck`, expected one of code, code_without_tests, tests, migrations, schema, public_api, guard, comments, standards, solutions, agent_surface, cli, docs, frontend, rails, structure, deletions at line 4, column 15
-            entry 1 of `when` has `a b` among its words: only letters, digits and `_` make a word
-            entry 1 of `when` has the language `cobol`: there are python, javascript, typescript, tsx, rust, go, java, ruby, c, cpp, csharp, php, kotlin, swift
+            entry 1 of `when` is empty: set `fact`, `lines`, `paths`, `words` or `languages`
+            entry 2 of `when` has an empty list `words`: fill it or remove it
+            entry 1 of `when` has `lines: 0`: write at least 1
+            its front matter is invalid: unknown variant `luck`, expected one of code, code_without_tests, tests, migrations, schema, public_api, guard, comments, standards, solutions, agent_surface, cli, docs, frontend, rails, structure, deletions at line 4, column 15
+            entry 1 of `when` has the invalid word `a b`: use only letters, digits and `_`
+            entry 1 of `when` has the unknown language `cobol`: use one of python, javascript, typescript, tsx, rust, go, java, ruby, c, cpp, csharp, php, kotlin, swift
             entry 1 of `when` cannot be used: `a[` is not a pattern for paths: unclosed character class; missing ']'
         "#]],
     );
 }
 
 #[test]
-fn names_that_mean_something_else_are_refused() {
+fn reserved_names_are_refused() {
     for name in [
         "correctness",
         "ce-correctness-reviewer",
@@ -273,17 +273,17 @@ fn names_that_mean_something_else_are_refused() {
         "sarif-x",
     ] {
         let (catalogue, notes) =
-            with(&[("a.md", &FILE.replace("queries\n", &format!("{name}\n")))]);
+            catalogue_with(&[("a.md", &FILE.replace("queries\n", &format!("{name}\n")))]);
         assert_eq!(notes.len(), 1, "{name}");
-        assert!(notes[0].contains("give it another"), "{}", notes[0]);
-        assert_eq!(&catalogue, Catalogue::built_in());
+        assert!(notes[0].contains("choose another"), "{}", notes[0]);
+        assert_eq!(&catalogue, ReviewerCatalogue::built_in());
     }
 }
 
 #[test]
-fn the_repositorys_own_come_behind_by_name_and_the_first_file_has_the_name() {
+fn own_reviewers_come_last_and_first_file_keeps_name() {
     let second = FILE.replace("name: queries", "name: about");
-    let (catalogue, notes) = with(&[("a.md", FILE), ("b.md", &second), ("c.md", FILE)]);
+    let (catalogue, notes) = catalogue_with(&[("a.md", FILE), ("b.md", &second), ("c.md", FILE)]);
     let own: Vec<String> = catalogue
         .reviewers()
         .iter()
@@ -291,17 +291,16 @@ fn the_repositorys_own_come_behind_by_name_and_the_first_file_has_the_name() {
         .map(|it| format!("{} {}", it.name, it.origin))
         .collect();
     assert_eq!(own, ["about `.crh/reviewers/b.md`", "queries `.crh/reviewers/a.md`"]);
-    let taken =
-        "`queries` is the name of a reviewer already (`.crh/reviewers/a.md`): give it another one";
+    let taken = "the name `queries` is taken by another reviewer (`.crh/reviewers/a.md`): choose another one";
     assert_eq!(notes, [format!("the reviewer `.crh/reviewers/c.md` is not used: {taken}")]);
 }
 
 #[test]
-fn a_file_that_is_not_text_or_too_large_is_refused() {
+fn binary_or_large_file_is_refused() {
     let file = |bytes: Vec<u8>| ReviewerFile { path: ".crh/reviewers/a.md".to_owned(), bytes };
     let large = format!("{FILE}{}", "x".repeat(64 << 10));
     let files = [file(b"---\n\xff".to_vec()), file(large.into_bytes())];
-    let (_, notes) = Catalogue::built_in().clone().with(&files);
+    let (_, notes) = ReviewerCatalogue::built_in().clone().with_own_reviewers(&files);
     let notes: Vec<&str> =
         notes.iter().filter_map(|it| it.split_once(" used: ")).map(|it| it.1).collect();
     assert_eq!(

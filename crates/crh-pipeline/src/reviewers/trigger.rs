@@ -1,26 +1,27 @@
-//! What of a change asks for a reviewer: conditions over facts, and the reason in words where they hold.
+//! Triggers: conditions on facts that select a reviewer.
 
-use crate::facts::{Fact, Facts};
-use crh_git::Globs;
+use crate::facts::{ChangeFact, ChangeFacts};
+use crh_git::PathGlobs;
 
-/// Conditions that must all hold; those that are not set do.
+/// Conditions that must all hold. Unset ones hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trigger {
-    /// This is known about the change.
-    pub fact: Option<Fact>,
-    /// So many executable lines changed at least; in `languages`, where there are any.
+    /// A fact that must hold.
+    pub fact: Option<ChangeFact>,
+    /// Minimum number of changed executable lines, in `languages` if set.
     pub lines: Option<u64>,
-    /// A file under review has such a path.
-    pub paths: Option<Globs>,
-    /// An added line that runs has one of these as a whole word; in a file in `languages`, where there are any. In lower case.
+    /// Globs, one of which must match a file in scope.
+    pub paths: Option<PathGlobs>,
+    /// Words in lower case, one of which an added executable line must contain, in `languages` if
+    /// set.
     pub words: Vec<String>,
-    /// Executable lines changed in a file in one of these.
+    /// Languages, one of which must have changed executable lines.
     pub languages: Vec<&'static str>,
 }
 
 impl Trigger {
-    /// Why it fires; none if it does not.
-    pub fn fires(&self, facts: &Facts) -> Option<String> {
+    /// The reason if the trigger fires, else None.
+    pub fn fires(&self, facts: &ChangeFacts) -> Option<String> {
         let mut why: Vec<String> = Vec::new();
         if let Some(fact) = self.fact {
             why.push(facts.witness(fact)?.to_owned());
@@ -43,8 +44,8 @@ impl Trigger {
         Some(why.join(", and ")).filter(|why| !why.is_empty())
     }
 
-    /// How many lines changed, if that is enough.
-    fn enough_lines(&self, facts: &Facts) -> Option<String> {
+    /// The number of changed lines as a reason, if it is large enough.
+    fn enough_lines(&self, facts: &ChangeFacts) -> Option<String> {
         let wanted = self.lines.unwrap_or(1);
         let (lines, of) = match self.languages.as_slice() {
             [] => (facts.lines(), "executable".to_owned()),

@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Atomic file writes: a reader sees the old file or the new one, never a part.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -7,14 +7,15 @@ use std::{fs, io};
 
 use tempfile::NamedTempFile;
 
-/// What a file is called while it is written.
-pub(super) const DRAFT: &str = ".crh-";
+/// Name prefix of temporary files.
+pub(super) const TEMP_PREFIX: &str = ".crh-";
 
-/// As many characters follow.
-const DRAFT_CHARS: usize = 6;
+/// Number of random characters after the prefix.
+const TEMP_SUFFIX_CHARS: usize = 6;
 
-/// Removes the drafts of whoever was ended while it wrote. Only for a folder that nobody else writes to meanwhile.
-pub fn remove_drafts(folder: &Path) -> io::Result<()> {
+/// Removes temporary files of a killed process. Call it only while no other process writes to the
+/// folder.
+pub fn remove_temp_files(folder: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
@@ -22,36 +23,40 @@ pub fn remove_drafts(folder: &Path) -> io::Result<()> {
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(DRAFT));
-        if rest.is_some_and(|rest| rest.len() == DRAFT_CHARS) && entry.file_type()?.is_file() {
+        let rest = name.to_str().and_then(|name| name.strip_prefix(TEMP_PREFIX));
+        if rest.is_some_and(|rest| rest.len() == TEMP_SUFFIX_CHARS) && entry.file_type()?.is_file()
+        {
             fs::remove_file(entry.path())?;
         }
     }
     Ok(())
 }
 
-/// Writes a file beside its place and puts it there in one step. It is its owner's alone.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    draft(path, bytes)?.persist(path).map_err(|error| error.error)?;
+/// Writes a file atomically. Only its owner can read it.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_temp(path, bytes)?.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// The same, and it is on the disk when this returns.
-pub(super) fn write_lasting(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = draft(path, bytes)?;
-    // Before it is put there: no loss of power leaves an empty file in the place of the old one.
-    draft.as_file().sync_all()?;
-    draft.persist(path).map_err(|error| error.error)?;
-    File::open(folder(path))?.sync_all()
+/// Writes a file atomically and flushes it to disk.
+pub(super) fn write_durable(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temp_file = write_temp(path, bytes)?;
+    // Flush before the rename, so that a power cut leaves the old file rather than an empty one.
+    temp_file.as_file().sync_all()?;
+    temp_file.persist(path).map_err(|error| error.error)?;
+    File::open(parent_folder(path))?.sync_all()
 }
 
-fn draft(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+fn write_temp(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    let mut file = builder.prefix(DRAFT).rand_bytes(DRAFT_CHARS).tempfile_in(folder(path))?;
+    let mut file = builder
+        .prefix(TEMP_PREFIX)
+        .rand_bytes(TEMP_SUFFIX_CHARS)
+        .tempfile_in(parent_folder(path))?;
     file.write_all(bytes)?;
     Ok(file)
 }
 
-fn folder(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
 }

@@ -1,34 +1,34 @@
-//! Where a review is made from: what is checked out there when its runs begin, so that others can tell whether it still is.
+//! Branch and commit that were checked out when a review began, so that later commands can detect a
+//! change.
 
 use serde::{Deserialize, Serialize};
 
 use crh_git::Repository;
-use crh_review::report::Change;
+use crh_review::report::ReviewedChange;
 
-/// How the full name of a branch begins.
 const BRANCHES: &str = "refs/heads/";
 
-/// Where a review is made from.
+/// State of the checkout when the runs began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standpoint {
-    /// The branch that is checked out, by its short name; empty if there is none.
+pub struct CheckoutState {
+    /// Short name of the checked-out branch; empty if there is none.
     pub branch: String,
-    /// The commit that is checked out; empty if there is none.
+    /// Checked-out commit; empty if there is none.
     pub head_sha: String,
 }
 
-impl Standpoint {
-    /// In a repository, as it is now.
-    pub fn in_repository(repository: &Repository) -> Self {
+impl CheckoutState {
+    /// Current state of a repository.
+    pub fn from_repository(repository: &Repository) -> Self {
         Self {
             branch: repository.branch().unwrap_or_default(),
-            // Whoever needs the commit says what is wrong with it.
+            // Callers that need the commit report the error.
             head_sha: repository.head().ok().flatten().unwrap_or_default(),
         }
     }
 
-    /// Outside of any repository, where nothing is known but the change.
-    pub fn of_change(change: &Change) -> Self {
+    /// State outside of a repository, derived from the change.
+    pub fn from_change(change: &ReviewedChange) -> Self {
         let branch = change.head_ref.strip_prefix(BRANCHES).unwrap_or_default();
         Self { branch: branch.to_owned(), head_sha: change.head_sha.clone() }
     }

@@ -1,75 +1,75 @@
-//! What can go wrong with run folders.
+//! Errors of run folders.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A file that could not be written.
+/// A file could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("`{name}` of the run folder could not be written: {why}")]
-pub struct NotWritten {
-    /// Its name in the folder.
+#[error("cannot write `{name}` to the run folder: {why}")]
+pub struct FileWriteError {
+    /// Name in the run folder.
     pub name: String,
-    /// Why.
+    /// Error from the operating system.
     pub why: io::Error,
 }
 
-/// Why there is no such run, or nothing to be read from it.
+/// Why a run cannot be found or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// There are no runs at all.
-    #[error("there are no runs in `{}`", .0.display())]
+    /// There are no runs.
+    #[error("no runs in `{}`", .0.display())]
     NoRuns(PathBuf),
-    /// None of the runs is the wanted one.
-    #[error("there is no run `{wanted}` in `{}`", .runs.display())]
+    /// No run matches.
+    #[error("no run `{wanted}` in `{}`", .runs.display())]
     Unknown {
-        /// What was asked for.
+        /// Requested run.
         wanted: String,
-        /// Where it was looked for.
+        /// Folder that was searched.
         runs: PathBuf,
     },
-    /// Several are.
-    #[error("`{wanted}` may be {}", .names.join(" or "))]
+    /// Several runs match.
+    #[error("`{wanted}` is ambiguous: {}", .names.join(" or "))]
     Ambiguous {
-        /// What was asked for.
+        /// Requested run.
         wanted: String,
-        /// Some of those that it may be, in backticks.
+        /// Some of the matching runs, in backticks.
         names: Vec<String>,
     },
-    /// A folder that crh did not write.
-    #[error("`{}` is not the folder of a run: {why}", .path.display())]
+    /// The folder was not created by crh.
+    #[error("`{}` is not a run folder: {why}", .path.display())]
     Foreign {
-        /// Which.
+        /// Path of the folder.
         path: PathBuf,
-        /// How one sees it.
+        /// What is wrong with it.
         why: String,
     },
-    /// The run did not come so far.
-    #[error("the run `{run}` has no `{name}`: it did not come to its end")]
+    /// The run did not get as far as writing this file.
+    #[error("the run `{run}` is incomplete: it has no `{name}`")]
     Unfinished {
-        /// Which run.
+        /// Name of the run.
         run: String,
-        /// The file that is missing.
+        /// Missing file.
         name: String,
     },
-    /// A file that cannot be read, or is not what it should be.
-    #[error("`{name}` of the run `{run}` cannot be read: {why}")]
+    /// A file cannot be read or has the wrong format.
+    #[error("cannot read `{name}` of the run `{run}`: {why}")]
     Damaged {
-        /// Which run.
+        /// Name of the run.
         run: String,
-        /// The file.
+        /// Name of the file.
         name: String,
-        /// Why.
+        /// What is wrong with it.
         why: String,
     },
-    /// Another process is at work in it.
-    #[error("the run `{0}` is still under way")]
+    /// Another process is working on the run.
+    #[error("the run `{0}` is in use by another process")]
     InUse(String),
-    /// The disk failed.
+    /// An I/O error.
     #[error("`{}`: {why}", .path.display())]
     Disk {
-        /// Where.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Error from the operating system.
         why: io::Error,
     },
 }

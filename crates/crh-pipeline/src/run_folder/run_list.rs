@@ -1,6 +1,6 @@
-//! All run folders in one place: which there are, which one is meant, which can go.
+//! Lists, finds and prunes run folders.
 //!
-//! Invariant: nothing is followed that is a link, and nothing is deleted that crh did not write.
+//! Invariant: crh follows no symlink here and deletes nothing that it did not write.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use std::{fs, io};
 
 use serde::Serialize;
 
-use super::whole::DRAFT;
+use super::atomic_write::TEMP_PREFIX;
 use super::{
-    FIXES, FolderError, IGNORE, Lock, MARKDOWN, METADATA, Metadata, REPORT, REVIEWERS, ROUNDS,
-    RunFolder, STAGES, Stamp, TELEMETRY, TRANSCRIPTS, WORKSPACE, lock,
+    FIXES, FolderError, IGNORE, LockAttempt, MARKDOWN, METADATA, REPORT, REVIEWERS, ROUNDS,
+    RunFolder, RunMetadata, STAGES, TELEMETRY, TRANSCRIPTS, Timestamp, WORKSPACE, lock,
 };
 use crh_review::finding::Severity;
 use crh_review::identity::is_key;
 use crh_review::report::Decimal;
 use crh_review::verdict::Verdict;
 
-/// The word for the newest run.
+/// Name for the newest run.
 const LATEST: &str = "latest";
-/// What may lie at the top of a run folder. One with anything else in it is somebody's own.
-const OURS: [&str; 10] = [
+/// Known entries at the top of a run folder. A folder with any other entry is not deleted.
+const KNOWN_ENTRIES: [&str; 10] = [
     IGNORE,
     REPORT,
     MARKDOWN,
@@ -34,56 +34,56 @@ const OURS: [&str; 10] = [
     STAGES,
     WORKSPACE,
 ];
-/// No review takes that long: one that has not ended by then was cut off.
+/// A review that has not finished after this time was interrupted.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// As many names as one can choose from at a glance.
-const NAMES_SHOWN: usize = 3;
+/// How many matching names an error lists.
+const SHOWN_NAMES_MAX: usize = 3;
 
-/// The name of a run folder, taken apart. Later runs sort last.
+/// Parsed name of a run folder. Sorts by time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RunName {
-    stamp: Stamp,
+    stamp: Timestamp,
     review_id: String,
     number: u32,
 }
 
-/// One run in a list.
+/// One run of `crh runs list`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// The name of the run.
+pub struct RunSummary {
+    /// Name of the run.
     pub run_id: String,
-    /// When it began.
+    /// When the run began.
     pub started_at: String,
-    /// When it ended; none if it was cut off or is still under way.
+    /// When the run finished. `None` if it was interrupted or is in progress.
     pub completed_at: Option<String>,
-    /// What it said; none if there is no report.
+    /// `None` if there is no report.
     pub verdict: Option<Verdict>,
-    /// How many issues of each severity there are.
+    /// Number of issues by severity.
     pub issues: BTreeMap<Severity, usize>,
-    /// What it cost, in US dollars.
+    /// Cost in US dollars.
     pub cost_usd: Option<Decimal>,
-    /// The title of the change.
+    /// Title of the change.
     pub title: String,
-    /// Why nothing more is known about it.
+    /// Why the report cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// How many of the newest runs stay in any case.
+/// How many of the newest runs to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
-    /// So many.
+pub enum RunsToKeep {
+    /// Keep at least this many.
     Newest(usize),
-    /// Their number does not matter.
-    AnyNumber,
+    /// Keep no run for being new.
+    NoMinimum,
 }
 
-/// How old a run has to be to go.
+/// Which ages may be pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
-    /// Older than this.
+pub enum AgeLimit {
+    /// Only runs older than this.
     Over(Duration),
-    /// Its age does not matter.
+    /// Runs of any age.
     Any,
 }
 
@@ -97,14 +97,15 @@ impl RunName {
                 (id, number.parse().ok().filter(|number| is_number && *number > 1)?)
             }
         };
-        let stamp = Stamp::parse(stamp)?;
+        let stamp = Timestamp::parse(stamp)?;
         is_key(review_id).then(|| Self { stamp, review_id: review_id.to_owned(), number })
     }
 }
 
-/// The run that is meant by its name, the beginning of its name, or `latest`; the newest if nothing is said.
-pub fn find(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderError> {
-    let names = names(runs)?;
+/// Finds a run by its name, a prefix of its name, or `latest`. Without an argument, returns the
+/// newest.
+pub fn find_run(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderError> {
+    let names = run_names(runs)?;
     let wanted = wanted.unwrap_or(LATEST);
     if wanted == LATEST {
         let newest = names.last().ok_or_else(|| FolderError::NoRuns(runs.to_owned()))?;
@@ -112,66 +113,67 @@ pub fn find(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderError>
     }
     let matching: Vec<&String> = names.iter().filter(|name| name.starts_with(wanted)).collect();
     match matching.as_slice() {
-        // A name may begin like others: `…-2` begins with the whole of the first one's.
+        // An exact match wins: `…-2` begins with the name of the first run.
         several if several.iter().any(|name| *name == wanted) => {
             RunFolder::open(&runs.join(wanted))
         }
         [one] if !wanted.is_empty() => RunFolder::open(&runs.join(one)),
         [] => Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() }),
-        // Every name begins with it: somebody's variable is not set.
+        // Every name matches an empty prefix. Probably an unset shell variable.
         _ if wanted.is_empty() => {
             Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() })
         }
         several => {
-            let shown = several.iter().rev().take(NAMES_SHOWN).map(|name| format!("`{name}`"));
+            let shown = several.iter().rev().take(SHOWN_NAMES_MAX).map(|name| format!("`{name}`"));
             Err(FolderError::Ambiguous { wanted: wanted.to_owned(), names: shown.collect() })
         }
     }
 }
 
-/// All runs, the newest first.
-pub fn list(runs: &Path) -> Result<Vec<Row>, FolderError> {
-    Ok(names(runs)?.iter().rev().map(|name| row(runs, name)).collect())
+/// Lists all runs, newest first.
+pub fn list_runs(runs: &Path) -> Result<Vec<RunSummary>, FolderError> {
+    Ok(run_names(runs)?.iter().rev().map(|name| summarize_run(runs, name)).collect())
 }
 
-/// The runs that can go: those that are neither among the newest nor too young, the oldest first. One that is under
-/// way stays, and one that is not done for a day: its machine may be another one.
+/// Runs that may be pruned, oldest first. Keeps running ones, and unfinished ones for a day, since
+/// another machine may be working on them.
 pub fn prunable(
     runs: &Path,
-    kept: Kept,
-    age: Age,
-    now: Stamp,
+    runs_to_keep: RunsToKeep,
+    age: AgeLimit,
+    now: Timestamp,
 ) -> Result<Vec<PathBuf>, FolderError> {
-    let names = names(runs)?;
-    let kept = match kept {
-        Kept::Newest(count) => count,
-        Kept::AnyNumber => 0,
+    let names = run_names(runs)?;
+    let keep_count = match runs_to_keep {
+        RunsToKeep::Newest(count) => count,
+        RunsToKeep::NoMinimum => 0,
     };
-    let candidates = &names[..names.len().saturating_sub(kept)];
+    let candidates = &names[..names.len().saturating_sub(keep_count)];
     let paths = candidates.iter().filter_map(|name| {
-        let old = now.since(RunName::parse(name)?.stamp);
-        let is_old = match age {
-            Age::Over(limit) => old > limit,
-            Age::Any => true,
+        let age_of_run = now.since(RunName::parse(name)?.stamp);
+        let is_over_limit = match age {
+            AgeLimit::Over(limit) => age_of_run > limit,
+            AgeLimit::Any => true,
         };
         let path = runs.join(name);
-        let may_go = is_old && is_ours(&path) && (old > DAY || is_done(&path));
-        (may_go && !is_under_way(&path)).then_some(path)
+        let is_prunable =
+            is_over_limit && is_run_folder(&path) && (age_of_run > DAY || is_complete(&path));
+        (is_prunable && !is_locked(&path)).then_some(path)
     });
     Ok(paths.collect())
 }
 
-/// Deletes the folder of a run, with all that is in it. A link in it is deleted, not what it leads to.
-pub fn remove(path: &Path) -> io::Result<()> {
-    match is_ours(path) {
+/// Deletes a run folder. Symlinks in it are deleted, not their targets.
+pub fn remove_run(path: &Path) -> io::Result<()> {
+    match is_run_folder(path) {
         true => fs::remove_dir_all(path),
-        false => Err(io::Error::other("it is not the folder of a run")),
+        false => Err(io::Error::other("it is not a run folder")),
     }
 }
 
-fn row(runs: &Path, name: &str) -> Row {
+fn summarize_run(runs: &Path, name: &str) -> RunSummary {
     let stamp = RunName::parse(name).map(|name| name.stamp.iso()).unwrap_or_default();
-    let mut row = Row {
+    let mut summary = RunSummary {
         run_id: name.to_owned(),
         started_at: stamp,
         completed_at: None,
@@ -181,65 +183,65 @@ fn row(runs: &Path, name: &str) -> Row {
         title: String::new(),
         problem: None,
     };
-    let read = RunFolder::open(&runs.join(name)).and_then(|folder| {
-        let metadata: Metadata = folder.metadata()?;
-        row.completed_at = metadata.completed_at;
+    let report = RunFolder::open(&runs.join(name)).and_then(|folder| {
+        let metadata: RunMetadata = folder.metadata()?;
+        summary.completed_at = metadata.completed_at;
         folder.report()
     });
-    match read {
+    match report {
         Ok(report) => {
-            row.verdict = Some(report.verdict);
+            summary.verdict = Some(report.verdict);
             for issue in &report.issues {
-                *row.issues.entry(issue.severity).or_default() += 1;
+                *summary.issues.entry(issue.severity).or_default() += 1;
             }
-            row.cost_usd = Some(report.stats.cost_usd);
-            row.title = report.change.title;
+            summary.cost_usd = Some(report.stats.cost_usd);
+            summary.title = report.change.title;
         }
         Err(FolderError::Unfinished { .. }) => {}
-        Err(error) => row.problem = Some(error.to_string()),
+        Err(error) => summary.problem = Some(error.to_string()),
     }
-    row
+    summary
 }
 
-/// The names of all runs, the newest last.
-fn names(runs: &Path) -> Result<Vec<String>, FolderError> {
-    let failed = |why| FolderError::Disk { path: runs.to_owned(), why };
+/// Names of all runs, newest last.
+fn run_names(runs: &Path) -> Result<Vec<String>, FolderError> {
+    let disk_error = |why| FolderError::Disk { path: runs.to_owned(), why };
     let entries = match fs::read_dir(runs) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(disk_error(error)),
     };
-    let mut found = Vec::new();
+    let mut named_runs = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(failed)?;
-        // Of a link it says that it is one.
-        let is_folder = entry.file_type().map_err(failed)?.is_dir();
+        let entry = entry.map_err(disk_error)?;
+        // `file_type` does not follow symlinks.
+        let is_folder = entry.file_type().map_err(disk_error)?.is_dir();
         let name = entry.file_name().into_string().ok().filter(|_| is_folder);
-        found.extend(name.and_then(|name| Some((RunName::parse(&name)?, name))));
+        named_runs.extend(name.and_then(|name| Some((RunName::parse(&name)?, name))));
     }
-    found.sort_unstable();
-    Ok(found.into_iter().map(|(_, name)| name).collect())
+    named_runs.sort_unstable();
+    Ok(named_runs.into_iter().map(|(_, name)| name).collect())
 }
 
-fn is_ours(path: &Path) -> bool {
+fn is_run_folder(path: &Path) -> bool {
     let has_name = path.file_name().and_then(|name| RunName::parse(name.to_str()?)).is_some();
-    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
     let Ok(entries) = fs::read_dir(path) else { return false };
     let is_known = |entry: io::Result<fs::DirEntry>| {
         let name = entry.ok().and_then(|entry| entry.file_name().into_string().ok());
         name.is_some_and(|name| {
             let name = name.as_str();
-            OURS.contains(&name) || FIXES.contains(&name) || name.starts_with(DRAFT)
+            KNOWN_ENTRIES.contains(&name) || FIXES.contains(&name) || name.starts_with(TEMP_PREFIX)
         })
     };
     has_name && is_folder && entries.into_iter().all(is_known)
 }
 
-fn is_under_way(path: &Path) -> bool {
-    matches!(lock(path), Ok(Lock::Held))
+fn is_locked(path: &Path) -> bool {
+    matches!(lock(path), Ok(LockAttempt::Held))
 }
 
-fn is_done(path: &Path) -> bool {
+fn is_complete(path: &Path) -> bool {
     let metadata = RunFolder::open(path).and_then(|folder| folder.metadata());
     metadata.is_ok_and(|metadata| metadata.completed_at.is_some())
 }

@@ -1,140 +1,140 @@
-//! `telemetry.json`: what every stage and every call of a model took, put together from the transcripts. Pure.
+//! `telemetry.json`: time and cost of every stage and model call, from the transcripts. Pure.
 //!
-//! A question of which nothing more was heard, since the process was killed, counts at the worst it could cost.
+//! A request without a recorded reply, because the process was killed, counts at its maximum cost.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::events::Stage;
-use crh_agent::{Basis, Cost, Limit, Purpose, Totals};
-use crh_llm::{Money, Usage};
+use crh_agent::{CallCost, CallPurpose, CostBasis, LimitKind, UsageTotals};
+use crh_llm::{Money, TokenUsage};
 
-/// What is said of a question that was never answered.
-const UNHEARD: &str = "no more was heard of it";
+/// Error text of a request without a recorded reply.
+const UNANSWERED: &str = "no reply recorded";
 
-/// What a review took.
+/// Time and cost of a review.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Telemetry {
-    /// The name of the run.
+    /// Name of the run folder.
     pub run_id: String,
-    /// The stages, in the order in which they ended.
+    /// Stages, in the order in which they ended.
     pub stages: Vec<StageTime>,
-    /// The runs inside it, by their names; of one that was made again, each attempt.
+    /// Agent runs by name. A repeated run has one entry per attempt.
     pub runs: Vec<RunCalls>,
-    /// All of it together.
-    pub total: Used,
+    /// Sum over all calls.
+    pub total: CallTotals,
 }
 
-/// How long a stage took.
+/// Duration of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StageTime {
-    /// Which.
+    /// Stage.
     pub stage: Stage,
-    /// In milliseconds.
+    /// Milliseconds.
     pub took_ms: u64,
 }
 
-/// The calls of one run.
+/// Model calls of one agent run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunCalls {
-    /// The name of its assignment.
+    /// Name of its assignment.
     pub run: String,
-    /// How it ended, in the transcript's word; none if it did not.
+    /// How it ended, as in the transcript. `None` if it did not.
     pub outcome: Option<String>,
-    /// A limit that it met.
-    pub limited: Option<Limit>,
-    /// Its calls, attempts put together.
+    /// Limit that the run reached.
+    pub limited: Option<LimitKind>,
+    /// Calls; retries are merged.
     pub calls: Vec<ModelCall>,
 }
 
-/// A question to a model, with all attempts to get an answer.
+/// A request to a model with all its attempts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelCall {
-    /// Which turn of the run it was.
+    /// Turn of the run.
     pub turn: u32,
-    /// What it was for.
-    pub purpose: Purpose,
-    /// The model that was asked.
+    /// Purpose of the request.
+    pub purpose: CallPurpose,
+    /// Requested model.
     pub model: String,
-    /// The model that answered, as its vendor calls it.
+    /// Model that answered, by the vendor's name.
     pub served: Option<String>,
     /// Attempts after the first.
     pub retries: u32,
-    /// Why attempts failed.
+    /// Errors of failed attempts.
     pub errors: Vec<String>,
-    /// How long all attempts took, without the waits between them, in milliseconds.
+    /// Milliseconds for all attempts, without the delays between them.
     pub latency_ms: u64,
-    /// What it took from the budget.
+    /// Cost of the call.
     #[serde(flatten)]
-    pub used: Used,
-    /// The tools that the answer called.
+    pub used: CallTotals,
+    /// Tools that the reply called.
     pub tools: Vec<ToolTime>,
-    /// What all runs together could still use afterwards.
+    /// Remaining budget of the review after the call.
     pub left: Value,
 }
 
-/// A tool that was called.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolTime {
-    /// Which.
+    /// Name of the tool.
     pub tool: String,
-    /// In milliseconds; none if it did not come back.
+    /// Milliseconds. `None` if the tool did not return.
     pub took_ms: Option<u64>,
 }
 
-/// What calls took from the budget.
+/// Calls, tokens and cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Used {
-    /// Calls of models that cost something or may have.
+pub struct CallTotals {
+    /// Model calls that cost money or may have.
     pub llm_calls: u32,
-    /// Of these, calls that are booked at the worst, since nobody counted.
+    /// Of these, calls booked at their maximum cost because the vendor reported no usage.
     pub guessed_calls: u32,
-    /// Calls of tools.
+    /// Tool calls.
     pub tool_calls: u32,
-    /// Tokens.
-    pub tokens: Tokens,
-    /// In US dollars.
+    /// Token counts.
+    pub tokens: TokenCounts,
+    /// US dollars.
     pub cost_usd: f64,
     #[serde(skip)]
-    totals: Totals,
+    totals: UsageTotals,
 }
 
-/// Tokens, by the names that the report has for them.
+/// Token counts, named as in the report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Tokens {
-    /// Sent.
+pub struct TokenCounts {
+    /// Tokens sent.
     #[serde(rename = "in")]
     pub input: u64,
-    /// Received.
+    /// Tokens received.
     #[serde(rename = "out")]
     pub output: u64,
-    /// Of those sent, served from the vendor's cache.
+    /// Sent tokens that the vendor's cache served.
     pub cached: u64,
-    /// Of those sent, written to it.
+    /// Sent tokens that were written to the cache.
     pub cache_written: u64,
 }
 
-/// A line of a transcript, as far as it says what something took.
+/// The parts of a transcript line that matter for time and cost.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Line {
+enum TranscriptLine {
     Started,
     Asked {
         turn: u32,
         attempt: u32,
-        purpose: Purpose,
+        purpose: CallPurpose,
         model: String,
-        worst: Option<Booked>,
+        worst: Option<BookedCost>,
     },
     Replied {
         ms: u64,
-        cost: Option<Booked>,
+        cost: Option<BookedCost>,
         left: Value,
         served: Option<String>,
     },
     Failed {
         ms: u64,
-        cost: Option<Booked>,
+        cost: Option<BookedCost>,
         left: Value,
         error: String,
     },
@@ -148,117 +148,116 @@ enum Line {
     },
     Ended {
         outcome: String,
-        limited: Option<Limit>,
+        limited: Option<LimitKind>,
     },
-    /// What takes nothing.
+    /// Events without time or cost.
     #[serde(other)]
     Other,
 }
 
-/// A cost as transcripts have it.
+/// A cost as written in transcripts.
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct Booked {
-    usage: Usage,
+struct BookedCost {
+    usage: TokenUsage,
     usd: f64,
-    basis: Basis,
+    basis: CostBasis,
 }
 
-/// The calls of a run, from the lines of its transcript. Lines that are no events, such as the torn last one of a
-/// process that was killed, are passed over.
-pub fn calls<L: AsRef<[u8]>>(run: &str, lines: impl IntoIterator<Item = L>) -> Vec<RunCalls> {
-    let mut reading = Reading { run, runs: Vec::new(), unheard: None, ids: Vec::new() };
+/// Reads the calls of a run from its transcript. Skips malformed lines, such as the partial last
+/// line of a killed process.
+pub fn parse_calls<L: AsRef<[u8]>>(run: &str, lines: impl IntoIterator<Item = L>) -> Vec<RunCalls> {
+    let mut reader = TranscriptReader { run, runs: Vec::new(), unanswered: None, ids: Vec::new() };
     for line in lines {
         if let Ok(line) = serde_json::from_slice(line.as_ref()) {
-            reading.take(line);
+            reader.read_line(line);
         }
     }
-    reading.give_up();
-    reading.runs
+    reader.book_unanswered();
+    reader.runs
 }
 
 impl Telemetry {
-    /// What a review took: the stages as they were timed, and the calls of its runs.
+    /// Sums up stages and calls.
     pub fn new(run_id: &str, stages: &[StageTime], runs: Vec<RunCalls>) -> Self {
-        let mut total = Used::default();
+        let mut total = CallTotals::default();
         for call in runs.iter().flat_map(|run| &run.calls) {
             total.add(&call.used.totals);
         }
         Self { run_id: run_id.to_owned(), stages: stages.to_vec(), runs, total }
     }
 
-    /// All of it together, as the ledger counts.
-    pub fn totals(&self) -> Totals {
+    /// Sum over all calls, as the ledger counts.
+    pub fn totals(&self) -> UsageTotals {
         self.total.totals
     }
 }
 
-/// A transcript while it is read.
-struct Reading<'a> {
+struct TranscriptReader<'a> {
     run: &'a str,
     runs: Vec<RunCalls>,
-    /// What the question costs at the worst that nothing more was heard of so far.
-    unheard: Option<Option<Booked>>,
-    /// The ids of the calls of the last answer, in the order of its tools.
+    /// Maximum cost of the request that has no reply yet.
+    unanswered: Option<Option<BookedCost>>,
+    /// Ids of the last reply's tool calls, in the order of its tools.
     ids: Vec<String>,
 }
 
-impl Reading<'_> {
-    fn take(&mut self, line: Line) {
+impl TranscriptReader<'_> {
+    fn read_line(&mut self, line: TranscriptLine) {
         match line {
-            Line::Started => {
-                self.give_up();
-                self.begin();
+            TranscriptLine::Started => {
+                self.book_unanswered();
+                self.begin_run();
             }
-            Line::Asked { turn, attempt, purpose, model, worst } => {
-                self.give_up();
-                self.ask(turn, attempt, purpose, model);
-                self.unheard = Some(worst);
+            TranscriptLine::Asked { turn, attempt, purpose, model, worst } => {
+                self.book_unanswered();
+                self.begin_call(turn, attempt, purpose, model);
+                self.unanswered = Some(worst);
             }
-            Line::Replied { ms, cost, left, served } => {
-                self.settle(ms, cost, left);
+            TranscriptLine::Replied { ms, cost, left, served } => {
+                self.book_attempt(ms, cost, left);
                 if let Some(call) = self.call() {
                     call.served = served;
                 }
             }
-            Line::Failed { ms, cost, left, error } => {
-                self.settle(ms, cost, left);
+            TranscriptLine::Failed { ms, cost, left, error } => {
+                self.book_attempt(ms, cost, left);
                 if let Some(call) = self.call() {
                     call.errors.push(error);
                 }
             }
-            Line::ToolCall { id, name } => {
+            TranscriptLine::ToolCall { id, name } => {
                 self.ids.push(id);
                 if let Some(call) = self.call() {
                     call.tools.push(ToolTime { tool: name, took_ms: None });
-                    call.used.add(&Totals { tool_calls: 1, ..Totals::default() });
+                    call.used.add(&UsageTotals { tool_calls: 1, ..UsageTotals::default() });
                 }
             }
-            Line::ToolResult { id, ms } => {
+            TranscriptLine::ToolResult { id, ms } => {
                 let at = self.ids.iter().rposition(|known| *known == id);
                 let tool = at.and_then(|at| self.call()?.tools.get_mut(at));
                 if let Some(tool) = tool {
                     tool.took_ms = Some(ms);
                 }
             }
-            Line::Ended { outcome, limited } => {
-                self.give_up();
+            TranscriptLine::Ended { outcome, limited } => {
+                self.book_unanswered();
                 if let Some(run) = self.runs.last_mut() {
                     run.outcome = Some(outcome);
                     run.limited = limited;
                 }
             }
-            Line::Other => {}
+            TranscriptLine::Other => {}
         }
     }
 
-    fn begin(&mut self) {
+    fn begin_run(&mut self) {
         let run = self.run.to_owned();
         self.runs.push(RunCalls { run, outcome: None, limited: None, calls: Vec::new() });
     }
 
-    fn ask(&mut self, turn: u32, attempt: u32, purpose: Purpose, model: String) {
+    fn begin_call(&mut self, turn: u32, attempt: u32, purpose: CallPurpose, model: String) {
         if self.runs.last().is_none_or(|run| run.outcome.is_some()) {
-            self.begin();
+            self.begin_run();
         }
         let Some(run) = self.runs.last_mut() else { return };
         match run.calls.last_mut() {
@@ -273,7 +272,7 @@ impl Reading<'_> {
                     retries: 0,
                     errors: Vec::new(),
                     latency_ms: 0,
-                    used: Used::default(),
+                    used: CallTotals::default(),
                     tools: Vec::new(),
                     left: Value::Null,
                 });
@@ -281,8 +280,8 @@ impl Reading<'_> {
         }
     }
 
-    fn settle(&mut self, ms: u64, cost: Option<Booked>, left: Value) {
-        self.unheard = None;
+    fn book_attempt(&mut self, ms: u64, cost: Option<BookedCost>, left: Value) {
+        self.unanswered = None;
         let Some(call) = self.call() else { return };
         call.latency_ms = call.latency_ms.saturating_add(ms);
         call.left = left;
@@ -291,11 +290,11 @@ impl Reading<'_> {
         }
     }
 
-    /// Books what nothing more will be heard of.
-    fn give_up(&mut self) {
-        let Some(worst) = self.unheard.take() else { return };
+    /// Books a request that will get no reply.
+    fn book_unanswered(&mut self) {
+        let Some(worst) = self.unanswered.take() else { return };
         let Some(call) = self.call() else { return };
-        call.errors.push(UNHEARD.to_owned());
+        call.errors.push(UNANSWERED.to_owned());
         if let Some(worst) = worst {
             call.used.add(&worst.totals());
         }
@@ -306,25 +305,25 @@ impl Reading<'_> {
     }
 }
 
-impl Booked {
-    fn totals(self) -> Totals {
+impl BookedCost {
+    fn totals(self) -> UsageTotals {
         let Self { usage, usd, basis } = self;
-        // An amount that is none was not written by us; the most is what then may have been spent.
+        // crh writes no invalid amount. If there is one, assume the maximum.
         let money = Money::dollars(usd).unwrap_or(Money::cents(u64::MAX));
-        let mut totals = Totals::default();
-        totals.add(Cost { usage, money, basis });
+        let mut totals = UsageTotals::default();
+        totals.add(CallCost { usage, money, basis });
         totals
     }
 }
 
-impl Used {
-    fn add(&mut self, more: &Totals) {
-        self.totals = self.totals.plus(more);
-        let Totals { llm_calls, guessed_calls, tool_calls, usage, money } = self.totals;
+impl CallTotals {
+    fn add(&mut self, usage: &UsageTotals) {
+        self.totals = self.totals.plus(usage);
+        let UsageTotals { llm_calls, guessed_calls, tool_calls, usage, money } = self.totals;
         self.llm_calls = llm_calls;
         self.guessed_calls = guessed_calls;
         self.tool_calls = tool_calls;
-        self.tokens = Tokens {
+        self.tokens = TokenCounts {
             input: usage.input,
             output: usage.output,
             cached: usage.cache_read,

@@ -10,21 +10,21 @@ use tempfile::TempDir;
 use super::*;
 use crate::events::Stage;
 use crate::plan::Assignment;
-use crh_agent::{Basis, Cost};
-use crh_llm::{Money, Usage};
+use crh_agent::{CallCost, CostBasis};
+use crh_llm::{Money, TokenUsage};
 use crh_review::finding::Severity;
-use crh_review::report::{Change, Decimal, Dropped, Fate};
+use crh_review::report::{Decimal, DroppedFinding, Fate, ReviewedChange};
 use crh_review::verdict::Verdict;
 
 const ID: &str = "0123456789abcdef";
 const MIDNIGHT: u64 = 1_794_700_800;
-/// A key that is known, in no shape that gives it away.
+/// A known key that does not look like one.
 const KNOWN: &str = "the_key_of_the_house";
-/// Code that looks like a key and is none that is known.
+/// Code that looks like a key but is not a known one.
 const SHAPED: &str = "ghp_9fQ2xLm7Tz4Kc8Vb1Nw6Rd3Hj5Yg0SeAbCd";
 
-fn stamp(hours: u64) -> Stamp {
-    Stamp::from_unix(MIDNIGHT + hours * 3600)
+fn stamp(hours: u64) -> Timestamp {
+    Timestamp::from_unix(MIDNIGHT + hours * 3600)
 }
 
 fn assignment(name: &str) -> Assignment {
@@ -39,36 +39,36 @@ fn assignment(name: &str) -> Assignment {
 }
 
 fn report(title: &str) -> Report {
-    let change = Change {
+    let change = ReviewedChange {
         title: title.to_owned(),
         head_ref: "refs/heads/other".to_owned(),
         head_sha: "cd34".to_owned(),
-        ..Change::default()
+        ..ReviewedChange::default()
     };
     Report { schema_version: SCHEMA_VERSION, change, ..Report::default() }
 }
 
-fn standpoint() -> Standpoint {
-    Standpoint { branch: "topic".to_owned(), head_sha: "ab12".to_owned() }
+fn checkout_state() -> CheckoutState {
+    CheckoutState { branch: "topic".to_owned(), head_sha: "ab12".to_owned() }
 }
 
-/// A run that came to its end.
-fn finished(runs: &Path, stamp: Stamp) -> RunFolder {
+/// A completed run.
+fn finished(runs: &Path, stamp: Timestamp) -> RunFolder {
     let folder = RunFolder::create(runs, stamp, ID).unwrap();
     let report = report("Retry the mail");
-    folder.begin(&standpoint()).unwrap();
+    folder.write_start(&checkout_state()).unwrap();
     assert!(folder.finish(&report, &[], &[], Completion::At(stamp)).is_empty());
     folder
 }
 
-/// A run that has begun.
-fn begun(runs: &Path, stamp: Stamp) -> RunFolder {
+/// A run that has only begun.
+fn begun(runs: &Path, stamp: Timestamp) -> RunFolder {
     let folder = RunFolder::create(runs, stamp, ID).unwrap();
-    folder.begin(&standpoint()).unwrap();
+    folder.write_start(&checkout_state()).unwrap();
     folder
 }
 
-/// The files of a folder with what is in them.
+/// Files of a folder with their contents.
 fn contents(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut left = vec![folder.to_owned()];
@@ -85,7 +85,7 @@ fn contents(folder: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn runs_of_one_second_have_folders_of_their_own_which_are_private_and_ignored() {
+fn runs_in_one_second_get_private_ignored_folders() {
     let place = TempDir::new().unwrap();
     let runs = place.path().join(".crh/runs");
     let made: Vec<RunFolder> =
@@ -103,7 +103,7 @@ fn runs_of_one_second_have_folders_of_their_own_which_are_private_and_ignored() 
 }
 
 #[test]
-fn a_finished_run_has_all_its_files_and_reads_back_the_same() {
+fn finished_run_has_all_files_and_reads_back() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
     expect![[r#"
@@ -117,7 +117,7 @@ fn a_finished_run_has_all_its_files_and_reads_back_the_same() {
     "#]]
     .assert_eq(&contents(folder.path())["metadata.json"]);
     let raw = json!({ "title": "no severity" });
-    let set_aside = Dropped {
+    let set_aside = DroppedFinding {
         fate: Fate::Malformed,
         reason: "`severity` is missing".to_owned(),
         into: None,
@@ -125,10 +125,10 @@ fn a_finished_run_has_all_its_files_and_reads_back_the_same() {
         member: None,
         raw: Some(raw),
     };
-    let mut record = RunRecord::begun(assignment("sub-agent-1"));
-    record.set_aside.push(set_aside);
+    let mut record = RunRecord::new(assignment("sub-agent-1"));
+    record.dropped.push(set_aside);
     record.summary = "looked at all".to_owned();
-    folder.keep(&record).unwrap();
+    folder.store_run(&record).unwrap();
     let report = report("Retry the mail");
     let stages = [StageTime { stage: Stage::Plan, took_ms: 12 }];
     let lost = folder.finish(&report, &[record], &stages, Completion::At(stamp(1)));
@@ -177,33 +177,34 @@ fn a_finished_run_has_all_its_files_and_reads_back_the_same() {
 }
 
 #[test]
-fn what_comes_after_a_review_is_made_from_where_it_was_made_from() {
+fn fix_round_has_the_checkout_of_the_review() {
     let place = TempDir::new().unwrap();
     let folder = finished(place.path(), stamp(0));
     let ready = Report { verdict: Verdict::ReadyToMerge, ..report("Fixed") };
-    folder.rewrite(&ready).unwrap();
+    folder.rewrite_report(&ready).unwrap();
     let metadata = folder.metadata().unwrap();
-    assert_eq!(metadata.standpoint, standpoint());
+    assert_eq!(metadata.checkout, checkout_state());
     assert_eq!(metadata.verdict.as_deref(), Some("Ready to merge"));
     assert!(metadata.completed_at.is_some());
-    let round = folder.round(1).unwrap();
+    let round = folder.fix_round(1).unwrap();
     round.finish(&ready, &[], &[], Completion::At(stamp(1)));
-    assert_eq!(round.metadata().unwrap().standpoint, standpoint());
+    assert_eq!(round.metadata().unwrap().checkout, checkout_state());
 }
 
 #[test]
-fn outside_of_a_repository_a_change_says_where_it_is_from() {
+fn without_a_repository_checkout_comes_from_the_change() {
     let of = |head_ref: &str| {
-        let change = Change { head_ref: head_ref.to_owned(), ..report("A change").change };
-        Standpoint::of_change(&change)
+        let change = ReviewedChange { head_ref: head_ref.to_owned(), ..report("A change").change };
+        CheckoutState::from_change(&change)
     };
-    let at = |branch: &str| Standpoint { branch: branch.to_owned(), head_sha: "cd34".to_owned() };
+    let at =
+        |branch: &str| CheckoutState { branch: branch.to_owned(), head_sha: "cd34".to_owned() };
     assert_eq!(of("refs/heads/fix/mail"), at("fix/mail"));
     assert_eq!(of("cd34"), at(""));
 }
 
 #[test]
-fn a_review_that_was_stopped_has_a_report_and_is_not_complete() {
+fn stopped_review_has_a_report_but_is_incomplete() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
     folder.finish(&report("Half"), &[], &[], Completion::Stopped);
@@ -213,14 +214,14 @@ fn a_review_that_was_stopped_has_a_report_and_is_not_complete() {
 }
 
 #[test]
-fn known_secrets_are_in_no_file_and_code_that_looks_like_one_stays_where_it_is_read_again() {
+fn known_secrets_are_masked_and_look_alikes_kept() {
     let place = TempDir::new().unwrap();
     let redactor = Redactor::new([&SecretString::from(KNOWN)]);
-    let folder = RunFolder::create(place.path(), stamp(0), ID).unwrap().redacting(redactor);
+    let folder = RunFolder::create(place.path(), stamp(0), ID).unwrap().with_redactor(redactor);
     let text = format!("{KNOWN} {SHAPED}");
-    let mut record = RunRecord::begun(assignment("single"));
+    let mut record = RunRecord::new(assignment("single"));
     record.summary = text.clone();
-    folder.keep(&record).unwrap();
+    folder.store_run(&record).unwrap();
     let mut report = report("Keys");
     report.warnings.push(text);
     folder.finish(&report, &[record], &[], Completion::At(stamp(0)));
@@ -235,12 +236,12 @@ fn known_secrets_are_in_no_file_and_code_that_looks_like_one_stays_where_it_is_r
         ["review.json", "reviewers/single.json", "stages/runs/single.json"],
         "quotes are held against the code again"
     );
-    // In Markdown both stand as words that need marks before their underscores and brackets.
+    // In Markdown, underscores and brackets are escaped.
     assert!(files["review.md"].contains("redacted"), "{}", files["review.md"]);
 }
 
 #[test]
-fn no_name_leads_out_of_the_folder() {
+fn names_cannot_leave_the_folder() {
     let place = TempDir::new().unwrap();
     let folder = RunFolder::create(place.path(), stamp(0), ID).unwrap();
     for wrong in ["", "../x.json", "a/../../x", "/etc/x", "a//b", ".hidden", "a\\b", "é", "a b"] {
@@ -250,30 +251,30 @@ fn no_name_leads_out_of_the_folder() {
 }
 
 #[test]
-fn only_runs_that_completed_are_not_made_again() {
+fn only_completed_runs_are_reused() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
-    assert_eq!(folder.earlier(), []);
-    let done = RunRecord::begun(assignment("sub-agent-2"));
-    let mut cancelled = RunRecord::begun(assignment("sub-agent-3"));
+    assert_eq!(folder.completed_runs(), []);
+    let done = RunRecord::new(assignment("sub-agent-2"));
+    let mut cancelled = RunRecord::new(assignment("sub-agent-3"));
     cancelled.ended = RunEnd::Cancelled;
     for record in [&done, &cancelled, &RunRecord::failed(assignment("sub-agent-4"), "crashed")] {
-        folder.keep(record).unwrap();
+        folder.store_run(record).unwrap();
     }
     fs::write(folder.path().join("stages/runs/sub-agent-1.json"), "{\"assign").unwrap();
     fs::write(folder.path().join("stages/runs/.crh-half.json"), "{}").unwrap();
-    assert_eq!(folder.earlier(), [done]);
+    assert_eq!(folder.completed_runs(), [done]);
 }
 
 #[test]
-fn a_run_that_is_under_way_is_not_resumed_a_second_time() {
+fn running_run_cannot_be_resumed() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
     let path = folder.path().to_owned();
     let refused = RunFolder::resume(&path).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the run `20261115T000000Z_0123456789abcdef` is still under way"
+        "the run `20261115T000000Z_0123456789abcdef` is in use by another process"
     );
     assert!(RunFolder::open(&path).is_ok(), "looking is free");
     drop(folder);
@@ -284,7 +285,7 @@ fn a_run_that_is_under_way_is_not_resumed_a_second_time() {
 }
 
 #[test]
-fn whoever_goes_on_with_a_run_removes_the_drafts_of_who_was_ended_before() {
+fn resume_removes_temporary_files() {
     let runs = TempDir::new().unwrap();
     let folder = finished(runs.path(), stamp(1));
     let path = folder.path().to_owned();
@@ -301,20 +302,20 @@ fn whoever_goes_on_with_a_run_removes_the_drafts_of_who_was_ended_before() {
 }
 
 #[test]
-fn a_run_is_found_by_its_name_the_beginning_of_it_or_as_the_newest() {
+fn run_is_found_by_name_prefix_or_latest() {
     let place = TempDir::new().unwrap();
     let runs = place.path();
-    assert!(matches!(find(runs, None), Err(FolderError::NoRuns(_))));
-    assert!(matches!(find(&runs.join("none"), Some("latest")), Err(FolderError::NoRuns(_))));
+    assert!(matches!(find_run(runs, None), Err(FolderError::NoRuns(_))));
+    assert!(matches!(find_run(&runs.join("none"), Some("latest")), Err(FolderError::NoRuns(_))));
     for hours in [9, 0, 0] {
         begun(runs, stamp(hours));
     }
-    // Nobody's runs: a link, a file, a name that is none.
+    // Not runs: a symlink, a file, an invalid name.
     symlink("/", runs.join(format!("99990101T000000Z_{ID}"))).unwrap();
     fs::write(runs.join(format!("99980101T000000Z_{ID}")), "").unwrap();
     fs::create_dir(runs.join("99970101T000000Z_notanid")).unwrap();
 
-    let found = |wanted: Option<&str>| match find(runs, wanted) {
+    let found = |wanted: Option<&str>| match find_run(runs, wanted) {
         Ok(folder) => folder.run_id(),
         Err(error) => error.to_string().replace(runs.to_str().unwrap(), "RUNS"),
     };
@@ -323,20 +324,20 @@ fn a_run_is_found_by_its_name_the_beginning_of_it_or_as_the_newest() {
     for (wanted, expected) in [
         (None, newest),
         (Some("latest"), newest),
-        (Some(""), "there is no run `` in `RUNS`"),
+        (Some(""), "no run `` in `RUNS`"),
         (Some("20261115T09"), newest),
         (Some(newest), newest),
         (Some(first), first),
         (Some(&format!("{first}-2")), &format!("{first}-2")),
-        (Some("2025"), "there is no run `2025` in `RUNS`"),
+        (Some("2025"), "no run `2025` in `RUNS`"),
         (
             Some("99990101T000000Z_0123456789abcdef"),
-            "there is no run `99990101T000000Z_0123456789abcdef` in `RUNS`",
+            "no run `99990101T000000Z_0123456789abcdef` in `RUNS`",
         ),
-        (Some(".."), "there is no run `..` in `RUNS`"),
+        (Some(".."), "no run `..` in `RUNS`"),
         (
             Some("20261115"),
-            "`20261115` may be `20261115T090000Z_0123456789abcdef` or `20261115T000000Z_0123456789abcdef-2` or `20261115T000000Z_0123456789abcdef`",
+            "`20261115` is ambiguous: `20261115T090000Z_0123456789abcdef` or `20261115T000000Z_0123456789abcdef-2` or `20261115T000000Z_0123456789abcdef`",
         ),
     ] {
         assert_eq!(found(wanted), expected, "{wanted:?}");
@@ -344,47 +345,47 @@ fn a_run_is_found_by_its_name_the_beginning_of_it_or_as_the_newest() {
 }
 
 #[test]
-fn a_folder_that_is_no_run_is_refused_with_the_reason() {
+fn foreign_folder_is_rejected_with_a_reason() {
     let place = TempDir::new().unwrap();
     let said = |path: &Path| {
         let error = RunFolder::open(path).unwrap_err().to_string();
         error.replace(place.path().to_str().unwrap(), "HERE")
     };
-    expect!["`HERE` is not the folder of a run: there is no `metadata.json` in it"]
+    expect!["`HERE` is not a run folder: it contains no `metadata.json`"]
         .assert_eq(&said(place.path()));
-    expect!["`HERE/none` is not the folder of a run: it is no folder"]
+    expect!["`HERE/none` is not a run folder: it is not a folder"]
         .assert_eq(&said(&place.path().join("none")));
     fs::write(place.path().join("metadata.json"), "{}").unwrap();
     let error = said(place.path());
-    assert!(error.contains("cannot be read: missing field `run_id`"), "{error}");
+    assert!(error.ends_with("missing field `run_id` at line 1 column 2"), "{error}");
 }
 
 #[test]
-fn a_report_that_is_missing_or_not_ours_is_one_sentence() {
+fn missing_or_invalid_report_has_a_clear_error() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
     let said = |folder: &RunFolder| folder.report().unwrap_err().to_string();
-    expect!["the run `20261115T000000Z_0123456789abcdef` has no `review.json`: it did not come to its end"]
+    expect!["the run `20261115T000000Z_0123456789abcdef` is incomplete: it has no `review.json`"]
         .assert_eq(&said(&folder));
     let newer = Report { schema_version: 99, ..report("x") };
     folder.store("review.json", &newer).unwrap();
-    expect!["`review.json` of the run `20261115T000000Z_0123456789abcdef` cannot be read: it has schema_version 99, and this crh reads 1"]
+    expect!["cannot read `review.json` of the run `20261115T000000Z_0123456789abcdef`: it has schema_version 99, but this crh reads 1"]
         .assert_eq(&said(&folder));
     fs::write(folder.path().join("review.json"), "{").unwrap();
-    expect!["`review.json` of the run `20261115T000000Z_0123456789abcdef` cannot be read: EOF while parsing an object at line 1 column 1"]
+    expect!["cannot read `review.json` of the run `20261115T000000Z_0123456789abcdef`: EOF while parsing an object at line 1 column 1"]
         .assert_eq(&said(&folder));
 }
 
 #[test]
-fn the_list_has_the_newest_first_and_says_what_is_known_of_each() {
+fn list_shows_newest_run_first() {
     let place = TempDir::new().unwrap();
     let runs = place.path();
-    assert_eq!(list(&runs.join("none")).unwrap(), []);
+    assert_eq!(list_runs(&runs.join("none")).unwrap(), []);
     finished(runs, stamp(0));
     begun(runs, stamp(1));
     fs::write(finished(runs, stamp(2)).path().join("review.json"), "{").unwrap();
-    let rows = list(runs).unwrap();
-    let row = |hours: u64| Row {
+    let rows = list_runs(runs).unwrap();
+    let row = |hours: u64| RunSummary {
         run_id: format!("{}_{ID}", stamp(hours)),
         started_at: stamp(hours).iso(),
         completed_at: Some(stamp(hours).iso()),
@@ -399,9 +400,9 @@ fn the_list_has_the_newest_first_and_says_what_is_known_of_each() {
     assert_eq!(
         rows,
         [
-            Row { problem, ..row(2) },
-            Row { completed_at: None, ..row(1) },
-            Row {
+            RunSummary { problem, ..row(2) },
+            RunSummary { completed_at: None, ..row(1) },
+            RunSummary {
                 verdict: Some(Verdict::Incomplete),
                 cost_usd: Some(Decimal(0)),
                 title: "Retry the mail".to_owned(),
@@ -409,22 +410,22 @@ fn the_list_has_the_newest_first_and_says_what_is_known_of_each() {
             },
         ]
     );
-    let counted = Row { issues: [(Severity::P0, 1), (Severity::P2, 3)].into(), ..row(0) };
+    let counted = RunSummary { issues: [(Severity::P0, 1), (Severity::P2, 3)].into(), ..row(0) };
     assert_eq!(json!(counted)["issues"], json!({ "P0": 1, "P2": 3 }));
 }
 
 #[test]
-fn old_runs_go_and_what_is_young_under_way_or_not_ours_stays() {
+fn prune_keeps_young_running_and_foreign_folders() {
     let place = TempDir::new().unwrap();
     let runs = place.path();
     for hours in [0, 10, 20, 30] {
         finished(runs, stamp(hours));
     }
     let cut_off = begun(runs, stamp(1)).path().to_owned();
-    // Old, and somebody has resumed it.
+    // Old, but resumed.
     let _resumed = begun(runs, stamp(5));
     begun(runs, stamp(40));
-    // Somebody has put something into one, and linked to another place.
+    // One has a foreign file, the other a symlink.
     fs::write(finished(runs, stamp(2)).path().join("notes.txt"), "mine").unwrap();
     symlink(place.path(), runs.join(format!("{}_{ID}", stamp(3)))).unwrap();
     fs::create_dir(runs.join("mine")).unwrap();
@@ -433,65 +434,69 @@ fn old_runs_go_and_what_is_young_under_way_or_not_ours_stays() {
         let paths = prunable(runs, kept, age, now).unwrap();
         let hours = paths.iter().map(|path| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            Stamp::parse(&name[..16]).unwrap().since(stamp(0)).as_secs() / 3600
+            Timestamp::parse(&name[..16]).unwrap().since(stamp(0)).as_secs() / 3600
         });
         hours.collect()
     };
-    let over = |hours: u64| Age::Over(Duration::from_secs(hours * 3600));
-    assert_eq!(old(Kept::AnyNumber, Age::Any), [0, 1, 10, 20, 30], "40 may be under way");
-    assert_eq!(old(Kept::Newest(3), Age::Any), [0, 1, 10]);
-    assert_eq!(old(Kept::AnyNumber, over(30)), [0, 1, 10]);
-    assert_eq!(old(Kept::Newest(5), over(30)), [0, 1]);
-    assert_eq!(old(Kept::Newest(99), Age::Any), [0; 0]);
+    let over = |hours: u64| AgeLimit::Over(Duration::from_secs(hours * 3600));
+    assert_eq!(
+        old(RunsToKeep::NoMinimum, AgeLimit::Any),
+        [0, 1, 10, 20, 30],
+        "40 may be under way"
+    );
+    assert_eq!(old(RunsToKeep::Newest(3), AgeLimit::Any), [0, 1, 10]);
+    assert_eq!(old(RunsToKeep::NoMinimum, over(30)), [0, 1, 10]);
+    assert_eq!(old(RunsToKeep::Newest(5), over(30)), [0, 1]);
+    assert_eq!(old(RunsToKeep::Newest(99), AgeLimit::Any), [0; 0]);
 
-    remove(&cut_off).unwrap();
+    remove_run(&cut_off).unwrap();
     assert!(!cut_off.exists());
     for foreign in [runs.join("mine"), runs.join(format!("{}_{ID}", stamp(2)))] {
-        assert!(remove(&foreign).is_err());
+        assert!(remove_run(&foreign).is_err());
         assert!(foreign.exists());
     }
-    assert!(remove(&runs.join(format!("{}_{ID}", stamp(3)))).is_err());
+    assert!(remove_run(&runs.join(format!("{}_{ID}", stamp(3)))).is_err());
 }
 
 #[test]
-fn deleting_a_run_leaves_what_its_links_lead_to() {
+fn deleting_a_run_keeps_symlink_targets() {
     let place = TempDir::new().unwrap();
     let kept = place.path().join("kept");
     fs::create_dir(&kept).unwrap();
     fs::write(kept.join("a"), "a").unwrap();
     let folder = finished(&place.path().join("runs"), stamp(0));
     symlink(&kept, folder.path().join("workspace")).unwrap();
-    remove(folder.path()).unwrap();
+    remove_run(folder.path()).unwrap();
     assert!(!folder.path().exists());
     assert_eq!(fs::read_to_string(kept.join("a")).unwrap(), "a");
 }
 
-/// What a call costs in these transcripts: 30 tokens in, 4 out, and 2 cents; at the worst 100 each and 9 cents.
+/// A call costs 30 input tokens, 4 output tokens and 2 cents; at most 100 each and 9 cents.
 const ASKED: &str = r#"{"event":"asked","turn":1,"attempt":1,"purpose":"work","model":"m","worst":{"usage":{"input":100,"cache_read":0,"cache_written":0,"output":100},"usd":0.09,"basis":"worst"}}"#;
 const REPLIED: &str = r#"{"event":"replied","turn":1,"attempt":1,"ms":120,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"usd":1.0},"stop":"calls","served":"m-1","content":{}}"#;
 const COST_NOTHING: &str = r#"{"event":"failed","turn":1,"attempt":1,"ms":5,"cost":null,"left":{},"error":"overloaded","retry_after_ms":10}"#;
 
-fn counted(calls: u32) -> Totals {
-    let usage = Usage { input: 30, cache_read: 10, cache_written: 0, output: 4 };
-    summed(calls, Cost { usage, money: Money::cents(2), basis: Basis::Counted })
+fn counted(calls: u32) -> UsageTotals {
+    let usage = TokenUsage { input: 30, cache_read: 10, cache_written: 0, output: 4 };
+    summed(calls, CallCost { usage, money: Money::cents(2), basis: CostBasis::Counted })
 }
 
-fn guessed(calls: u32) -> Totals {
-    let usage = Usage { input: 100, output: 100, ..Usage::default() };
-    summed(calls, Cost { usage, money: Money::cents(9), basis: Basis::Worst })
+fn guessed(calls: u32) -> UsageTotals {
+    let usage = TokenUsage { input: 100, output: 100, ..TokenUsage::default() };
+    summed(calls, CallCost { usage, money: Money::cents(9), basis: CostBasis::Worst })
 }
 
-fn summed(calls: u32, cost: Cost) -> Totals {
-    let mut totals = Totals::default();
+fn summed(calls: u32, cost: CallCost) -> UsageTotals {
+    let mut totals = UsageTotals::default();
     (0..calls).for_each(|_| totals.add(cost));
     totals
 }
 
 #[test]
-fn what_was_spent_before_counts_every_question_also_one_of_which_no_more_was_heard() {
+fn earlier_cost_includes_unanswered_requests() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
-    assert_eq!(folder.spent_before().unwrap(), Totals::default());
+    assert_eq!(folder.spent_before().unwrap(), UsageTotals::default());
     let torn = &REPLIED[..REPLIED.len() / 2];
     for (name, text, expected) in [
         ("whole", format!("{ASKED}\n{REPLIED}\n"), counted(1)),
@@ -503,13 +508,17 @@ fn what_was_spent_before_counts_every_question_also_one_of_which_no_more_was_hea
         ("torn question", format!("{ASKED}\n{REPLIED}\n{}", &ASKED[..40]), counted(1)),
         ("no answer", format!("{ASKED}\n"), guessed(1)),
         ("free failure", format!("{ASKED}\n{COST_NOTHING}\n{ASKED}\n{REPLIED}\n"), counted(1)),
-        // A second attempt goes on below the torn line.
+        // A second attempt continues after the partial line.
         (
             "resumed",
             format!("{ASKED}\n{torn}\n{{\"event\":\"started\"}}\n{ASKED}\n{REPLIED}\n"),
             counted(1).plus(&guessed(1)),
         ),
-        ("garbage", "\u{0}\n[]\n{\"event\":\"asked\"}\nnull\n\n".to_owned(), Totals::default()),
+        (
+            "garbage",
+            "\u{0}\n[]\n{\"event\":\"asked\"}\nnull\n\n".to_owned(),
+            UsageTotals::default(),
+        ),
     ] {
         let path = folder.transcript("sub-agent-1").unwrap();
         fs::write(&path, text).unwrap();
@@ -520,7 +529,7 @@ fn what_was_spent_before_counts_every_question_also_one_of_which_no_more_was_hea
     fs::write(folder.transcript("other").unwrap(), [ASKED.as_bytes(), &[0xff, 0xfe]].concat())
         .unwrap();
     assert_eq!(folder.spent_before().unwrap(), counted(1), "a line that is no text is no question");
-    // What cannot be read may have cost anything.
+    // An unreadable transcript may hide any cost.
     fs::create_dir(folder.path().join("transcripts/odd.jsonl")).unwrap();
     assert!(folder.spent_before().is_err());
     let lost = folder.finish(&report("x"), &[], &[], Completion::Stopped);

@@ -1,65 +1,65 @@
-//! What a scope has to know about files that is not in the diff, and the two places it comes from.
+//! File data that the diff does not contain: attributes, sizes and contents.
 
 use std::collections::HashMap;
 
-use crh_git::{AttributeState, Objects, ReadError, attributes};
+use crh_git::{AttributeState, Objects, ReadError, read_attributes};
 use crh_review::diff::{Diff, RepoPath};
 use crh_review::finding::Side;
 
-/// The attributes that matter here, as hosting services spell them.
+/// Attribute names, as GitHub spells them.
 const NAMES: [&str; 2] = ["linguist-generated", "linguist-vendored"];
 
-/// What is known about files beside the diff. The same question always has the same answer.
-pub trait Files {
-    /// What the attributes of a path say.
-    fn marks(&self, path: &RepoPath) -> Marks;
+/// Facts about files that the diff does not contain. Implementations must be deterministic.
+pub trait FileSource {
+    /// Attributes of a path.
+    fn attributes(&self, path: &RepoPath) -> FileAttributes;
 
-    /// How large a file is before or after the change, if that is known.
+    /// Size of a file on one side, if known.
     fn size(&self, side: Side, path: &RepoPath) -> Option<u64>;
 
-    /// The content of a file before or after the change; `None` if there is nothing to ask.
+    /// Content of a file on one side. `None` without a repository.
     fn content(&self, side: Side, path: &RepoPath) -> Result<Option<Vec<u8>>, ReadError>;
 }
 
-/// What attributes say about a file.
+/// Attributes of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Marks {
-    /// Whether a program wrote it.
-    pub generated: Mark,
-    /// Whether it comes from elsewhere.
-    pub vendored: Mark,
+pub struct FileAttributes {
+    /// Whether the file is generated.
+    pub generated: AttributeMark,
+    /// Whether the file is vendored.
+    pub vendored: AttributeMark,
 }
 
-/// What one attribute says.
+/// Value of one attribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Mark {
-    /// Nothing.
+pub enum AttributeMark {
+    /// Not set.
     #[default]
     Unspecified,
-    /// Yes; as it is written.
+    /// Set; the attribute as written.
     Marked(String),
-    /// No.
+    /// Explicitly unset.
     Unmarked,
 }
 
-/// A diff without a repository: nothing else is known.
+/// A diff without a repository.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct DiffAlone;
+pub struct DiffOnly;
 
-/// The files of two revisions of a repository.
+/// Files of two revisions of a repository.
 #[derive(Debug)]
 pub struct RepositoryFiles<'a> {
     objects: &'a Objects,
     base: String,
     head: String,
-    marks: HashMap<Vec<u8>, Marks>,
+    attributes: HashMap<Vec<u8>, FileAttributes>,
     unread: Vec<(Vec<u8>, ReadError)>,
 }
 
-impl Mark {
-    /// What a state of an attribute means. `true` and `false` are words to git, but not to those who write
-    /// them; any other value says nothing, so that a slip leaves no file out.
-    pub fn of(name: &str, state: &AttributeState) -> Self {
+impl AttributeMark {
+    /// Interprets an attribute. `true` and `false` are plain strings to git, but not to users. Any
+    /// other value is ignored, so that a typo skips no file.
+    pub fn from_state(name: &str, state: &AttributeState) -> Self {
         match state {
             AttributeState::Set => Self::Marked(name.to_owned()),
             AttributeState::Unset => Self::Unmarked,
@@ -70,9 +70,9 @@ impl Mark {
     }
 }
 
-impl Files for DiffAlone {
-    fn marks(&self, _: &RepoPath) -> Marks {
-        Marks::default()
+impl FileSource for DiffOnly {
+    fn attributes(&self, _: &RepoPath) -> FileAttributes {
+        FileAttributes::default()
     }
 
     fn size(&self, _: Side, _: &RepoPath) -> Option<u64> {
@@ -85,36 +85,39 @@ impl Files for DiffAlone {
 }
 
 impl<'a> RepositoryFiles<'a> {
-    /// The files of a change from `base` to `head`. `attributes_at` is the revision whose `.gitattributes`
-    /// count: the base if someone else made the change, since otherwise it could mark its own files.
+    /// Files of a change from `base` to `head`. `attributes_at` is the revision of the
+    /// `.gitattributes`. Use the base for changes by others, which could otherwise mark their own
+    /// files.
     pub fn new(
         objects: &'a Objects,
         base: &str,
         head: &str,
-        attributes_at: &str,
+        attributes_revision: &str,
         diff: &Diff,
     ) -> Result<Self, ReadError> {
-        let of_file = |file: &'_ crh_review::diff::FileDiff| {
+        let file_paths = |file: &'_ crh_review::diff::FileDiff| {
             std::iter::once(file.path.clone()).chain(file.old_path.clone())
         };
-        let paths: Vec<RepoPath> = diff.files().iter().flat_map(of_file).collect();
+        let paths: Vec<RepoPath> = diff.files().iter().flat_map(file_paths).collect();
         let bytes: Vec<&[u8]> = paths.iter().map(RepoPath::as_bytes).collect();
-        let found = attributes(objects, attributes_at, &bytes, &NAMES)?;
-        let marks = |states: &Vec<AttributeState>| match states.as_slice() {
-            [generated, vendored] => Marks {
-                generated: Mark::of(NAMES[0], generated),
-                vendored: Mark::of(NAMES[1], vendored),
+        let result = read_attributes(objects, attributes_revision, &bytes, &NAMES)?;
+        let to_attributes = |states: &Vec<AttributeState>| match states.as_slice() {
+            [generated, vendored] => FileAttributes {
+                generated: AttributeMark::from_state(NAMES[0], generated),
+                vendored: AttributeMark::from_state(NAMES[1], vendored),
             },
-            _ => Marks::default(),
+            _ => FileAttributes::default(),
         };
-        let marks =
-            bytes.iter().zip(&found.states).map(|(path, states)| (path.to_vec(), marks(states)));
+        let attributes = bytes
+            .iter()
+            .zip(&result.states)
+            .map(|(path, states)| (path.to_vec(), to_attributes(states)));
         let (base, head) = (base.to_owned(), head.to_owned());
-        Ok(Self { objects, base, head, marks: marks.collect(), unread: found.unread })
+        Ok(Self { objects, base, head, attributes: attributes.collect(), unread: result.unread })
     }
 
-    /// `.gitattributes` that had no say because they could not be read, with the reason.
-    pub fn unread(&self) -> &[(Vec<u8>, ReadError)] {
+    /// Unreadable `.gitattributes`, with the reason.
+    pub fn unreadable_attributes(&self) -> &[(Vec<u8>, ReadError)] {
         &self.unread
     }
 
@@ -126,9 +129,9 @@ impl<'a> RepositoryFiles<'a> {
     }
 }
 
-impl Files for RepositoryFiles<'_> {
-    fn marks(&self, path: &RepoPath) -> Marks {
-        self.marks.get(path.as_bytes()).cloned().unwrap_or_default()
+impl FileSource for RepositoryFiles<'_> {
+    fn attributes(&self, path: &RepoPath) -> FileAttributes {
+        self.attributes.get(path.as_bytes()).cloned().unwrap_or_default()
     }
 
     fn size(&self, side: Side, path: &RepoPath) -> Option<u64> {

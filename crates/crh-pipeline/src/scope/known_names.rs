@@ -1,6 +1,6 @@
-//! Names and folders that tell by themselves that nobody wrote a file here.
+//! File and folder names of generated, vendored and lock files.
 
-/// Files that a package manager writes.
+/// Files that package managers write.
 const LOCK_FILES: &[&str] = &[
     ".terraform.lock.hcl",
     "Berksfile.lock",
@@ -46,8 +46,8 @@ const LOCK_FILES: &[&str] = &[
     "yarn.lock",
 ];
 
-/// Folders that hold other people's code. Only names that mean nothing else, and `vendor`, which Go, PHP and
-/// Ruby tools fill; a shop that sells for vendors has `include` and `-linguist-vendored`.
+/// Folders of vendored code. Only unambiguous names, and `vendor`, which Go, PHP and Ruby tools
+/// fill. Projects that use it for other code can set `include` or `-linguist-vendored`.
 const VENDORED_FOLDERS: &[&str] = &[
     ".yarn/cache",
     ".yarn/plugins",
@@ -65,27 +65,32 @@ const VENDORED_FOLDERS: &[&str] = &[
     "vendor",
 ];
 
-/// Ends of names that only tools give.
+/// Suffixes of generated files.
 const GENERATED_ENDINGS: &[&str] = &[".css.map", ".js.map", ".min.css", ".min.js", ".min.mjs"];
 
-/// The lock file that a path names.
+/// The lock file name of a path.
 pub(super) fn lock_file(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path);
     LOCK_FILES.iter().copied().find(|lock| *lock == name)
 }
 
-/// The first folder of other people's code that a path leads through.
+/// The outermost vendored folder of a path.
 pub(super) fn vendored_folder(path: &str) -> Option<&'static str> {
     let (folders, _) = path.rsplit_once('/')?;
-    // With a slash on both sides, a name is a whole component.
+    // Slashes on both sides match whole components.
     let folders = format!("/{folders}/");
-    let place = |folder: &&'static str| folders.find(&format!("/{folder}/"));
-    VENDORED_FOLDERS.iter().copied().filter(|folder| place(folder).is_some()).min_by_key(place)
+    let position = |folder: &&'static str| folders.find(&format!("/{folder}/"));
+    VENDORED_FOLDERS
+        .iter()
+        .copied()
+        .filter(|folder| position(folder).is_some())
+        .min_by_key(position)
 }
 
-/// The end of a path that only tools give.
+/// The suffix of a generated file.
 pub(super) fn generated_ending(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let ends = |ending: &&'static str| name.len() > ending.len() && name.ends_with(*ending);
-    GENERATED_ENDINGS.iter().copied().find(ends)
+    let matches_ending =
+        |ending: &&'static str| name.len() > ending.len() && name.ends_with(*ending);
+    GENERATED_ENDINGS.iter().copied().find(matches_ending)
 }

@@ -1,75 +1,74 @@
-//! What a file is for, by its path alone, and its changed lines counted by that.
+//! Determines the role of a file by its path, and counts changed lines by role.
 //!
-//! What nobody knows counts as executable, so that no change looks smaller than it is. For the same reason a
-//! file that makes others run is executable even if it is called configuration: a `Makefile`, a `justfile`, a
-//! `CMakeLists.txt`, Terraform, notebooks, templates, `.mdx`. A `Dockerfile` and the files of CI services are
-//! configuration: they choose what runs, in a form that is mostly data.
+//! Unknown files count as executable, so that no change looks smaller than it is. Files that run
+//! others are executable too: `Makefile`, `justfile`, `CMakeLists.txt`, Terraform, notebooks,
+//! templates, `.mdx`. A `Dockerfile` and CI files are configuration: they are mostly data.
 //!
-//! Not done: tests inside a source file (`#[cfg(test)]`) count as executable. To tell them apart, both versions
-//! of every changed file would have to be read and parsed.
+//! Limitation: tests inside a source file (`#[cfg(test)]`) count as executable. Telling them apart
+//! requires parsing both versions of every file.
 
 use serde::Serialize;
 
-use super::known;
+use super::known_names;
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_syntax::Language;
 
-/// What a file is for.
+/// Role of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Role {
-    /// It runs, or nobody knows that it does not.
+pub enum FileRole {
+    /// Code, or unknown.
     Executable,
-    /// It tests what runs.
+    /// Tests.
     Test,
-    /// People read it.
+    /// Documentation.
     Prose,
-    /// Programs are set up by it.
+    /// Configuration.
     Config,
-    /// Data: tables, translations, drawings, recorded output; where a link points.
+    /// Data: tables, translations, drawings, recorded output; symlinks.
     Other,
 }
 
-/// Changed lines, counted by what they are for.
+/// Numbers of changed lines by role.
 ///
-/// A blank line is blank in any file. A line of a program, a test or a configuration that is nothing but a
-/// one-line comment is prose; comments in blocks count as what is around them.
+/// Blank lines count as blank in any file. In code, tests and configuration, a line with only a
+/// line comment counts as prose; block comments count as the code around them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Lines {
-    /// Lines that run.
+pub struct LineCounts {
+    /// Code.
     pub executable: u64,
-    /// Lines of tests.
+    /// Tests.
     pub test: u64,
-    /// Lines for people.
+    /// Documentation and comments.
     pub prose: u64,
-    /// Lines of configuration.
+    /// Configuration.
     pub config: u64,
-    /// Lines of data.
+    /// Data.
     pub other: u64,
-    /// Lines with nothing on them.
+    /// Blank lines.
     pub blank: u64,
 }
 
-/// What a path tells about a file.
+/// What a path reveals about a file.
 #[derive(Debug)]
-pub(crate) struct Kind {
-    pub(super) role: Role,
-    /// Whether the role was told, not assumed.
+pub(crate) struct FileKind {
+    pub(super) role: FileRole,
+    /// `false` if the role is a guess.
     pub(super) is_known: bool,
-    /// What starts a comment that ends with its line.
+    /// Start of a line comment.
     comment: Option<&'static str>,
 }
 
-impl Lines {
-    /// All lines together.
+impl LineCounts {
+    /// Sum of all lines.
     pub fn total(&self) -> u64 {
         let Self { executable, test, prose, config, other, blank } = self;
         executable + test + prose + config + other + blank
     }
 
-    pub(super) fn add(&mut self, more: &Self) {
-        let Self { executable, test, prose, config, other, blank } = more;
+    pub(super) fn add(&mut self, counts: &Self) {
+        let Self { executable, test, prose, config, other, blank } = counts;
         self.executable += executable;
         self.test += test;
         self.prose += prose;
@@ -78,97 +77,104 @@ impl Lines {
         self.blank += blank;
     }
 
-    fn count(&mut self, role: Role) {
+    fn count(&mut self, role: FileRole) {
         let count = match role {
-            Role::Executable => &mut self.executable,
-            Role::Test => &mut self.test,
-            Role::Prose => &mut self.prose,
-            Role::Config => &mut self.config,
-            Role::Other => &mut self.other,
+            FileRole::Executable => &mut self.executable,
+            FileRole::Test => &mut self.test,
+            FileRole::Prose => &mut self.prose,
+            FileRole::Config => &mut self.config,
+            FileRole::Other => &mut self.other,
         };
         *count += 1;
     }
 }
 
-impl Kind {
-    /// What a path tells about a file that is no link.
+impl FileKind {
+    /// Kind of a file that is not a symlink.
     pub(crate) fn of_path(path: &str) -> Self {
-        kind(path, false)
+        kind_of_path(path, false)
     }
 
-    /// What a line of the file is for; none of a blank one.
-    pub(crate) fn of_line(&self, line: &[u8]) -> Option<Role> {
+    /// Role of a line. `None` if blank.
+    pub(crate) fn of_line(&self, line: &[u8]) -> Option<FileRole> {
         match line.trim_ascii() {
             [] => None,
-            text if is_comment(self, text) => Some(Role::Prose),
+            text if is_comment(self, text) => Some(FileRole::Prose),
             _ => Some(self.role),
         }
     }
 }
 
-/// The added and the removed lines of a file.
-pub(super) fn counted(kind: &Kind, diff: &Diff, file: &FileDiff) -> [Lines; 2] {
-    let mut added = Lines::default();
-    let mut removed = Lines::default();
+/// Counts the added and the removed lines of a file.
+pub(super) fn count_changed_lines(
+    kind: &FileKind,
+    diff: &Diff,
+    file: &FileDiff,
+) -> [LineCounts; 2] {
+    let mut added = LineCounts::default();
+    let mut removed = LineCounts::default();
     for line in file.hunks.iter().flat_map(|hunk| diff.lines(hunk)) {
-        let lines = match line.kind {
+        let counts = match line.kind {
             LineKind::Added => &mut added,
             LineKind::Removed => &mut removed,
             LineKind::Context | LineKind::Remark => continue,
         };
         match kind.of_line(line.text()) {
-            Some(role) => lines.count(role),
-            None => lines.blank += 1,
+            Some(role) => counts.count(role),
+            None => counts.blank += 1,
         }
     }
     [added, removed]
 }
 
-/// Whether a line is a comment for people. One that goes on without a space (`#!/bin/sh`, `//go:build`, `#pragma`)
-/// is read by a program.
-fn is_comment(kind: &Kind, text: &[u8]) -> bool {
+/// Whether a line is a comment for people. Comments without a space (`#!/bin/sh`, `//go:build`,
+/// `#pragma`) are for programs.
+fn is_comment(kind: &FileKind, text: &[u8]) -> bool {
     let Some(rest) = kind.comment.and_then(|start| text.strip_prefix(start.as_bytes())) else {
         return false;
     };
-    let more = rest.iter().take_while(|byte| matches!(byte, b'/' | b'#' | b'-' | b';')).count();
-    let rest = &rest[more..];
-    // `//!` opens the documentation of a Rust module; after `#` the sign would be a shebang.
+    let repeated_marks =
+        rest.iter().take_while(|byte| matches!(byte, b'/' | b'#' | b'-' | b';')).count();
+    let rest = &rest[repeated_marks..];
+    // `//!` documents a Rust module; `#!` would be a shebang.
     let rest =
         if kind.comment == Some("//") { rest.strip_prefix(b"!").unwrap_or(rest) } else { rest };
     rest.first().is_none_or(u8::is_ascii_whitespace)
 }
 
-/// What a path tells. A link is data, whatever it is called.
-pub(super) fn kind(path: &str, is_link: bool) -> Kind {
+/// Kind of a file by its path. A symlink is data.
+pub(super) fn kind_of_path(path: &str, is_link: bool) -> FileKind {
     let name = path.rsplit('/').next().unwrap_or(path);
     let extension = extension(name);
     let (role, is_known) = if is_link {
-        (Role::Other, true)
+        (FileRole::Other, true)
     } else if has(PROSE_EXTENSIONS, &extension) {
-        (Role::Prose, true)
+        (FileRole::Prose, true)
     } else if is_test(path, name, &extension) {
-        (Role::Test, true)
+        (FileRole::Test, true)
     } else if let Some(role) = role_of_name(name) {
         (role, true)
-    } else if has(EXECUTABLE_EXTENSIONS, &extension) || Language::of_path(path).is_some() {
-        (Role::Executable, true)
+    } else if has(EXECUTABLE_EXTENSIONS, &extension) || Language::from_path(path).is_some() {
+        (FileRole::Executable, true)
     } else if has(CONFIG_EXTENSIONS, &extension) {
-        (Role::Config, true)
+        (FileRole::Config, true)
     } else if has(OTHER_EXTENSIONS, &extension) {
-        (Role::Other, true)
+        (FileRole::Other, true)
     } else if extension == "txt" {
-        (Role::Prose, true)
+        (FileRole::Prose, true)
     } else {
-        (Role::Executable, false)
+        (FileRole::Executable, false)
     };
     let comment = match role {
-        Role::Executable | Role::Test | Role::Config => comment_start(path, name, &extension),
-        Role::Prose | Role::Other => None,
+        FileRole::Executable | FileRole::Test | FileRole::Config => {
+            comment_start(path, name, &extension)
+        }
+        FileRole::Prose | FileRole::Other => None,
     };
-    Kind { role, is_known, comment }
+    FileKind { role, is_known, comment }
 }
 
-/// The extension in lower case; a name that starts with its only dot (`.env`) is one.
+/// Extension in lower case; `env` for `.env`.
 fn extension(name: &str) -> String {
     name.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_ascii_lowercase())
 }
@@ -177,11 +183,11 @@ fn has(list: &[&str], word: &str) -> bool {
     list.contains(&word)
 }
 
-/// `.txt` is not here, since tests and build tools have such files too.
+/// Without `.txt`, which tests and build tools use too.
 const PROSE_EXTENSIONS: &[&str] =
     &["md", "markdown", "rst", "adoc", "asciidoc", "org", "tex", "textile", "pod", "rdoc"];
 
-/// Names, with `.txt` or without; in upper case only, since `install` is a program.
+/// Names with or without `.txt`. Upper case only, since `install` is a program.
 const PROSE_NAMES: &[&str] = &[
     "AUTHORS",
     "CHANGELOG",
@@ -207,7 +213,7 @@ const PROSE_NAMES: &[&str] = &[
     "UNLICENSE",
 ];
 
-/// Programs beside those whose language is parsed.
+/// Code in languages that crh does not parse.
 const EXECUTABLE_EXTENSIONS: &[&str] = &[
     "asm",
     "astro",
@@ -392,30 +398,30 @@ const OTHER_EXTENSIONS: &[&str] = &[
     "srt", "svg", "tsv", "vtt", "xlf", "xliff",
 ];
 
-/// What a whole name tells.
-fn role_of_name(name: &str) -> Option<Role> {
+/// Role by the whole file name.
+fn role_of_name(name: &str) -> Option<FileRole> {
     match name {
         "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" | "CMakeLists.txt"
         | "meson.build" | "BUILD" | "WORKSPACE" | "Jenkinsfile" | "Procfile" | "Earthfile"
-        | "Tiltfile" | "Fastfile" | "Dangerfile" => return Some(Role::Executable),
+        | "Tiltfile" | "Fastfile" | "Dangerfile" => return Some(FileRole::Executable),
         "Dockerfile" | "Containerfile" | "CODEOWNERS" | "go.mod" | "go.work" | "robots.txt"
-        | "constraints.txt" | "runtime.txt" | "VERSION" => return Some(Role::Config),
+        | "constraints.txt" | "runtime.txt" | "VERSION" => return Some(FileRole::Config),
         _ => {}
     }
-    if known::lock_file(name).is_some() {
-        return Some(Role::Config);
+    if known_names::lock_file(name).is_some() {
+        return Some(FileRole::Config);
     }
     if name.starts_with("Dockerfile.") || name.starts_with(".env.") {
-        return Some(Role::Config);
+        return Some(FileRole::Config);
     }
     if name.starts_with("requirements") && name.ends_with(".txt") {
-        return Some(Role::Config);
+        return Some(FileRole::Config);
     }
     let stem = name.strip_suffix(".txt").unwrap_or(name);
-    has(PROSE_NAMES, stem).then_some(Role::Prose)
+    has(PROSE_NAMES, stem).then_some(FileRole::Prose)
 }
 
-/// Folders that hold tests and what tests need. `spec` is not here: it is also where specifications are kept.
+/// Folders of tests and fixtures. Without `spec`, which may hold specifications.
 const TEST_FOLDERS: &[&str] = &[
     "__mocks__",
     "__snapshots__",
@@ -430,14 +436,14 @@ const TEST_FOLDERS: &[&str] = &[
     "tests",
 ];
 
-/// Whether a path is that of a test, as test runners find them.
+/// Whether test runners would find this path.
 fn is_test(path: &str, name: &str, extension: &str) -> bool {
     let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
-    let is_folder = |part: &str| {
-        // .NET and Swift name a project or a target so: `Shop.Tests`, `ShopTests`.
+    let is_test_folder = |part: &str| {
+        // .NET projects and Swift targets: `Shop.Tests`, `ShopTests`.
         has(TEST_FOLDERS, part) || part.ends_with("Tests") || part.ends_with(".Test")
     };
-    if folders.split('/').any(is_folder) {
+    if folders.split('/').any(is_test_folder) {
         return true;
     }
     if extension == "rb" && folders.split('/').any(|part| part == "spec") {
@@ -469,9 +475,9 @@ fn is_test(path: &str, name: &str, extension: &str) -> bool {
     }
 }
 
-/// What starts a comment that ends with its line, where one sign is enough to be sure.
+/// Start of a line comment, where it is unambiguous.
 fn comment_start(path: &str, name: &str, extension: &str) -> Option<&'static str> {
-    if let Some(language) = Language::of_path(path) {
+    if let Some(language) = Language::from_path(path) {
         return Some(match language {
             Language::Python | Language::Ruby => "#",
             Language::JavaScript

@@ -1,119 +1,119 @@
-//! Why a file is left out, and what else is to be said about one: closed lists, each entry with its witness.
+//! Reasons to skip a file, and notes about files.
 
 use serde::Serialize;
 
-/// Why a file is not reviewed, with the witness.
+/// Why a file is not reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "why")]
-pub enum Reason {
-    /// The user does not want it.
+pub enum SkipReason {
+    /// Excluded by the settings.
     Excluded {
-        /// The pattern that says so.
+        /// Matching pattern.
         glob: String,
     },
-    /// Another repository's commit.
+    /// A submodule.
     Submodule,
-    /// Not text.
+    /// A binary file.
     Binary,
     /// Only the mode changed.
     ModeOnly {
-        /// The mode before, as git prints it.
+        /// Old mode, as git prints it.
         old: String,
-        /// The mode after.
+        /// New mode.
         new: String,
     },
-    /// It was renamed or copied, and no line changed.
+    /// Renamed or copied without changes.
     MoveOnly,
-    /// It has no line, before or after.
+    /// An empty file.
     Empty,
-    /// The user says that it is generated.
+    /// Generated, according to the settings.
     GeneratedRule {
-        /// The pattern that says so.
+        /// Matching pattern.
         glob: String,
     },
-    /// An attribute says that it is generated.
+    /// Generated, according to an attribute.
     GeneratedAttribute {
-        /// The attribute as it is written.
+        /// Attribute as written.
         attribute: String,
     },
-    /// Its header says that it is generated.
+    /// Generated, according to its header.
     GeneratedHeader {
-        /// The line, 1-based.
+        /// Line, 1-based.
         line: u32,
-        /// What the line says.
+        /// Text of the line.
         text: String,
     },
-    /// Its name is one that only generated files have.
+    /// Generated, according to its name.
     GeneratedName {
-        /// The end of the name.
+        /// Suffix of the name.
         ending: &'static str,
     },
-    /// Its lines are longer than people write them.
+    /// Minified: its lines are too long to be written by hand.
     Minified {
-        /// The mean length of its lines, in bytes.
+        /// Mean line length in bytes.
         mean_line_bytes: u64,
     },
-    /// An attribute says that it comes from elsewhere.
+    /// Vendored, according to an attribute.
     VendoredAttribute {
-        /// The attribute as it is written.
+        /// Attribute as written.
         attribute: String,
     },
-    /// It lies where code from elsewhere is kept.
+    /// In a folder of vendored code.
     VendoredFolder {
-        /// The folder's name.
+        /// Name of the folder.
         folder: &'static str,
     },
-    /// A package manager wrote it.
+    /// A lock file of a package manager.
     LockFile {
-        /// The file's name.
+        /// Name of the file.
         name: &'static str,
     },
-    /// It is too large.
+    /// Too large.
     TooLarge {
-        /// How large it is.
+        /// Size of the file.
         bytes: u64,
-        /// How large it may be.
+        /// Size limit.
         limit: u64,
     },
-    /// An earlier review has looked at it, and it has not changed since.
+    /// Unchanged since an earlier review.
     ReviewedBefore {
-        /// The head of that review.
+        /// Head commit of that review.
         commit: String,
     },
 }
 
-/// Something about a file that its reader should know.
+/// A remark about a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "note")]
-pub enum Note {
-    /// It is gone; its lines can be read in the diff only.
+pub enum ScopeNote {
+    /// Deleted; its lines are only in the diff.
     Deleted,
-    /// It is a symbolic link; its one line is where it points.
+    /// A symlink; its only line is the target.
     Link,
-    /// It is in, and nothing tells what kind of file it is, so it counts as executable.
+    /// Reviewed, but of unknown kind; counts as executable.
     UnknownKind,
-    /// The diff does not show its lines (a merge's combined diff, or cut off), so they are not counted.
+    /// The diff does not show its lines (combined or truncated diff), so they are not counted.
     LinesNotShown,
-    /// The user wants it reviewed.
+    /// Included by the settings.
     Included {
-        /// The pattern that says so.
+        /// Matching pattern.
         glob: String,
     },
-    /// The change itself would leave the file out; that is not for the change to say.
+    /// The change claims a skip reason that crh ignores.
     NotBelieved {
-        /// What the change says.
-        reason: Reason,
+        /// Claimed reason.
+        reason: SkipReason,
     },
-    /// Its content could not be read, so nothing in it can leave it out.
+    /// Unreadable, so its text cannot exclude it.
     Unread {
-        /// Why not.
+        /// Error.
         message: String,
     },
 }
 
-impl Reason {
-    /// The one word for it, for machines; the same as in JSON.
-    pub fn word(&self) -> &'static str {
+impl SkipReason {
+    /// Name of the reason, as in JSON.
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Excluded { .. } => "excluded",
             Self::Submodule => "submodule",
@@ -134,8 +134,7 @@ impl Reason {
         }
     }
 
-    /// Whether it is left out for having been written by programs or by others, and not because somebody wants that or
-    /// there is nothing to read.
+    /// Whether the file is generated or vendored, as opposed to excluded or empty.
     pub(crate) fn is_written_by_others(&self) -> bool {
         match self {
             Self::GeneratedRule { .. }
@@ -157,7 +156,7 @@ impl Reason {
         }
     }
 
-    /// The reason as people read it.
+    /// The reason as a sentence.
     pub fn sentence(&self) -> String {
         match self {
             Self::Excluded { glob } => format!("excluded by `{glob}`"),
@@ -186,13 +185,13 @@ impl Reason {
                 format!("too large: it has {bytes} bytes, more than {limit}")
             }
             Self::ReviewedBefore { commit } => {
-                format!("reviewed before, unchanged since {}", short(commit))
+                format!("reviewed before, unchanged since {}", short_commit(commit))
             }
         }
     }
 }
 
-/// A commit as people read it.
-pub(crate) fn short(commit: &str) -> &str {
+/// Abbreviated commit hash.
+pub(crate) fn short_commit(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }

@@ -1,4 +1,4 @@
-//! Scope as data: a fixture or a diff goes in, a line for every file comes out.
+//! Scope decisions as data: one line for every file of a fixture or diff.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use super::*;
 use crh_git::{AttributeState, ReadError};
 use crh_testkit::Fixture;
 
-/// Files from a fixture. Its `.gitattributes` of the base knows whole paths only.
+/// Files from a fixture. Its `.gitattributes` support whole paths only.
 struct Fake {
     contents: HashMap<(Side, String), String>,
-    marks: HashMap<String, Marks>,
+    marks: HashMap<String, FileAttributes>,
     asked: RefCell<Vec<String>>,
 }
 
@@ -41,8 +41,8 @@ impl Fake {
             };
             let marks = fake.marks.entry(path.to_owned()).or_default();
             match name {
-                "linguist-generated" => marks.generated = Mark::of(name, &state),
-                "linguist-vendored" => marks.vendored = Mark::of(name, &state),
+                "linguist-generated" => marks.generated = AttributeMark::from_state(name, &state),
+                "linguist-vendored" => marks.vendored = AttributeMark::from_state(name, &state),
                 _ => panic!("`{name}` is of no interest here"),
             }
         }
@@ -50,8 +50,8 @@ impl Fake {
     }
 }
 
-impl Files for Fake {
-    fn marks(&self, path: &RepoPath) -> Marks {
+impl FileSource for Fake {
+    fn attributes(&self, path: &RepoPath) -> FileAttributes {
         self.marks.get(&*path.shown()).cloned().unwrap_or_default()
     }
 
@@ -67,7 +67,7 @@ impl Files for Fake {
     }
 }
 
-/// The diff of a fixture, as git would print it: one hunk a file, all other lines as context.
+/// Diff of a fixture, as git prints it: one hunk per file, all other lines as context.
 fn diff_of(fixture: &Fixture) -> Diff {
     let mut raw = String::new();
     for (path, head) in &fixture.head {
@@ -100,20 +100,20 @@ fn diff_of(fixture: &Fixture) -> Diff {
     Diff::read(raw)
 }
 
-/// `exclude *.md`, a line each.
-fn rules(text: &str) -> Rules {
+/// Parses rules such as `exclude *.md`, one per line.
+fn rules(text: &str) -> ScopeRules {
     let of = |word: &str| {
         let lines = text.lines().map(str::trim);
         let globs = lines.filter_map(|line| line.strip_prefix(word));
-        Globs::new(globs.map(str::trim)).unwrap()
+        PathGlobs::new(globs.map(str::trim)).unwrap()
     };
     let (exclude, include, generated) = (of("exclude "), of("include "), of("generated "));
-    Rules { exclude, include, generated, max_file_bytes: 10_000 }
+    ScopeRules { exclude, include, generated, max_file_bytes: 10_000 }
 }
 
-/// Counts that are not zero, by their first letters.
-fn counts(lines: &Lines) -> String {
-    let Lines { executable, test, prose, config, other, blank } = *lines;
+/// Non-zero counts by first letter.
+fn counts(lines: &LineCounts) -> String {
+    let LineCounts { executable, test, prose, config, other, blank } = *lines;
     let all = [executable, test, prose, config, other, blank];
     let shown = all.iter().zip("etpcob".chars()).filter(|(count, _)| **count > 0);
     shown.map(|(count, word)| format!("{count}{word}")).collect()
@@ -125,21 +125,21 @@ fn shown(scope: &Scope) -> String {
         let path = file.path.shown();
         let (added, removed) = (counts(&file.added), counts(&file.removed));
         let decision = match &file.decision {
-            Decision::In => format!("in as {:?}", file.role),
-            Decision::Out(reason) => format!("out, {}: {}", reason.word(), reason.sentence()),
+            ScopeDecision::In => format!("in as {:?}", file.role),
+            ScopeDecision::Out(reason) => format!("out, {}: {}", reason.name(), reason.sentence()),
         };
         text.push_str(&format!("{path} +{added} -{removed} {decision}\n"));
         for note in &file.notes {
             match note {
-                Note::NotBelieved { reason } => {
+                ScopeNote::NotBelieved { reason } => {
                     text.push_str(&format!("  not believed: {}\n", reason.sentence()));
                 }
-                Note::Deleted
-                | Note::Link
-                | Note::UnknownKind
-                | Note::LinesNotShown
-                | Note::Included { .. }
-                | Note::Unread { .. } => text.push_str(&format!("  {note:?}\n")),
+                ScopeNote::Deleted
+                | ScopeNote::Link
+                | ScopeNote::UnknownKind
+                | ScopeNote::LinesNotShown
+                | ScopeNote::Included { .. }
+                | ScopeNote::Unread { .. } => text.push_str(&format!("  {note:?}\n")),
             }
         }
     }
@@ -153,7 +153,7 @@ fn check(fixture: &str, expected: Expect) {
 #[expect(clippy::needless_pass_by_value, reason = "tests read better")]
 fn check_with(rule_lines: &str, fixture: &str, expected: Expect) {
     let fixture = Fixture::parse(fixture);
-    let found = scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(rule_lines));
+    let found = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(rule_lines));
     expected.assert_eq(&shown(&found));
 }
 
@@ -161,12 +161,12 @@ fn check_with(rule_lines: &str, fixture: &str, expected: Expect) {
 fn check_diff(fixture: &str, diff: &str, expected: Expect) {
     let diff: String =
         diff.lines().map(|line| format!("{}\n", line.trim_start_matches('|'))).collect();
-    let found = scope(&Diff::read(diff), &Fake::of(&Fixture::parse(fixture)), &rules(""));
+    let found = decide_scope(&Diff::read(diff), &Fake::of(&Fixture::parse(fixture)), &rules(""));
     expected.assert_eq(&shown(&found));
 }
 
 #[test]
-fn lines_are_counted_by_what_they_are_for() {
+fn lines_are_counted_by_role() {
     check(
         "
         //- src/a.rs
@@ -223,7 +223,7 @@ fn lines_are_counted_by_what_they_are_for() {
 }
 
 #[test]
-fn a_path_tells_what_a_file_is_for() {
+fn role_is_derived_from_the_path() {
     let paths = "
         src/lib.rs src/lib/tests.rs tests/README.md tests/data/x.json test_a.py latest_a.py a_test.go
         contest.go a.spec.ts src/spec/openapi.ts spec/a_spec.rb spec/helper.rb src/test/java/A.java
@@ -233,13 +233,13 @@ fn a_path_tells_what_a_file_is_for() {
         bin/install INSTALL a.unheard-of README a.C A.MD uv.lock";
     let mut by_role = std::collections::BTreeMap::new();
     for path in paths.split_whitespace() {
-        let kind = role::kind(path, false);
+        let kind = role::kind_of_path(path, false);
         let paths: &mut String = by_role.entry((kind.role, !kind.is_known)).or_default();
         paths.push_str(&format!("  {path}\n"));
     }
     let mut shown = String::new();
     for ((role, is_unknown), paths) in by_role {
-        let unknown = if is_unknown { ", since nobody knows" } else { "" };
+        let unknown = if is_unknown { ", unknown" } else { "" };
         shown.push_str(&format!("{role:?}{unknown}\n{paths}"));
     }
     expect![[r#"
@@ -258,7 +258,7 @@ fn a_path_tells_what_a_file_is_for() {
           main.tf
           Gemfile
           a.C
-        Executable, since nobody knows
+        Executable, unknown
           bin/install
           a.unheard-of
         Test
@@ -297,7 +297,7 @@ fn a_path_tells_what_a_file_is_for() {
 }
 
 #[test]
-fn lock_files_and_folders_of_others_are_out_by_their_names() {
+fn lock_files_and_vendored_folders_are_skipped() {
     check(
         "
         //- head
@@ -342,7 +342,7 @@ fn lock_files_and_folders_of_others_are_out_by_their_names() {
 }
 
 #[test]
-fn a_header_tells_that_a_new_file_is_generated() {
+fn new_file_with_marker_is_generated() {
     check(
         r##"
         //- head
@@ -404,7 +404,7 @@ fn a_header_tells_that_a_new_file_is_generated() {
 }
 
 #[test]
-fn a_change_cannot_hide_a_file_by_marking_it() {
+fn marker_added_by_the_change_is_ignored() {
     check(
         "
         //- src/auth.go
@@ -437,7 +437,7 @@ fn a_change_cannot_hide_a_file_by_marking_it() {
 }
 
 #[test]
-fn a_marker_is_looked_for_at_the_top_only() {
+fn marker_counts_only_in_the_header() {
     let fixture = |lines: usize| {
         let licence = "// Licence.\n".repeat(lines);
         let text = format!("{licence}// Code generated by x. DO NOT EDIT.\n");
@@ -445,14 +445,14 @@ fn a_marker_is_looked_for_at_the_top_only() {
     };
     let is_in = |lines| {
         let fixture = fixture(lines);
-        let found = scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+        let found = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
         found.files[0].decision.is_in()
     };
     assert_eq!((is_in(39), is_in(40)), (false, true));
 }
 
 #[test]
-fn long_lines_are_minified_where_browsers_read_them() {
+fn long_lines_in_web_files_mean_minified() {
     let long = "a;".repeat(400);
     check(
         &format!(
@@ -468,7 +468,7 @@ fn long_lines_are_minified_where_browsers_read_them() {
 }
 
 #[test]
-fn attributes_mark_and_unmark() {
+fn attributes_set_and_unset_marks() {
     check(
         "
         //- .gitattributes
@@ -512,7 +512,7 @@ fn attributes_mark_and_unmark() {
 }
 
 #[test]
-fn the_user_has_the_last_word() {
+fn user_rules_override_everything() {
     check_with(
         "
         exclude *.sql
@@ -560,7 +560,7 @@ fn the_user_has_the_last_word() {
 }
 
 #[test]
-fn large_files_are_out_and_by_what_is_known_of_their_size() {
+fn large_files_are_skipped() {
     let large = "x\n".repeat(6_000);
     check(
         &format!(
@@ -574,7 +574,7 @@ fn large_files_are_out_and_by_what_is_known_of_their_size() {
         "#]],
     );
     let fixture = Fixture { base: Vec::new(), head: vec![("new.rs".to_owned(), Some(large))] };
-    let found = scope(&diff_of(&fixture), &DiffAlone, &rules(""));
+    let found = decide_scope(&diff_of(&fixture), &DiffOnly, &rules(""));
     expect![[r#"
         new.rs +6000e - out, tooLarge: too large: it has 12000 bytes, more than 10000
     "#]]
@@ -582,7 +582,7 @@ fn large_files_are_out_and_by_what_is_known_of_their_size() {
 }
 
 #[test]
-fn what_has_no_lines_is_out_and_cannot_be_forced_in() {
+fn files_without_lines_cannot_be_included() {
     let diff = "\
 diff --git a/sub b/sub
 index 1111111..2222222 160000
@@ -611,7 +611,7 @@ diff --git a/__init__.py b/__init__.py
 new file mode 100644
 index 0000000..e69de29
 ";
-    let forced = scope(&Diff::read(diff), &DiffAlone, &rules("include **"));
+    let forced = decide_scope(&Diff::read(diff), &DiffOnly, &rules("include **"));
     expect![[r#"
         sub +1e -1e out, submodule: a submodule: its code is in another repository
         log + - out, submodule: a submodule: its code is in another repository
@@ -625,7 +625,7 @@ index 0000000..e69de29
 }
 
 #[test]
-fn deleted_files_links_and_what_is_not_shown_are_in_and_say_so() {
+fn deleted_files_symlinks_and_hidden_lines_are_noted() {
     check_diff(
         "",
         "\
@@ -677,7 +677,7 @@ index 1111111..2222222 100644
 }
 
 #[test]
-fn a_moved_file_is_out_only_if_it_was_out_before() {
+fn moved_file_is_skipped_only_if_skipped_before() {
     let moved = |old: &str, new: &str| {
         format!(
             "diff --git a/{old} b/{new}\nsimilarity index 90%\nrename from {old}\nrename to {new}\n\
@@ -721,7 +721,7 @@ fn a_moved_file_is_out_only_if_it_was_out_before() {
 }
 
 #[test]
-fn content_is_asked_for_only_where_the_decision_needs_it() {
+fn content_is_read_only_if_needed() {
     let fixture = Fixture::parse(
         "
         //- edited.go
@@ -758,24 +758,24 @@ fn content_is_asked_for_only_where_the_decision_needs_it() {
         ",
     );
     let files = Fake::of(&fixture);
-    scope(&diff_of(&fixture), &files, &rules("exclude docs/"));
+    decide_scope(&diff_of(&fixture), &files, &rules("exclude docs/"));
     let asked = ["Old licensed.go", "Old pressed.js", "Old made.go", "New made.go"];
     assert_eq!(*files.asked.borrow(), asked, "the diff shows that `edited.go` has no header");
 }
 
 #[test]
-fn what_the_diff_shows_of_the_top_decides_as_the_whole_file_would() {
+fn header_in_diff_decides_like_the_whole_file() {
     let marker = "// Code generated by x. DO NOT EDIT.";
     let kinds = ["", "// x", "/*", "*/", marker, "fn a() {}"];
     let mut decided = 0;
     for number in 0..kinds.len().pow(4) {
         let digit = |place: u32| number / kinds.len().pow(place) % kinds.len();
         let lines: Vec<&[u8]> = (0..4).map(|place| kinds[digit(place)].as_bytes()).collect();
-        let is_out = text::reason("a.go", || lines.iter().copied()).is_some();
+        let is_out = content::reason("a.go", || lines.iter().copied()).is_some();
         for shown in 0..=lines.len() {
-            let is_plain = text::is_plain("a.go", lines[..shown].iter().copied());
+            let is_plain = content::is_plain("a.go", lines[..shown].iter().copied());
             assert!(!(is_plain && is_out), "{lines:?} {shown}");
-            assert!(!text::is_plain("a.js", lines[..shown].iter().copied()));
+            assert!(!content::is_plain("a.js", lines[..shown].iter().copied()));
             decided += usize::from(is_plain);
         }
     }
@@ -783,7 +783,7 @@ fn what_the_diff_shows_of_the_top_decides_as_the_whole_file_would() {
 }
 
 #[test]
-fn a_scope_is_the_same_json_every_time() {
+fn scope_json_is_deterministic() {
     let fixture = Fixture::parse(
         "
         //- head
@@ -793,9 +793,9 @@ fn a_scope_is_the_same_json_every_time() {
         x
         ",
     );
-    let found = scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+    let found = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
     let json = crh_review::stable_json_line(&found).unwrap();
-    // Broken where a person would.
+    // Wrapped as a person would.
     expect![[r#"
         {"files":[{"added":{"blank":0,"config":1,"executable":0,"other":0,"prose":0,"test":0},
         "decision":{"is":"out","name":"Cargo.lock","why":"lockFile"},
@@ -811,31 +811,31 @@ fn a_scope_is_the_same_json_every_time() {
 }
 
 #[test]
-fn the_word_of_a_reason_is_that_of_its_json() {
+fn skip_reason_name_equals_its_json_name() {
     let (glob, attribute, text) = (String::new(), String::new(), String::new());
     for reason in [
-        Reason::Excluded { glob: glob.clone() },
-        Reason::Submodule,
-        Reason::Binary,
-        Reason::ModeOnly { old: String::new(), new: String::new() },
-        Reason::MoveOnly,
-        Reason::Empty,
-        Reason::GeneratedRule { glob },
-        Reason::GeneratedAttribute { attribute: attribute.clone() },
-        Reason::GeneratedHeader { line: 1, text },
-        Reason::GeneratedName { ending: "" },
-        Reason::Minified { mean_line_bytes: 0 },
-        Reason::VendoredAttribute { attribute },
-        Reason::VendoredFolder { folder: "" },
-        Reason::LockFile { name: "" },
-        Reason::TooLarge { bytes: 0, limit: 0 },
+        SkipReason::Excluded { glob: glob.clone() },
+        SkipReason::Submodule,
+        SkipReason::Binary,
+        SkipReason::ModeOnly { old: String::new(), new: String::new() },
+        SkipReason::MoveOnly,
+        SkipReason::Empty,
+        SkipReason::GeneratedRule { glob },
+        SkipReason::GeneratedAttribute { attribute: attribute.clone() },
+        SkipReason::GeneratedHeader { line: 1, text },
+        SkipReason::GeneratedName { ending: "" },
+        SkipReason::Minified { mean_line_bytes: 0 },
+        SkipReason::VendoredAttribute { attribute },
+        SkipReason::VendoredFolder { folder: "" },
+        SkipReason::LockFile { name: "" },
+        SkipReason::TooLarge { bytes: 0, limit: 0 },
     ] {
-        let json = serde_json::to_value(Decision::Out(reason.clone())).unwrap();
-        assert_eq!((json["is"].as_str(), json["why"].as_str()), (Some("out"), Some(reason.word())));
+        let json = serde_json::to_value(ScopeDecision::Out(reason.clone())).unwrap();
+        assert_eq!((json["is"].as_str(), json["why"].as_str()), (Some("out"), Some(reason.name())));
     }
 }
 
-/// Parts of paths that rules are about, and some that none is about.
+/// Path parts with and without a rule.
 fn path() -> impl Strategy<Value = String> {
     let folder =
         prop::sample::select(vec!["src", "vendor", "tests", "a b", "ü", "node_modules", "spec"]);
@@ -858,7 +858,7 @@ fn path() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn every_file_of_a_diff_appears_once_and_every_line_is_counted(
+    fn every_file_and_line_is_counted_once(
         paths in prop::collection::btree_set(path(), 0..20),
         lines in prop::collection::vec("(# |// |)[ a-z]{0,9}", 20),
         rule in prop::sample::select(vec!["", "exclude *.rs", "include vendor/", "generated src/"]),
@@ -872,7 +872,7 @@ proptest! {
             }).collect(),
         };
         let diff = diff_of(&fixture);
-        let found = scope(&diff, &Fake::of(&fixture), &rules(rule));
+        let found = decide_scope(&diff, &Fake::of(&fixture), &rules(rule));
         let expected: Vec<_> = diff.files().iter().map(|file| &file.path).collect();
         prop_assert_eq!(expected.len(), paths.len());
         prop_assert_eq!(found.files.iter().map(|file| &file.path).collect::<Vec<_>>(), expected);

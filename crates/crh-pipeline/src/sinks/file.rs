@@ -1,4 +1,4 @@
-//! A report in a file: written beside it and moved into its place, so that nobody ever reads half of one.
+//! Writes a report to a file, atomically.
 
 use std::fs::Permissions;
 use std::io::Write as _;
@@ -8,69 +8,69 @@ use std::{fs, io};
 
 use thiserror::Error;
 
-use crh_review::render::{Colour, Links, PageError, html, json, markdown, sarif, text};
+use crh_review::render::{Colour, FileLinks, PageError, html, json, markdown, sarif, text};
 use crh_review::report::Report;
 
-/// Everyone may read a report and its owner write it, as far as the user's mask allows.
+/// Readable by everyone, as far as the umask allows.
 const MODE: u32 = 0o666;
 
 /// Why a file was not written.
 #[derive(Debug, Error)]
 pub(super) enum FileError {
-    /// What is there is none: a folder, a device, a pipe.
-    #[error("`{}` is there and is not a file", .0.display())]
+    /// The path is a folder, a device or a pipe.
+    #[error("`{}` exists and is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// The report has no such form.
-    #[error("the report cannot be written as JSON: {0}")]
+    /// The report cannot be rendered as JSON.
+    #[error("cannot render the report as JSON: {0}")]
     Form(#[from] serde_json::Error),
-    /// Nor such a page.
-    #[error("the report cannot be written as a page: {0}")]
+    /// The report cannot be rendered as HTML.
+    #[error("cannot render the report as HTML: {0}")]
     Page(#[from] PageError),
-    /// The disk said no.
-    #[error("writing `{}`: {error}", path.display())]
+    /// An I/O error.
+    #[error("cannot write `{}`: {error}", path.display())]
     Io {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What it said.
+        /// Error from the operating system.
         error: io::Error,
     },
 }
 
-/// Writes a report in the form that the file's name asks for, in the place of whatever file is there.
-pub(super) fn replace(path: &Path, report: &Report) -> Result<(), FileError> {
-    let shown = shown(path, report)?;
-    let failed = |error| FileError::Io { path: path.to_owned(), error };
-    // What a link points at is replaced, not the link.
-    let place = match fs::canonicalize(path) {
-        Ok(place) => place,
+/// Writes a report in the format of the file name extension. Replaces an existing file.
+pub(super) fn write_report(path: &Path, report: &Report) -> Result<(), FileError> {
+    let rendered = render(path, report)?;
+    let io_error = |error| FileError::Io { path: path.to_owned(), error };
+    // Replace the target of a symlink, not the link.
+    let target = match fs::canonicalize(path) {
+        Ok(target) => target,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(io_error(error)),
     };
-    if fs::metadata(&place).is_ok_and(|there| !there.is_file()) {
+    if fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(FileError::NotAFile(path.to_owned()));
     }
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    // Said here, since the error of the next call would name a file that nobody knows of.
-    fs::metadata(folder).map_err(failed)?;
-    let mut new = tempfile::Builder::new()
+    // Checked here, since the next error would name a temporary file.
+    fs::metadata(folder).map_err(io_error)?;
+    let mut temp_file = tempfile::Builder::new()
         .prefix(".crh-report-")
         .permissions(Permissions::from_mode(MODE))
         .tempfile_in(folder)
-        .map_err(failed)?;
-    new.write_all(shown.as_bytes()).map_err(failed)?;
-    new.as_file().sync_all().map_err(failed)?;
-    new.persist(&place).map_err(|error| failed(error.error))?;
+        .map_err(io_error)?;
+    temp_file.write_all(rendered.as_bytes()).map_err(io_error)?;
+    temp_file.as_file().sync_all().map_err(io_error)?;
+    temp_file.persist(&target).map_err(|error| io_error(error.error))?;
     Ok(())
 }
 
-fn shown(path: &Path, report: &Report) -> Result<String, FileError> {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    match ending.as_deref() {
+fn render(path: &Path, report: &Report) -> Result<String, FileError> {
+    let extension = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    match extension.as_deref() {
         Some("md") => Ok(markdown(report)),
         Some("sarif") => Ok(sarif(report)?),
-        Some("txt") => Ok(text(report, Colour::Off, &Links::Off)),
-        // Without its diff: a report alone is what a sink is given.
+        Some("txt") => Ok(text(report, Colour::Off, &FileLinks::Off)),
+        // Sinks have the report only, not its diff.
         Some("html") => Ok(html(report, None)?),
         Some(_) | None => Ok(json(report)?),
     }

@@ -1,5 +1,5 @@
-//! Where a report goes: the whole of it, once, to each place that was asked for. A place that fails is a receipt, not
-//! the end.
+//! Delivers a report to sinks, once each. A failed delivery is recorded in its receipt and does not
+//! end the review.
 
 mod file;
 
@@ -13,74 +13,75 @@ use thiserror::Error;
 use crh_review::report::Report;
 use crh_review::stable_json_line;
 
-/// A place for a report.
+/// A destination for a report.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sink {
+pub enum ReportSink {
     /// Standard output: the report as one line of JSON.
     Stdout,
-    /// A file, which is replaced as a whole. Its ending says in which form: `.md`, `.html`, `.sarif`, `.txt`; JSON otherwise.
+    /// A file, which is replaced. Its extension selects the format: `.md`, `.html`, `.sarif`,
+    /// `.txt`; otherwise JSON.
     File(PathBuf),
-    /// Where the change is proposed.
-    Forge(PostTo),
+    /// The forge where the change is proposed.
+    Forge(ForgeSink),
 }
 
-/// A forge at which a change is proposed.
+/// A forge to post to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PostTo {
+pub enum ForgeSink {
     /// The pull request at GitHub.
-    GitHub(PostAs),
-    /// The merge proposal at Launchpad: one comment with the summary, the vote and what goes beside lines.
+    GitHub(GitHubPostKind),
+    /// The merge proposal at Launchpad: one comment with summary, vote and inline comments.
     Launchpad,
 }
 
-/// How a report stands on a pull request.
+/// How to post to a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PostAs {
-    /// As a review with comments on lines, and a summary.
+pub enum GitHubPostKind {
+    /// A review with a summary and comments on lines.
     Review,
-    /// As one comment, which needs fewer permissions.
+    /// One comment, which needs fewer permissions.
     Comment,
-    /// As a check run with annotations, which only an App or Actions can make.
+    /// A check run with annotations. Only an App or Actions may create one.
     CheckRun,
-    /// As alerts of code scanning.
+    /// Code scanning alerts.
     CodeScanning,
 }
 
-/// Why a word names no place.
+/// Why a sink name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SinkError {
     /// `file:` without a path.
     #[error("`file:` needs a path, as in `file:review.json`")]
     NoPath,
-    /// Nobody knows it.
+    /// Unknown sink.
     #[error(
-        "there is no sink `{0}`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` and `launchpad`"
+        "unknown sink `{0}`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`"
     )]
     Unknown(String),
 }
 
-/// What became of a report at one place.
+/// Result of one delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    /// The place, as it is typed.
+pub struct SinkReceipt {
+    /// Sink as typed on the command line.
     pub sink: String,
-    /// What became of it.
-    pub delivery: Delivery,
+    /// What happened to the report.
+    pub delivery: SinkDelivery,
 }
 
-/// What became of a report.
+/// What happened to a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Delivery {
-    /// It is there.
+pub enum SinkDelivery {
+    /// Delivered.
     Written,
-    /// It is not, since it was only to be shown what would be written.
+    /// Not delivered: dry run.
     Shown,
-    /// It is not, and why.
+    /// Not delivered, and the reason.
     Failed(String),
 }
 
-impl FromStr for Sink {
+impl FromStr for ReportSink {
     type Err = SinkError;
 
     fn from_str(word: &str) -> Result<Self, SinkError> {
@@ -91,74 +92,76 @@ impl FromStr for Sink {
             None if word == "stdout" => Ok(Self::Stdout),
             None if word == "file" => Err(SinkError::NoPath),
             None => {
-                let known = PostTo::ALL.into_iter().find(|place| place.word() == word);
-                known.map(Self::Forge).ok_or_else(|| SinkError::Unknown(word.to_owned()))
+                let forge = ForgeSink::ALL.into_iter().find(|forge| forge.name() == word);
+                forge.map(Self::Forge).ok_or_else(|| SinkError::Unknown(word.to_owned()))
             }
         }
     }
 }
 
-impl fmt::Display for Sink {
+impl fmt::Display for ReportSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdout => f.write_str("stdout"),
             Self::File(path) => write!(f, "file:{}", path.display()),
-            Self::Forge(place) => f.write_str(place.word()),
+            Self::Forge(forge) => f.write_str(forge.name()),
         }
     }
 }
 
-impl PostTo {
-    /// All of them.
+impl ForgeSink {
+    /// All forge sinks.
     pub const ALL: [Self; 5] = [
-        Self::GitHub(PostAs::Review),
-        Self::GitHub(PostAs::Comment),
-        Self::GitHub(PostAs::CheckRun),
-        Self::GitHub(PostAs::CodeScanning),
+        Self::GitHub(GitHubPostKind::Review),
+        Self::GitHub(GitHubPostKind::Comment),
+        Self::GitHub(GitHubPostKind::CheckRun),
+        Self::GitHub(GitHubPostKind::CodeScanning),
         Self::Launchpad,
     ];
 
-    /// As it is typed.
-    pub fn word(self) -> &'static str {
+    /// Name as typed on the command line.
+    pub fn name(self) -> &'static str {
         match self {
-            Self::GitHub(PostAs::Review) => "github",
-            Self::GitHub(PostAs::Comment) => "github-comment",
-            Self::GitHub(PostAs::CheckRun) => "github-check",
-            Self::GitHub(PostAs::CodeScanning) => "github-sarif",
+            Self::GitHub(GitHubPostKind::Review) => "github",
+            Self::GitHub(GitHubPostKind::Comment) => "github-comment",
+            Self::GitHub(GitHubPostKind::CheckRun) => "github-check",
+            Self::GitHub(GitHubPostKind::CodeScanning) => "github-sarif",
             Self::Launchpad => "launchpad",
         }
     }
 }
 
-/// Brings a report to each place, in their order; a place that is named twice gets it once. `write_stdout` is what
-/// prints and `post` what talks to forges: nothing else here does.
+/// Delivers a report to each sink, in order and once. `write_stdout` prints; `post` contacts
+/// forges.
 pub fn emit(
     report: &Report,
-    sinks: &[Sink],
+    sinks: &[ReportSink],
     write_stdout: &mut dyn FnMut(&str) -> io::Result<()>,
-    post: &mut dyn FnMut(PostTo) -> Delivery,
-) -> Vec<Receipt> {
+    post: &mut dyn FnMut(ForgeSink) -> SinkDelivery,
+) -> Vec<SinkReceipt> {
     let mut receipts = Vec::new();
-    for (at, sink) in sinks.iter().enumerate() {
-        if sinks[..at].contains(sink) {
+    for (index, sink) in sinks.iter().enumerate() {
+        if sinks[..index].contains(sink) {
             continue;
         }
-        let written = match sink {
-            Sink::Stdout => stable_json_line(report)
+        let result = match sink {
+            ReportSink::Stdout => stable_json_line(report)
                 .map_err(io::Error::from)
                 .and_then(|line| write_stdout(&line))
                 .map_err(|error| error.to_string()),
-            Sink::File(path) => file::replace(path, report).map_err(|error| error.to_string()),
-            Sink::Forge(place) => {
-                receipts.push(Receipt { sink: sink.to_string(), delivery: post(*place) });
+            ReportSink::File(path) => {
+                file::write_report(path, report).map_err(|error| error.to_string())
+            }
+            ReportSink::Forge(forge) => {
+                receipts.push(SinkReceipt { sink: sink.to_string(), delivery: post(*forge) });
                 continue;
             }
         };
-        let delivery = match written {
-            Ok(()) => Delivery::Written,
-            Err(why) => Delivery::Failed(why),
+        let delivery = match result {
+            Ok(()) => SinkDelivery::Written,
+            Err(why) => SinkDelivery::Failed(why),
         };
-        receipts.push(Receipt { sink: sink.to_string(), delivery });
+        receipts.push(SinkReceipt { sink: sink.to_string(), delivery });
     }
     receipts
 }

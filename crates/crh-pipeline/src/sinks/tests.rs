@@ -1,4 +1,4 @@
-//! Words that name places, and what arrives there.
+//! Sink names, and what each sink receives.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,12 +12,12 @@ fn report() -> Report {
     Report { review_id: "abc".to_owned(), ..Report::default() }
 }
 
-fn nowhere(place: PostTo) -> Delivery {
-    Delivery::Failed(format!("{place:?}"))
+fn nowhere(place: ForgeSink) -> SinkDelivery {
+    SinkDelivery::Failed(format!("{place:?}"))
 }
 
-/// What became of a report at these places, and what was printed.
-fn emitted(sinks: &[Sink]) -> (Vec<Delivery>, String) {
+/// Delivers a report; returns the results and the printed text.
+fn emitted(sinks: &[ReportSink]) -> (Vec<SinkDelivery>, String) {
     let mut printed = String::new();
     let mut print = |text: &str| {
         printed.push_str(text);
@@ -28,11 +28,11 @@ fn emitted(sinks: &[Sink]) -> (Vec<Delivery>, String) {
 }
 
 #[test]
-fn words_name_places_or_say_what_would() {
+fn sink_names_parse_or_list_alternatives() {
     let words = "stdout file:a/b:c.json file: file github github-comment github-check github-sarif launchpad Stdout https://x";
     let mut shown = String::new();
     for word in words.split(' ') {
-        let parsed = match word.parse::<Sink>() {
+        let parsed = match word.parse::<ReportSink>() {
             Ok(sink) => {
                 assert_eq!(sink.to_string(), word);
                 format!("{sink:?}")
@@ -51,17 +51,17 @@ fn words_name_places_or_say_what_would() {
         github-check: Forge(GitHub(CheckRun))
         github-sarif: Forge(GitHub(CodeScanning))
         launchpad: Forge(Launchpad)
-        Stdout: there is no sink `Stdout`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` and `launchpad`
-        https://x: there is no sink `https://x`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` and `launchpad`
+        Stdout: unknown sink `Stdout`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
+        https://x: unknown sink `https://x`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
     "#]]
     .assert_eq(&shown);
 }
 
 #[test]
-fn what_goes_to_a_forge_is_posted_once_in_each_form() {
+fn forge_sinks_post_once_each() {
     let words = ["github", "github", "github-comment", "launchpad", "launchpad"];
-    let sinks = words.map(|word| word.parse::<Sink>().unwrap());
-    let failed = |form: &str| Delivery::Failed(form.to_owned());
+    let sinks = words.map(|word| word.parse::<ReportSink>().unwrap());
+    let failed = |form: &str| SinkDelivery::Failed(form.to_owned());
     assert_eq!(
         emitted(&sinks).0,
         [failed("GitHub(Review)"), failed("GitHub(Comment)"), failed("Launchpad")]
@@ -69,28 +69,28 @@ fn what_goes_to_a_forge_is_posted_once_in_each_form() {
 }
 
 #[test]
-fn standard_output_carries_one_line_of_json() {
-    let (receipts, printed) = emitted(&[Sink::Stdout, Sink::Stdout]);
-    assert_eq!(receipts, [Delivery::Written]);
+fn stdout_gets_one_line_of_json() {
+    let (receipts, printed) = emitted(&[ReportSink::Stdout, ReportSink::Stdout]);
+    assert_eq!(receipts, [SinkDelivery::Written]);
     assert_eq!(printed.matches('\n').count(), 1);
     assert_eq!(serde_json::from_str::<Report>(&printed).unwrap(), report());
 }
 
 #[test]
-fn the_name_of_a_file_says_its_form_and_what_was_there_is_replaced() {
+fn file_extension_selects_the_format() {
     let folder = TempDir::new().unwrap();
     let mut shown = String::new();
     for name in ["r.json", "r.md", "r.html", "r.SARIF", "r.txt", "r"] {
         let path = folder.path().join(name);
         fs::write(&path, "before\n".repeat(10_000)).unwrap();
-        assert_eq!(emitted(&[Sink::File(path.clone())]).0, [Delivery::Written], "{name}");
+        assert_eq!(emitted(&[ReportSink::File(path.clone())]).0, [SinkDelivery::Written], "{name}");
         let text = fs::read_to_string(&path).unwrap();
         let first: String = text.lines().take(2).collect::<Vec<_>>().join(" | ");
         shown += &format!("{name}: {first}\n");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o400, 0o400);
     }
-    // Nothing but the reports is left.
+    // No temporary file is left.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 6);
     expect![[r#"
         r.json: { |   "applied_fixes": [],
@@ -103,32 +103,35 @@ fn the_name_of_a_file_says_its_form_and_what_was_there_is_replaced() {
 }
 
 #[test]
-fn a_link_stays_a_link_and_its_file_is_replaced() {
+fn symlink_target_is_replaced_and_link_kept() {
     let folder = TempDir::new().unwrap();
     let (file, link) = (folder.path().join("file.json"), folder.path().join("link.json"));
     fs::write(&file, "before").unwrap();
     std::os::unix::fs::symlink("file.json", &link).unwrap();
-    assert_eq!(emitted(&[Sink::File(link.clone())]).0, [Delivery::Written]);
+    assert_eq!(emitted(&[ReportSink::File(link.clone())]).0, [SinkDelivery::Written]);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&file).unwrap().starts_with("{\n"));
 }
 
 #[test]
-fn a_place_that_fails_is_a_receipt_and_the_others_are_served() {
+fn failed_sink_does_not_stop_the_others() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("r.json");
     let (taken, missing) = (folder.path().join("taken.json"), folder.path().join("no/r.json"));
     fs::create_dir(&taken).unwrap();
-    let sinks = [taken.clone(), missing.clone(), path.clone()].map(Sink::File);
+    let sinks = [taken.clone(), missing.clone(), path.clone()].map(ReportSink::File);
     let mut sinks = sinks.to_vec();
-    sinks.insert(0, Sink::Stdout);
+    sinks.insert(0, ReportSink::Stdout);
     let receipts =
         emit(&report(), &sinks, &mut |_| Err(io::Error::other("the pipe is closed")), &mut nowhere);
     let shown: Vec<_> = receipts.iter().map(|receipt| receipt.delivery.clone()).collect();
-    let failed = |text: String| Delivery::Failed(text);
+    let failed = |text: String| SinkDelivery::Failed(text);
     assert_eq!(shown[0], failed("the pipe is closed".to_owned()));
-    assert_eq!(shown[1], failed(format!("`{}` is there and is not a file", taken.display())));
-    assert!(matches!(&shown[2], Delivery::Failed(why) if why.contains("no/r.json")), "{shown:?}");
-    assert_eq!(shown[3], Delivery::Written);
+    assert_eq!(shown[1], failed(format!("`{}` exists and is not a regular file", taken.display())));
+    assert!(
+        matches!(&shown[2], SinkDelivery::Failed(why) if why.contains("no/r.json")),
+        "{shown:?}"
+    );
+    assert_eq!(shown[3], SinkDelivery::Written);
     assert!(path.is_file());
 }

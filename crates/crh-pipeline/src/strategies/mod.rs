@@ -1,4 +1,4 @@
-//! The ways to divide a change among reviewers that ask a model.
+//! Strategies: ways to divide a change among model reviewers.
 
 mod delegate;
 pub(crate) mod panel;

@@ -1,4 +1,4 @@
-//! Who looks at which change: facts as text go in, and the team with its reasons comes out.
+//! Tests of the choice of reviewers: facts as text in, team with reasons out.
 
 use expect_test::{Expect, expect};
 
@@ -6,17 +6,18 @@ use super::*;
 use crate::facts::FactFile;
 use crh_syntax::Language;
 
-/// Facts from lines: `fact guard`, `python 12 src/a.py`, `- 3 a.sh`, `word go select`, `prose`, `one line`.
-fn facts(text: &str) -> Facts {
-    let mut facts = Facts::default();
+/// Parses facts: `fact guard`, `python 12 src/a.py`, `- 3 a.sh`, `word go select`, `prose`, `one
+/// line`.
+fn facts(text: &str) -> ChangeFacts {
+    let mut facts = ChangeFacts::default();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let parts: Vec<&str> = line.split(' ').collect();
         match parts.as_slice() {
-            ["fact", name] => facts.know(name),
-            ["word", language, word] => facts.say(language, word),
-            ["prose"] => facts.measure(Extent::Prose),
-            ["one", "line"] => facts.measure(Extent::OneLine),
-            [language, lines, path] => facts.touch(FactFile {
+            ["fact", name] => facts.add_fact(name),
+            ["word", language, word] => facts.add_words(language, word),
+            ["prose"] => facts.set_extent(Extent::Prose),
+            ["one", "line"] => facts.set_extent(Extent::OneLine),
+            [language, lines, path] => facts.add_file(FactFile {
                 path: (*path).to_owned(),
                 language: Language::from_name(language).map(Language::name),
                 lines: lines.parse().unwrap(),
@@ -27,9 +28,9 @@ fn facts(text: &str) -> Facts {
     facts
 }
 
-/// What is wanted, from words: `full`, `lite`, `only=a,b`, `off=a,b`, `tiered=a,b`, `scout=NAME:why`.
-fn asked(words: &str) -> (Wanted, Vec<Scouted>) {
-    let (mut wanted, mut scouted) = (Wanted::default(), Vec::new());
+/// Parses a selection: `full`, `lite`, `only=a,b`, `off=a,b`, `tiered=a,b`, `scout=NAME:why`.
+fn parse_selection(words: &str) -> (PanelSelection, Vec<ScoutSuggestion>) {
+    let (mut wanted, mut scouted) = (PanelSelection::default(), Vec::new());
     let list = |names: &str| names.split(',').map(str::to_owned).collect::<Vec<_>>();
     for word in words.split_whitespace() {
         match word.split_once('=') {
@@ -40,7 +41,7 @@ fn asked(words: &str) -> (Wanted, Vec<Scouted>) {
             Some(("tiered", names)) => wanted.tiered = list(names),
             Some(("scout", named)) => {
                 let (name, why) = named.split_once(':').unwrap();
-                scouted.push(Scouted { name: name.to_owned(), why: why.replace('_', " ") });
+                scouted.push(ScoutSuggestion { name: name.to_owned(), why: why.replace('_', " ") });
             }
             _ => panic!("{word}"),
         }
@@ -48,12 +49,12 @@ fn asked(words: &str) -> (Wanted, Vec<Scouted>) {
     (wanted, scouted)
 }
 
-/// The team of a change: who and why, who else had a reason and why not, and the notes.
+/// Compares the team: chosen reviewers with reasons, skipped ones with reasons, notes.
 fn check(known: &str, words: &str, expected: Expect) {
-    let (wanted, scouted) = asked(words);
-    let team = team(Catalogue::built_in(), &facts(known), &wanted, &scouted);
+    let (wanted, scouted) = parse_selection(words);
+    let team = choose_team(ReviewerCatalogue::built_in(), &facts(known), &wanted, &scouted);
     let all = team.chosen.len() + team.left_out.len();
-    assert_eq!(all, Catalogue::built_in().reviewers().len());
+    assert_eq!(all, ReviewerCatalogue::built_in().reviewers().len());
     let mut shown = String::new();
     for chosen in &team.chosen {
         shown += &format!("{} -- {}\n", chosen.reviewer.name, chosen.why);
@@ -74,14 +75,15 @@ fn check(known: &str, words: &str, expected: Expect) {
     expected.assert_eq(&shown);
 }
 
-/// Which reviewers the facts alone ask for, beside the one that always looks.
-fn chosen(known: &str) -> String {
-    let team = team(Catalogue::built_in(), &facts(known), &Wanted::default(), &[]);
+/// The reviewers that facts alone trigger, without the default reviewer.
+fn chosen_names(known: &str) -> String {
+    let team =
+        choose_team(ReviewerCatalogue::built_in(), &facts(known), &PanelSelection::default(), &[]);
     let names = team.chosen.iter().map(|it| it.reviewer.name.as_str());
     names.filter(|name| *name != CORRECTNESS).collect::<Vec<_>>().join(" ")
 }
 
-/// What the facts on the left ask for, beside the reviewer that always looks.
+/// Facts, and the reviewers that they trigger in addition to the default one.
 const TRIGGERS: &str = "\
 python 5 a.py =>
 python 9 a.py =>
@@ -152,19 +154,19 @@ fact code =>
 ";
 
 #[test]
-fn each_trigger_is_off_without_its_fact_and_on_with_it() {
+fn triggers_fire_only_with_their_facts() {
     let mut shown = String::new();
     for line in TRIGGERS.lines() {
         let (known, _) = line.split_once(" =>").unwrap();
-        let row = format!("{known} => {}", chosen(&known.replace(" + ", "\n")));
+        let row = format!("{known} => {}", chosen_names(&known.replace(" + ", "\n")));
         shown += &format!("{}\n", row.trim_end());
     }
     assert_eq!(shown, TRIGGERS);
 }
 
 #[test]
-fn every_reviewer_but_the_first_is_in_the_table() {
-    for reviewer in &Catalogue::built_in().reviewers()[1..] {
+fn every_reviewer_has_a_trigger_test() {
+    for reviewer in &ReviewerCatalogue::built_in().reviewers()[1..] {
         let mut asked = TRIGGERS.lines().filter_map(|line| line.split_once(" => "));
         let is_named = asked.any(|(_, names)| names.split(' ').any(|name| name == reviewer.name));
         assert!(is_named, "{}", reviewer.name);
@@ -172,13 +174,13 @@ fn every_reviewer_but_the_first_is_in_the_table() {
 }
 
 #[test]
-fn lite_asks_one_and_full_asks_those_that_have_something_to_look_at() {
+fn lite_uses_one_reviewer_and_full_all_useful_ones() {
     check(
         "fact guard\npython 80 a.py",
         "lite",
         expect![[r#"
             correctness -- always
-            not 22 more: `--depth lite` asks one reviewer
+            not 22 more: `--depth lite` uses one reviewer
         "#]],
     );
     check(
@@ -189,10 +191,10 @@ fn lite_asks_one_and_full_asks_those_that_have_something_to_look_at() {
             testing -- always
             maintainability -- always
             agent-native -- always
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: it has no migration and no description of stored data changed
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -213,13 +215,13 @@ fn lite_asks_one_and_full_asks_those_that_have_something_to_look_at() {
 }
 
 #[test]
-fn a_small_change_has_one_reviewer_unless_it_is_a_guard_or_a_migration() {
+fn small_change_has_one_reviewer_except_guards() {
     check(
         "prose\nfact docs",
         "",
         expect![[r#"
             docs-that-lie -- only what people read changed
-            not 22 more: only what people read changed, which is worth one reviewer
+            not 22 more: only documentation or comments changed: one reviewer is enough
         "#]],
     );
     check(
@@ -227,7 +229,7 @@ fn a_small_change_has_one_reviewer_unless_it_is_a_guard_or_a_migration() {
         "",
         expect![[r#"
             correctness -- always
-            not 22 more: one line changed, which is worth one reviewer
+            not 22 more: one line changed: one reviewer is enough
         "#]],
     );
     check(
@@ -237,10 +239,10 @@ fn a_small_change_has_one_reviewer_unless_it_is_a_guard_or_a_migration() {
             correctness -- always
             security -- <guard>
             adversarial -- <guard>
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: it has no migration and no description of stored data changed
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -251,9 +253,9 @@ fn a_small_change_has_one_reviewer_unless_it_is_a_guard_or_a_migration() {
             data-migrations -- <migrations>
             schema-drift -- <migrations>, and `db/migrate/1.rb` is under `db/migrate/**`
             deployment -- <migrations>
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not previous-comments: nobody has commented on the change
+            not previous-comments: the change has no comments
         "#]],
     );
     check(
@@ -261,25 +263,25 @@ fn a_small_change_has_one_reviewer_unless_it_is_a_guard_or_a_migration() {
         "scout=security:it_is_about_keys",
         expect![[r#"
             docs-that-lie -- only what people read changed
-            not 22 more: only what people read changed, which is worth one reviewer
+            not 22 more: only documentation or comments changed: one reviewer is enough
         "#]],
     );
 }
 
 #[test]
-fn a_scout_adds_and_takes_nothing_away() {
+fn scout_only_adds_reviewers() {
     check(
         "fact code\nfact guard\npython 5 a.py",
-        "scout=adversarial:it_lets_everything_pass scout=ce-performance-reviewer:a_query_in_a_loop scout=learnings:maybe scout=nobody:x scout=security:",
+        "scout=adversarial:it_lets_everything_pass scout=ce-performance-reviewer:a_query_in_a_loop scout=learnings:maybe scout=unknown:x scout=security:",
         expect![[r#"
             correctness -- always
             security -- <guard>
             performance -- a query in a loop
             adversarial -- <guard>
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: it has no migration and no description of stored data changed
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -290,26 +292,26 @@ fn a_scout_adds_and_takes_nothing_away() {
             testing -- always
             maintainability -- always
             agent-native -- always
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: it has no migration and no description of stored data changed
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
 }
 
 #[test]
-fn who_is_switched_off_is_out_but_somebody_stays() {
+fn disabled_reviewers_are_skipped_but_one_remains() {
     check(
         "fact code\npython 60 a.py",
         "off=ce-adversarial-reviewer,python",
         expect![[r#"
             correctness -- always
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not adversarial, python: switched off in `crh.toml`
-            not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: it has no migration and no description of stored data changed
+            not adversarial, python: disabled in `crh.toml`
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(
@@ -318,12 +320,12 @@ fn who_is_switched_off_is_out_but_somebody_stays() {
         expect![[r#"
             correctness -- always
             security -- <guard>
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not adversarial: switched off in `crh.toml`
-            not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: it has no migration and no description of stored data changed
-            ! <guard>, and `adversarial`, which looks at such changes, is switched off in `crh.toml`
+            not adversarial: disabled in `crh.toml`
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
+            ! <guard>, but `adversarial`, the reviewer for such changes, is disabled in `crh.toml`
         "#]],
     );
     check(
@@ -331,11 +333,11 @@ fn who_is_switched_off_is_out_but_somebody_stays() {
         "off=correctness",
         expect![[r#"
             correctness -- nobody else is left
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: it has no migration and no description of stored data changed
-            ! every reviewer that this change would have is switched off in `crh.toml`; `correctness` looks at it all the same
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
+            ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );
     check(
@@ -343,42 +345,42 @@ fn who_is_switched_off_is_out_but_somebody_stays() {
         "off=docs-that-lie",
         expect![[r#"
             correctness -- nobody else is left
-            not 21 more: only what people read changed, which is worth one reviewer
-            not docs-that-lie: switched off in `crh.toml`
-            ! every reviewer that this change would have is switched off in `crh.toml`; `correctness` looks at it all the same
+            not 21 more: only documentation or comments changed: one reviewer is enough
+            not docs-that-lie: disabled in `crh.toml`
+            ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );
 }
 
 #[test]
-fn who_is_named_in_the_settings_and_not_there_is_told() {
+fn unknown_reviewers_in_settings_are_noted() {
     check(
         "prose\nfact docs",
-        "off=doc-that-lies,python,nobody tiered=securty,security",
+        "off=doc-that-lies,python,unknown tiered=securty,security",
         expect![[r#"
             docs-that-lie -- only what people read changed
-            not 22 more: only what people read changed, which is worth one reviewer
-            ! `reviewers.off` names `doc-that-lies`, `nobody`: there is no such reviewer
+            not 22 more: only documentation or comments changed: one reviewer is enough
+            ! `reviewers.off` names `doc-that-lies`, `unknown`: there is no such reviewer
             ! `model.tiers` names `securty`: there is no such reviewer
         "#]],
     );
 }
 
 #[test]
-fn those_that_are_named_run_and_no_others() {
+fn only_named_reviewers_run() {
     check(
         "prose\nfact docs",
         "only=security,review:ce-learnings-researcher off=security",
         expect![[r#"
             learnings -- asked for by `--reviewers`
             security -- asked for by `--reviewers`
-            not 21 more: `--reviewers` names others
+            not 21 more: not named in `--reviewers`
         "#]],
     );
 }
 
 #[test]
-fn whoever_only_takes_notes_is_not_left_alone_with_a_change() {
+fn team_of_note_takers_gets_correctness() {
     check(
         "fact migrations\nsql 4 db/migrate/1.sql",
         "off=correctness,data-migrations,adversarial,security",
@@ -386,11 +388,11 @@ fn whoever_only_takes_notes_is_not_left_alone_with_a_change() {
             schema-drift -- <migrations>, and `db/migrate/1.sql` is under `db/migrate/**`
             deployment -- <migrations>
             correctness -- nobody else is left
-            not project-standards: no standards file is in a folder above a changed file
+            not project-standards: no standards file applies to the changed files
             not learnings: there are no files in `docs/solutions`
-            not data-migrations: switched off in `crh.toml`
-            not previous-comments: nobody has commented on the change
-            ! every reviewer that this change would have is switched off in `crh.toml`; `correctness` looks at it all the same
+            not data-migrations: disabled in `crh.toml`
+            not previous-comments: the change has no comments
+            ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );
 }

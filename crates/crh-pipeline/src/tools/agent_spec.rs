@@ -4,15 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::change::list;
-use super::repo::{not_all_searched, not_searched, path, revision, shown, text};
-use super::{Bench, Reply, Tool, ToolError};
-use crh_git::{Pattern, Query, search};
+use super::change::list_reply;
+use super::repo::{
+    add_unsearched, display_path, read_text, resolve_path, resolve_revision, search_error,
+};
+use super::{AgentTool, ToolContext, ToolError, ToolReply};
+use crh_git::{SearchPattern, SearchQuery, search};
 use crh_syntax::Language;
 
-/// How many matches a search shows.
+/// Maximum number of matches in a reply.
 const MATCHES: usize = 100;
-/// How much of a line is shown: enough to see what it does.
+/// How much of a line to show.
 const SNIPPET_CHARS: usize = 300;
 
 pub(super) struct ReadFile;
@@ -65,71 +67,71 @@ struct Snippet {
     snippet: String,
 }
 
-impl Tool for ReadFile {
+impl AgentTool for ReadFile {
     const NAME: &'static str = "read_file";
     type Input = ReadFileInput;
 
-    fn answer(input: ReadFileInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let repository = bench.repository()?;
-        let revision = revision(repository, input.revision.as_deref())?;
-        let path = path(repository, revision, &input.path);
-        let text = text(bench, revision, &path)?;
-        let language = Language::of_path(&String::from_utf8_lossy(&path)).map(Language::name);
+    fn answer(input: ReadFileInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let repository = ctx.repository()?;
+        let revision = resolve_revision(repository, input.revision.as_deref())?;
+        let path = resolve_path(repository, revision, &input.path);
+        let text = read_text(ctx, revision, &path)?;
+        let language = Language::from_path(&String::from_utf8_lossy(&path)).map(Language::name);
         let line_count = text.lines().count();
-        Ok(Reply::lines(
+        Ok(ToolReply::lines(
             text,
             move |text| json!({ "content": text, "language": language, "line_count": line_count }),
         ))
     }
 }
 
-impl Tool for SearchCode {
+impl AgentTool for SearchCode {
     const NAME: &'static str = "search_code";
     type Input = SearchCodeInput;
 
-    fn answer(input: SearchCodeInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let repository = bench.repository()?;
+    fn answer(input: SearchCodeInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let repository = ctx.repository()?;
         if input.query.trim().is_empty() {
             return Err(ToolError::TellModel("the argument `query` is empty".to_owned()));
         }
-        let language = input.language_filter.as_deref().map(language).transpose()?;
-        let is_wanted = |path: &[u8]| {
-            language.is_none_or(|wanted| {
-                Language::of_path(&String::from_utf8_lossy(path)) == Some(wanted)
+        let language = input.language_filter.as_deref().map(parse_language).transpose()?;
+        let matches_language = |path: &[u8]| {
+            language.is_none_or(|language| {
+                Language::from_path(&String::from_utf8_lossy(path)) == Some(language)
             })
         };
-        let query = Query {
-            pattern: Pattern::Literal(input.query),
+        let query = SearchQuery {
+            pattern: SearchPattern::Literal(input.query),
             glob: None,
             ignore_case: true,
             max_matches: MATCHES,
         };
-        let head = revision(repository, None)?;
-        let found = search(repository.objects(), head, &query, &is_wanted, bench.stop());
-        let found = found.map_err(not_searched)?;
-        let rows: Vec<Snippet> = found.matches.iter().map(Snippet::of).collect();
-        let mut beside = json!({ "total": found.total });
-        not_all_searched(&found, &mut beside);
-        list("matches", beside, &rows)
+        let head = resolve_revision(repository, None)?;
+        let result = search(repository.objects(), head, &query, &matches_language, ctx.stop());
+        let result = result.map_err(search_error)?;
+        let snippets: Vec<Snippet> = result.matches.iter().map(Snippet::from_match).collect();
+        let mut fields = json!({ "total": result.total });
+        add_unsearched(&result, &mut fields);
+        list_reply("matches", fields, &snippets)
     }
 }
 
-impl Tool for RunRuff {
+impl AgentTool for RunRuff {
     const NAME: &'static str = "run_ruff";
     type Input = RunRuffInput;
 
-    fn answer(input: RunRuffInput, bench: &Bench) -> Result<Reply, ToolError> {
-        if Language::of_path(&input.filename) != Some(Language::Python) {
+    fn answer(input: RunRuffInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        if Language::from_path(&input.filename) != Some(Language::Python) {
             let skipped = format!("`{}` is no Python file", input.filename);
-            return Reply::json(&json!({ "findings": [], "skipped": skipped }));
+            return ToolReply::json(&json!({ "findings": [], "skipped": skipped }));
         }
-        // No `findings` beside an error: an empty list would read as a file without any.
+        // No `findings` next to an error: an empty list would look like a clean file.
         let error = |kind: &str, message: &str| {
-            Reply::json(&json!({ "error": { "kind": kind, "message": message } }))
+            ToolReply::json(&json!({ "error": { "kind": kind, "message": message } }))
         };
-        let said = bench.analysers().and_then(|it| it.ruff(&input.filename, &input.file_content));
-        match said {
-            Some(Ok(findings)) => list("findings", json!({}), &findings),
+        let result = ctx.analysers().and_then(|it| it.ruff(&input.filename, &input.file_content));
+        match result {
+            Some(Ok(findings)) => list_reply("findings", json!({}), &findings),
             Some(Err(why)) => error("failed", &format!("`ruff` has checked nothing: {why}")),
             None => error(
                 "unavailable",
@@ -140,14 +142,14 @@ impl Tool for RunRuff {
 }
 
 impl Snippet {
-    fn of(found: &crh_git::Match) -> Self {
-        let text = String::from_utf8_lossy(&found.text);
+    fn from_match(line_match: &crh_git::LineMatch) -> Self {
+        let text = String::from_utf8_lossy(&line_match.text);
         let snippet = text.trim().chars().take(SNIPPET_CHARS).collect();
-        Self { file: shown(&found.path), line: found.line, snippet }
+        Self { file: display_path(&line_match.path), line: line_match.line, snippet }
     }
 }
 
-fn language(name: &str) -> Result<Language, ToolError> {
+fn parse_language(name: &str) -> Result<Language, ToolError> {
     Language::from_name(name).ok_or_else(|| {
         let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
         let known = known.join("`, `");

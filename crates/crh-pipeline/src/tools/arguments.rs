@@ -1,5 +1,5 @@
-//! A tool's arguments: from JSON to its input type, with errors that a model can act on, and the schema it is
-//! shown beforehand.
+//! Parses a tool's arguments from JSON, with errors that a model can act on, and derives their
+//! schema.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::ToolError;
-use crh_review::Strict;
+use crh_review::StrictJson;
 
-/// How much of a wrong argument is repeated: a model may have put a whole file there.
-const QUOTED_MAX: usize = 80;
+/// How much of a wrong argument to repeat. A model may have passed a whole file.
+const QUOTED_CHARS_MAX: usize = 80;
 
-/// The id of a round. Models copy it as a number as often as a string, so both are taken.
+/// Id of a round. Models write it as a number or a string; both are accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RoundId(pub(crate) String);
 
-/// What the model wrote, as a JSON object. Nothing at all is an object without fields.
-pub(super) fn parse(text: &str) -> Result<Value, ToolError> {
+/// Parses the arguments as a JSON object. Empty text is an empty object.
+pub(super) fn parse_object(text: &str) -> Result<Value, ToolError> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    let Strict(value) = serde_json::from_str(text).map_err(|error| {
+    let StrictJson(value) = serde_json::from_str(text).map_err(|error| {
         ToolError::TellModel(format!("the arguments are not JSON: {}", without_position(&error)))
     })?;
     if !value.is_object() {
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Value, ToolError> {
     Ok(value)
 }
 
-/// Where an error is helps in what was typed; a key that is given twice is named already.
+/// Removes the position from a duplicate-key error, which already names the key.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
@@ -43,17 +43,17 @@ fn without_position(error: &serde_json::Error) -> String {
     }
 }
 
-/// Reads the arguments as a tool's input; the error is one sentence that names the argument.
+/// Converts the arguments to a tool's input. The error is one sentence that names the argument.
 pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let problem = error.into_inner().to_string();
-        ToolError::TellModel(in_plain_words(&path, &problem))
+        ToolError::TellModel(explain_error(&path, &problem))
     })
 }
 
-/// An error of serde's without the names of our types, which a model would try to obey.
-fn in_plain_words(path: &str, problem: &str) -> String {
+/// Rewrites a serde error without our type names, which would mislead a model.
+fn explain_error(path: &str, problem: &str) -> String {
     if let Some(field) = problem.strip_prefix("missing field ") {
         return format!("the argument {field} is missing");
     }
@@ -79,7 +79,7 @@ fn in_plain_words(path: &str, problem: &str) -> String {
     }
 }
 
-/// What was given, as far as it is needed to recognise it.
+/// Describes the given value, shortened.
 fn value_in_words(got: &str) -> String {
     let got = match got.split_once(' ') {
         Some(("integer", number)) => format!("the number {number}"),
@@ -92,7 +92,7 @@ fn value_in_words(got: &str) -> String {
             _ => got.to_owned(),
         },
     };
-    match got.char_indices().nth(QUOTED_MAX) {
+    match got.char_indices().nth(QUOTED_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &got[..end]),
         None => got,
     }
@@ -106,42 +106,42 @@ fn type_in_words(name: &str) -> &str {
     }
 }
 
-/// The words and the schema of an input type.
-pub(crate) fn described<T: JsonSchema>() -> (String, Value) {
+/// Description and schema of an input type.
+pub(crate) fn describe<T: JsonSchema>() -> (String, Value) {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
-        // Models are shown one schema after another; nothing may point out of it.
+        // Models see each schema on its own, so it must not contain references.
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
     let mut schema =
         settings.for_deserialize().into_generator().into_root_schema_for::<T>().to_value();
-    let mut words = String::new();
+    let mut tool_description = String::new();
     if let Some(root) = schema.as_object_mut() {
         root.remove("title");
         if let Some(Value::String(description)) = root.remove("description") {
-            words = description;
+            tool_description = description;
         }
-        // A tool without arguments has an object without properties, which some providers insist on seeing.
+        // Some providers require `properties` even if there are none.
         root.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
     }
-    plain(&mut schema);
-    (words.replace('\n', " "), schema)
+    simplify_schema(&mut schema);
+    (tool_description.replace('\n', " "), schema)
 }
 
-/// Takes out what only Rust knows: `uint32` is no format that providers have heard of.
-fn plain(schema: &mut Value) {
+/// Removes formats such as `uint32`, which providers do not know.
+fn simplify_schema(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if matches!(fields.get("format"), Some(Value::String(_))) {
                 fields.remove("format");
             }
-            // Where a comment's lines break is of no interest to a model.
-            if let Some(Value::String(words)) = fields.get_mut("description") {
-                *words = words.replace('\n', " ");
+            // Undo the wrapping of doc comments.
+            if let Some(Value::String(description)) = fields.get_mut("description") {
+                *description = description.replace('\n', " ");
             }
-            fields.values_mut().for_each(plain);
+            fields.values_mut().for_each(simplify_schema);
         }
-        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Array(items) => items.iter_mut().for_each(simplify_schema),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn check(text: &str, expected: Expect) {
-        let shown = match parse(text).and_then(read::<Input>) {
+        let shown = match parse_object(text).and_then(read::<Input>) {
             Ok(input) => format!("{input:?}"),
             Err(error) => error.to_string(),
         };
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_read_or_the_argument_at_fault_is_named() {
+    fn invalid_argument_is_named() {
         check(
             r#"{"path": "a", "firstLine": 3, "round": 7}"#,
             expect![[r#"Input { path: "a", first_line: Some(3), round: Some(RoundId("7")) }"#]],
@@ -286,8 +286,8 @@ mod tests {
     }
 
     #[test]
-    fn words_and_schema_come_from_the_type() {
-        let (words, schema) = described::<Input>();
+    fn description_and_schema_come_from_the_type() {
+        let (words, schema) = describe::<Input>();
         assert_eq!(words, "What the tests send.");
         expect![[r#"
             {

@@ -1,6 +1,7 @@
-//! `calc`: arithmetic, so that a model does not have to do sums in its head. Nothing but numbers is evaluated.
+//! `calc`: arithmetic for models. Evaluates only numbers.
 //!
-//! Invariant: an expression has a bounded length and depth, so evaluating one takes neither time nor stack.
+//! Invariant: length and depth of an expression are bounded, so evaluation is fast and cannot
+//! overflow the stack.
 
 mod number;
 mod parser;
@@ -8,7 +9,7 @@ mod parser;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Bench, Reply, Tool, ToolError};
+use super::{AgentTool, ToolContext, ToolError, ToolReply};
 
 pub(super) struct Calc;
 
@@ -23,21 +24,21 @@ pub(super) struct CalcInput {
     expression: String,
 }
 
-impl Tool for Calc {
+impl AgentTool for Calc {
     const NAME: &'static str = "calc";
     type Input = CalcInput;
 
-    fn answer(input: CalcInput, _: &Bench) -> Result<Reply, ToolError> {
+    fn answer(input: CalcInput, _: &ToolContext) -> Result<ToolReply, ToolError> {
         parser::evaluate(&input.expression)
-            .map(|number| Reply::text(number.to_string()))
-            .map_err(|fault| ToolError::TellModel(fault.to_string()))
+            .map(|number| ToolReply::text(number.to_string()))
+            .map_err(|error| ToolError::TellModel(error.to_string()))
     }
 }
 
 /// Why an expression has no value, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {reason}")]
-struct Fault {
+struct CalcError {
     column: usize,
     reason: String,
 }

@@ -1,11 +1,11 @@
-//! What the change is called, which rounds and instructions it has, and which of its files are done.
+//! Tools for the metadata of the change, its rounds, instructions and reviewed files.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reply::to_value;
-use super::{Bench, Reply, Tool, ToolError, diff};
+use super::{AgentTool, ToolContext, ToolError, ToolReply, diff};
 
 pub(super) struct MpMetadata;
 pub(super) struct PreviewDiffsList;
@@ -37,17 +37,17 @@ pub(super) struct MarkFileReviewedInput {
     path: String,
 }
 
-impl Tool for MpMetadata {
+impl AgentTool for MpMetadata {
     const NAME: &'static str = "mp_metadata";
-    const READS_ONE_THING: bool = true;
+    const IS_QUICK: bool = true;
     type Input = MpMetadataInput;
 
-    fn answer(_: MpMetadataInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let metadata = bench.workspace()?.metadata();
+    fn answer(_: MpMetadataInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let metadata = ctx.workspace()?.metadata();
         let value = to_value(metadata)?;
         let total = metadata.body.len();
-        // The description is the one part that can be long.
-        Ok(Reply::lines(metadata.body.clone(), move |body| {
+        // Only the description can be long.
+        Ok(ToolReply::lines(metadata.body.clone(), move |body| {
             let mut value = value.clone();
             value["body"] = json!(body);
             if body.len() < total {
@@ -58,59 +58,59 @@ impl Tool for MpMetadata {
     }
 }
 
-impl Tool for PreviewDiffsList {
+impl AgentTool for PreviewDiffsList {
     const NAME: &'static str = "preview_diffs_list";
-    const READS_ONE_THING: bool = true;
+    const IS_QUICK: bool = true;
     type Input = PreviewDiffsListInput;
 
-    fn answer(_: PreviewDiffsListInput, bench: &Bench) -> Result<Reply, ToolError> {
-        list("previewDiffs", json!({}), bench.workspace()?.rounds())
+    fn answer(_: PreviewDiffsListInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        list_reply("previewDiffs", json!({}), ctx.workspace()?.rounds())
     }
 }
 
-impl Tool for AgentFilesList {
+impl AgentTool for AgentFilesList {
     const NAME: &'static str = "agent_files_list";
     type Input = AgentFilesListInput;
 
-    fn answer(_: AgentFilesListInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let files = bench.workspace()?.agent_files()?;
-        // From the root, so that they can be handed to `read` as they are.
+    fn answer(_: AgentFilesListInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let files = ctx.workspace()?.agent_files()?;
+        // Paths from the root, as `read` expects them.
         let files: Vec<_> = files.iter().map(|place| format!("agent/{place}")).collect();
-        list("files", json!({}), &files)
+        list_reply("files", json!({}), &files)
     }
 }
 
-impl Tool for MarkFileReviewed {
+impl AgentTool for MarkFileReviewed {
     const NAME: &'static str = "mark_file_reviewed";
     type Input = MarkFileReviewedInput;
 
-    fn answer(input: MarkFileReviewedInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
-        let round = diff::round(workspace, None)?;
+    fn answer(input: MarkFileReviewedInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
+        let round = diff::find_round(workspace, None)?;
         let diff = workspace.diff(&round.id)?;
-        let path = diff::file_named(&diff, &input.path)?.path();
+        let path = diff::find_file(&diff, &input.path)?.path();
         workspace.mark_reviewed(&path)?;
-        // How many there are by now depends on who else is at work: an answer that differs from run to run could not be
-        // replayed.
-        Reply::json(&json!({ "path": path, "reviewed": true }))
+        // No count of marked files: it depends on concurrent agents, and replies must be
+        // replayable.
+        ToolReply::json(&json!({ "path": path, "reviewed": true }))
     }
 }
 
-/// A reply with a list in it, under a name, beside other fields.
-pub(super) fn list<T: serde::Serialize>(
+/// A reply with a list under `name`, next to other fields.
+pub(super) fn list_reply<T: serde::Serialize>(
     name: &'static str,
-    beside: Value,
+    fields: Value,
     rows: &[T],
-) -> Result<Reply, ToolError> {
+) -> Result<ToolReply, ToolError> {
     let rows = rows.iter().map(to_value).collect::<Result<Vec<_>, _>>()?;
-    Ok(Reply::rows(rows.len(), move |shown| {
-        let mut value = beside.clone();
+    Ok(ToolReply::rows(rows.len(), move |shown| {
+        let mut value = fields.clone();
         value[name] = json!(rows[..shown]);
         value["shown"] = json!(shown);
         if shown < rows.len() && value.get("truncated").is_some() {
             value["truncated"] = json!(true);
         }
-        // A page of a longer list has said already how long that is.
+        // A page of a longer list already contains its total.
         if value.get("total").is_none() {
             value["total"] = json!(rows.len());
         }

@@ -1,4 +1,4 @@
-//! What people have said about the change.
+//! Tools for comments on the change.
 
 use std::num::NonZeroU32;
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::arguments::RoundId;
-use super::change::list;
-use super::{Bench, Reply, Tool, ToolError, diff};
-use crate::workspace::Comment;
+use super::change::list_reply;
+use super::{AgentTool, ToolContext, ToolError, ToolReply, diff};
+use crate::workspace::WorkspaceComment;
 
 pub(super) struct CommentsGeneral;
 pub(super) struct CommentsInline;
@@ -32,25 +32,25 @@ pub(super) struct CommentsInlineInput {
     preview_diff_id: Option<RoundId>,
 }
 
-/// A comment, and the round and line it is on.
+/// A comment with its round and line.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CommentRow {
     #[serde(flatten)]
-    comment: Comment,
+    comment: WorkspaceComment,
     preview_diff_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
 }
 
-impl Tool for CommentsGeneral {
+impl AgentTool for CommentsGeneral {
     const NAME: &'static str = "comments_general";
     type Input = CommentsGeneralInput;
 
-    fn answer(input: CommentsGeneralInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
+    fn answer(input: CommentsGeneralInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
         let rounds = match &input.preview_diff_id {
-            Some(id) => std::slice::from_ref(diff::round(workspace, Some(id))?),
+            Some(id) => std::slice::from_ref(diff::find_round(workspace, Some(id))?),
             None => workspace.rounds(),
         };
         let mut rows = Vec::new();
@@ -60,20 +60,20 @@ impl Tool for CommentsGeneral {
                 rows.push(CommentRow { comment, preview_diff_id, line: None });
             }
         }
-        list("comments", json!({}), &rows)
+        list_reply("comments", json!({}), &rows)
     }
 }
 
-impl Tool for CommentsInline {
+impl AgentTool for CommentsInline {
     const NAME: &'static str = "comments_inline";
     type Input = CommentsInlineInput;
 
-    fn answer(input: CommentsInlineInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
-        let round = diff::round(workspace, input.preview_diff_id.as_ref())?;
+    fn answer(input: CommentsInlineInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
+        let round = diff::find_round(workspace, input.preview_diff_id.as_ref())?;
         let mut rows = Vec::new();
         for (line, comments) in workspace.inline_comments(&round.id)? {
-            if input.line.is_some_and(|asked| asked.get() != line) {
+            if input.line.is_some_and(|requested| requested.get() != line) {
                 continue;
             }
             rows.extend(comments.into_iter().map(|comment| CommentRow {
@@ -82,6 +82,6 @@ impl Tool for CommentsInline {
                 line: Some(line),
             }));
         }
-        list("comments", json!({}), &rows)
+        list_reply("comments", json!({}), &rows)
     }
 }

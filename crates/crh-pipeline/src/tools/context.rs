@@ -1,4 +1,4 @@
-//! What tools work with: the workspace, the repository, and a way to be stopped.
+//! What tools work with: workspace, repository, analysers and cancellation.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,32 +11,31 @@ use crh_lint::analysers::Analysers;
 use crh_review::finding::Side;
 use crh_syntax::{Language, Symbols, symbols};
 
-/// Opens a repository.
-type Open = Box<dyn FnOnce() -> Result<Revisions, ToolError> + Send>;
-/// A repository that is opened when it is first asked for.
-type Lazy = LazyLock<Result<Revisions, ToolError>, Open>;
+type OpenRepository = Box<dyn FnOnce() -> Result<Revisions, ToolError> + Send>;
+/// A repository that is opened on first use.
+type LazyRepository = LazyLock<Result<Revisions, ToolError>, OpenRepository>;
 
-/// The functions and types of files that were parsed, by side and path; none of a file that cannot be.
-type Parsed = BTreeMap<(Side, String), Option<Arc<Symbols>>>;
+/// Symbols of parsed files, by side and path. `None` if a file cannot be parsed.
+type ParsedSymbols = BTreeMap<(Side, String), Option<Arc<Symbols>>>;
 
-/// What tools work with. Cloning is cheap, and clones work with the same things.
+/// What tools work with. Cheap to clone; clones share everything.
 #[derive(Debug, Clone, Default)]
-pub struct Bench {
+pub struct ToolContext {
     workspace: Option<Arc<Workspace>>,
-    repository: Option<Arc<Lazy>>,
-    parsed: Arc<Mutex<Parsed>>,
+    repository: Option<Arc<LazyRepository>>,
+    parsed_symbols: Arc<Mutex<ParsedSymbols>>,
     analysers: Option<Arc<Analysers>>,
     cancelled: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
 }
 
-impl Bench {
-    /// A bench with nothing on it: enough for tools that only compute.
+impl ToolContext {
+    /// An empty context, for tools that only compute.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The bench with a workspace on it.
+    /// Adds a workspace.
     #[must_use]
     pub fn with_workspace(mut self, workspace: Workspace) -> Self {
         self.workspace = Some(Arc::new(workspace));
@@ -45,12 +44,12 @@ impl Bench {
 
     /// The workspace.
     pub fn workspace(&self) -> Result<&Workspace, ToolError> {
-        let missing =
+        let no_workspace =
             || ToolError::Abort("this tool needs a workspace, and there is none".to_owned());
-        self.workspace.as_deref().ok_or_else(missing)
+        self.workspace.as_deref().ok_or_else(no_workspace)
     }
 
-    /// The bench with the repository of the change on it, which is opened when a tool first asks for it.
+    /// Adds the repository of the change, opened on first use.
     #[must_use]
     pub fn with_repository(
         mut self,
@@ -60,12 +59,12 @@ impl Bench {
         self
     }
 
-    /// A bench of its own with the same workspace on it, and another repository: what was parsed of this one does not count there.
+    /// A new context with the same workspace and other revisions. Does not share parsed symbols.
     #[must_use]
-    pub fn over(&self, revisions: Revisions) -> Self {
+    pub fn with_other_revisions(&self, revisions: Revisions) -> Self {
         let (workspace, analysers) = (self.workspace.clone(), self.analysers.clone());
-        let bench = Self { workspace, analysers, ..Self::default() };
-        bench.with_repository(move || Ok(revisions))
+        let ctx = Self { workspace, analysers, ..Self::default() };
+        ctx.with_repository(move || Ok(revisions))
     }
 
     /// The repository of the change.
@@ -78,20 +77,19 @@ impl Bench {
         LazyLock::force(repository).as_ref().map_err(ToolError::clone)
     }
 
-    /// The bench with the analysers that are installed on it.
+    /// Adds the installed analysers.
     #[must_use]
     pub fn with_analysers(mut self, analysers: Option<Arc<Analysers>>) -> Self {
         self.analysers = analysers;
         self
     }
 
-    /// The analysers that are installed; none if they are not to be run.
+    /// Installed analysers. `None` if they must not run.
     pub fn analysers(&self) -> Option<&Analysers> {
         self.analysers.as_deref()
     }
 
-    /// The functions and types of a file. Parsing takes longer than reading, and several stages ask about the same files:
-    /// each is parsed once.
+    /// Symbols of a file, parsed once: parsing is slow, and several stages need the same files.
     pub(crate) fn symbols(
         &self,
         side: Side,
@@ -99,23 +97,23 @@ impl Bench {
         text: impl FnOnce() -> Option<String>,
     ) -> Option<Arc<Symbols>> {
         let key = (side, path.to_owned());
-        let parsed = || self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = parsed().get(&key) {
-            return known.clone();
+        let parsed = || self.parsed_symbols.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(symbols) = parsed().get(&key) {
+            return symbols.clone();
         }
-        let language = Language::of_path(path)?;
-        let found = text().and_then(|text| symbols(language, &text).ok()).map(Arc::new);
-        parsed().insert(key, found.clone());
-        found
+        let language = Language::from_path(path)?;
+        let parsed_file = text().and_then(|text| symbols(language, &text).ok()).map(Arc::new);
+        parsed().insert(key, parsed_file.clone());
+        parsed_file
     }
 
-    /// Set when this call should end: its time is up, or the run was stopped.
+    /// Set when the current call must end: timeout or cancellation.
     pub fn stop(&self) -> &AtomicBool {
         &self.stop
     }
 
-    /// An error once this call should end, for `?` in loops.
-    pub fn check(&self) -> Result<(), ToolError> {
+    /// Returns an error when the current call must end. For `?` in loops.
+    pub fn check_stopped(&self) -> Result<(), ToolError> {
         if self.stop.load(Ordering::Relaxed) {
             Err(ToolError::Abort("the call was stopped".to_owned()))
         } else {
@@ -123,7 +121,7 @@ impl Bench {
         }
     }
 
-    /// Stops all calls on this bench and its clones, now and later.
+    /// Cancels all calls of this context and its clones, now and later.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -132,7 +130,7 @@ impl Bench {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// The same bench with a stop flag of its own, so that a call that took too long ends alone.
+    /// A clone with its own stop flag, so that a timeout ends only one call.
     pub(super) fn for_one_call(&self) -> Self {
         Self { stop: Arc::default(), ..self.clone() }
     }

@@ -1,4 +1,4 @@
-//! The diff of a round: its files, its numbered lines, and where they stand.
+//! Tools for the diff of a round: files, numbered lines and line mapping.
 
 use std::num::NonZeroU32;
 
@@ -7,17 +7,17 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::arguments::RoundId;
-use super::change::list;
-use super::nearest::nearest;
+use super::change::list_reply;
 use super::reply::to_value;
-use super::{Bench, Reply, Tool, ToolError};
-use crate::workspace::{RoundRow, Workspace};
+use super::similarity::rank_by_similarity;
+use super::{AgentTool, ToolContext, ToolError, ToolReply};
+use crate::workspace::{RoundEntry, Workspace};
 use crh_review::diff::{Diff, FileDiff, MappedLine, RepoPath};
 use crh_review::schema::FileRow;
 
-/// How many lines of the numbered diff are shown unless others are asked for.
+/// Default number of lines.
 const NUMBERED_LINES: u32 = 500;
-/// How many files are named to somebody who asked for one that is not there.
+/// How many similar paths an error suggests.
 const SUGGESTIONS: usize = 3;
 
 pub(super) struct DiffListFiles;
@@ -74,51 +74,51 @@ pub(super) struct DiffMapLineInput {
     preview_diff_id: Option<RoundId>,
 }
 
-impl Tool for DiffListFiles {
+impl AgentTool for DiffListFiles {
     const NAME: &'static str = "diff_list_files";
     type Input = DiffListFilesInput;
 
-    fn answer(input: DiffListFilesInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
-        let round = round(workspace, input.preview_diff_id.as_ref())?;
+    fn answer(input: DiffListFilesInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
+        let round = find_round(workspace, input.preview_diff_id.as_ref())?;
         let diff = workspace.diff(&round.id)?;
         let total = u32::try_from(diff.files().len()).unwrap_or(u32::MAX);
-        let asked = (input.start.map(NonZeroU32::get), input.end.map(NonZeroU32::get));
-        let mut beside = json!({ "previewDiffId": round.id, "total": total });
-        let files = match asked {
+        let requested = (input.start.map(NonZeroU32::get), input.end.map(NonZeroU32::get));
+        let mut fields = json!({ "previewDiffId": round.id, "total": total });
+        let files = match requested {
             (None, None) => diff.files(),
             (start, end) => {
-                let (start, end) = span(start, end, total, total, "file")?;
-                beside["start"] = json!(start);
+                let (start, end) = clamp_range(start, end, total, total, "file")?;
+                fields["start"] = json!(start);
                 &diff.files()[start as usize - 1..end as usize]
             }
         };
-        let rows: Vec<_> = files.iter().map(FileRow::of).collect();
-        list("files", beside, &rows)
+        let rows: Vec<_> = files.iter().map(FileRow::from_file).collect();
+        list_reply("files", fields, &rows)
     }
 }
 
-impl Tool for DiffGetFile {
+impl AgentTool for DiffGetFile {
     const NAME: &'static str = "diff_get_file";
     type Input = DiffGetFileInput;
 
-    fn answer(input: DiffGetFileInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
-        let round = round(workspace, input.preview_diff_id.as_ref())?;
+    fn answer(input: DiffGetFileInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
+        let round = find_round(workspace, input.preview_diff_id.as_ref())?;
         let diff = workspace.diff(&round.id)?;
-        let found = file_named(&diff, &input.path)?;
-        let row = to_value(&found.row())?;
+        let named_file = find_file(&diff, &input.path)?;
+        let row = to_value(&named_file.row())?;
         let mut lines = Vec::new();
-        for file in &found.files {
-            bench.check()?;
+        for file in &named_file.files {
+            ctx.check_stopped()?;
             lines.extend(patch_lines(&diff, file));
         }
-        let hint = found.hint();
-        // A patch that is too long loses lines, and the map with it what is about those lines.
-        Ok(Reply::rows(lines.len(), move |shown| {
+        let hint = named_file.hint();
+        // If the patch is truncated, the line map is too.
+        Ok(ToolReply::rows(lines.len(), move |shown| {
             let mut map = Map::new();
-            for line in lines[..shown].iter().filter_map(|line| line.mapped) {
-                map.insert(line.number.to_string(), json!(line.place()));
+            for line in lines[..shown].iter().filter_map(|line| line.position) {
+                map.insert(line.number.to_string(), json!(line.entry()));
             }
             let patch: String = lines[..shown].iter().map(|line| line.text.as_str()).collect();
             let mut value = json!({
@@ -136,29 +136,29 @@ impl Tool for DiffGetFile {
     }
 }
 
-impl Tool for DiffNumbered {
+impl AgentTool for DiffNumbered {
     const NAME: &'static str = "diff_numbered";
     type Input = DiffNumberedInput;
 
-    fn answer(input: DiffNumberedInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
-        let round = round(workspace, input.preview_diff_id.as_ref())?;
+    fn answer(input: DiffNumberedInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
+        let round = find_round(workspace, input.preview_diff_id.as_ref())?;
         let diff = workspace.diff(&round.id)?;
-        let total = u32::try_from(diff.numbered().count()).unwrap_or(u32::MAX);
+        let total = u32::try_from(diff.numbered_lines().count()).unwrap_or(u32::MAX);
         if total == 0 {
-            return tell("the diff is empty".to_owned());
+            return tell_model("the diff is empty".to_owned());
         }
-        let asked = (input.start.map(NonZeroU32::get), input.end.map(NonZeroU32::get));
-        let (start, end) = span(asked.0, asked.1, NUMBERED_LINES, total, "line")?;
+        let requested = (input.start.map(NonZeroU32::get), input.end.map(NonZeroU32::get));
+        let (start, end) = clamp_range(requested.0, requested.1, NUMBERED_LINES, total, "line")?;
         let mut content = String::new();
-        for (number, line) in diff.numbered().skip(start as usize - 1) {
+        for (number, line) in diff.numbered_lines().skip(start as usize - 1) {
             if number > end {
                 break;
             }
             content.push_str(&format!("{number}  {}", String::from_utf8_lossy(line)));
         }
-        let whole = content.len();
-        Ok(Reply::lines(content, move |content| {
+        let full_length = content.len();
+        Ok(ToolReply::lines(content, move |content| {
             let shown = u32::try_from(content.lines().count()).unwrap_or(u32::MAX);
             let last = (start + shown).saturating_sub(1).min(end);
             let mut value = json!({
@@ -168,8 +168,8 @@ impl Tool for DiffNumbered {
                 "totalLines": total,
                 "truncated": last < total,
             });
-            // One line that is longer than a reply: there is no other way to it, so its beginning is shown.
-            if content.len() < whole && !content.ends_with('\n') {
+            // A single line is longer than a reply; only its beginning can be shown.
+            if content.len() < full_length && !content.ends_with('\n') {
                 value["cutLine"] = json!(true);
             }
             value
@@ -177,31 +177,33 @@ impl Tool for DiffNumbered {
     }
 }
 
-impl Tool for DiffMapLine {
+impl AgentTool for DiffMapLine {
     const NAME: &'static str = "diff_map_line";
     type Input = DiffMapLineInput;
 
-    fn answer(input: DiffMapLineInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
-        let round = round(workspace, input.preview_diff_id.as_ref())?;
+    fn answer(input: DiffMapLineInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
+        let round = find_round(workspace, input.preview_diff_id.as_ref())?;
         let diff = workspace.diff(&round.id)?;
         let number = input.diff_line.get();
-        let expected = input.path.as_deref().map(|path| file_named(&diff, path)).transpose()?;
+        let expected = input.path.as_deref().map(|path| find_file(&diff, path)).transpose()?;
         let Some((file, line)) = diff.locate(number) else {
-            return tell(not_in_a_hunk(&diff, number));
+            return tell_model(not_in_a_hunk(&diff, number));
         };
         let path = file.path.shown();
         if let Some(expected) = expected.filter(|expected| expected.path() != path) {
-            let asked = expected.path();
-            return tell(format!("diff line {number} not found in `{asked}`: it is in `{path}`"));
+            let expected_path = expected.path();
+            return tell_model(format!(
+                "diff line {number} not found in `{expected_path}`: it is in `{path}`"
+            ));
         }
-        let place = line.place();
-        Reply::json(&json!({ "path": path, "side": place.side, "fileLine": place.file_line }))
+        let entry = line.entry();
+        ToolReply::json(&json!({ "path": path, "side": entry.side, "fileLine": entry.file_line }))
     }
 }
 
 fn not_in_a_hunk(diff: &Diff, number: u32) -> String {
-    let total = diff.numbered().count();
+    let total = diff.numbered_lines().count();
     if number as usize > total {
         return format!(
             "diff line {number} not found in any changed file: the diff has {total} lines"
@@ -214,11 +216,11 @@ fn not_in_a_hunk(diff: &Diff, number: u32) -> String {
     format!("diff line {number} not found in any changed file: it is {header}, not code")
 }
 
-/// The round with this id, or the latest.
-pub(super) fn round<'a>(
+/// The round with this id, or the latest one.
+pub(super) fn find_round<'a>(
     workspace: &'a Workspace,
     id: Option<&RoundId>,
-) -> Result<&'a RoundRow, ToolError> {
+) -> Result<&'a RoundEntry, ToolError> {
     match id {
         Some(RoundId(id)) => Ok(workspace.round(id)?),
         None => workspace
@@ -227,67 +229,67 @@ pub(super) fn round<'a>(
     }
 }
 
-/// The first and the last of `total` things, 1-based, from what was asked for.
-pub(super) fn span(
+/// First and last of `total` things, 1-based, limited to those that exist.
+pub(super) fn clamp_range(
     start: Option<u32>,
     end: Option<u32>,
-    usual: u32,
+    default_count: u32,
     total: u32,
-    what: &str,
+    noun: &str,
 ) -> Result<(u32, u32), ToolError> {
     let start = start.unwrap_or(1);
     if start > total {
-        let counted =
-            if total == 1 { format!("is 1 {what}") } else { format!("are {total} {what}s") };
-        return tell(format!("there {counted}, so none from {start} on"));
+        let count_text =
+            if total == 1 { format!("is 1 {noun}") } else { format!("are {total} {noun}s") };
+        return tell_model(format!("there {count_text}, so none from {start} on"));
     }
-    let end = end.unwrap_or(start.saturating_add(usual.saturating_sub(1)));
+    let end = end.unwrap_or(start.saturating_add(default_count.saturating_sub(1)));
     if end < start {
-        return tell(format!("the end ({end}) is before the start ({start})"));
+        return tell_model(format!("the end ({end}) is before the start ({start})"));
     }
     Ok((start, end.min(total)))
 }
 
-/// The entries of a diff for one path: two if the file changes its type, else one.
+/// Diff entries of one path: two if the file changes its type, otherwise one.
 pub(super) struct NamedFile<'a> {
     files: Vec<&'a FileDiff>,
-    asked_by_old_path: bool,
+    is_old_path: bool,
 }
 
-/// Finds a file by the path that `diff_list_files` shows, or by how git quotes it, or by the path it had.
-pub(super) fn file_named<'a>(diff: &'a Diff, path: &str) -> Result<NamedFile<'a>, ToolError> {
-    let all = |is_meant: &dyn Fn(&FileDiff) -> bool| -> Vec<&'a FileDiff> {
-        diff.files().iter().filter(|file| is_meant(file)).collect()
+/// Finds a file by its path, its path as quoted by git, or its old path.
+pub(super) fn find_file<'a>(diff: &'a Diff, path: &str) -> Result<NamedFile<'a>, ToolError> {
+    let files_where = |predicate: &dyn Fn(&FileDiff) -> bool| -> Vec<&'a FileDiff> {
+        diff.files().iter().filter(|file| predicate(file)).collect()
     };
-    let mut files = all(&|file| file.path.shown() == path);
-    // A model may copy the name from a header of the diff.
-    if let (true, Some(unquoted)) = (files.is_empty(), RepoPath::unquoted(path.as_bytes())) {
-        files = all(&|file| file.path == unquoted);
+    let mut files = files_where(&|file| file.path.shown() == path);
+    // A model may copy the path from a diff header.
+    if let (true, Some(unquoted)) = (files.is_empty(), RepoPath::from_quoted(path.as_bytes())) {
+        files = files_where(&|file| file.path == unquoted);
     }
     if !files.is_empty() {
-        return Ok(NamedFile { files, asked_by_old_path: false });
+        return Ok(NamedFile { files, is_old_path: false });
     }
-    let files = all(&|file| file.old_path.as_ref().is_some_and(|old| old.shown() == path));
+    let files = files_where(&|file| file.old_path.as_ref().is_some_and(|old| old.shown() == path));
     match files.as_slice() {
         [] => {
             let names: Vec<_> = diff.files().iter().map(|file| file.path.shown()).collect();
-            let near = nearest(path, names.iter().map(|name| &**name));
-            let near: Vec<_> =
-                near.iter().take(SUGGESTIONS).map(|name| format!("`{name}`")).collect();
-            tell(match near.as_slice() {
+            let similar = rank_by_similarity(path, names.iter().map(|name| &**name));
+            let similar: Vec<_> =
+                similar.iter().take(SUGGESTIONS).map(|name| format!("`{name}`")).collect();
+            tell_model(match similar.as_slice() {
                 [] => format!("`{path}` is not in the diff, which has no file"),
-                near => format!(
+                similar => format!(
                     "`{path}` is not in the diff; did you mean {}? `diff_list_files` lists all",
-                    near.join(", ")
+                    similar.join(", ")
                 ),
             })
         }
-        [first, ..] => Ok(NamedFile { files: vec![first], asked_by_old_path: true }),
+        [first, ..] => Ok(NamedFile { files: vec![first], is_old_path: true }),
     }
 }
 
 impl NamedFile<'_> {
-    /// The path as the diff has it now.
+    /// Path in the diff.
     pub(super) fn path(&self) -> String {
         self.files.first().map(|file| file.path.shown().into_owned()).unwrap_or_default()
     }
@@ -295,7 +297,7 @@ impl NamedFile<'_> {
     /// One row for all entries.
     fn row(&self) -> Option<FileRow> {
         let (first, rest) = self.files.split_first()?;
-        let mut row = FileRow::of(first);
+        let mut row = FileRow::from_file(first);
         for file in rest {
             row.status = crh_review::diff::FileStatus::Modified;
             row.additions = row.additions.saturating_add(file.additions);
@@ -307,7 +309,7 @@ impl NamedFile<'_> {
     fn hint(&self) -> Option<String> {
         let first = self.files.first()?;
         match (&first.old_path, self.files.len()) {
-            (Some(old), _) if self.asked_by_old_path => {
+            (Some(old), _) if self.is_old_path => {
                 Some(format!("`{}` is `{}` after this change", old.shown(), first.path.shown()))
             }
             (_, 2..) => Some("the file changes its type: it is removed and added again".to_owned()),
@@ -316,10 +318,10 @@ impl NamedFile<'_> {
     }
 }
 
-/// A line of a patch, and where it stands if it is code.
+/// A line of a patch, with its position if it is code.
 struct PatchLine {
     text: String,
-    mapped: Option<MappedLine>,
+    position: Option<MappedLine>,
 }
 
 fn patch_lines(diff: &Diff, file: &FileDiff) -> Vec<PatchLine> {
@@ -329,11 +331,11 @@ fn patch_lines(diff: &Diff, file: &FileDiff) -> Vec<PatchLine> {
         .zip(lines)
         .map(|(number, line)| PatchLine {
             text: String::from_utf8_lossy(line).into_owned(),
-            mapped: map.get(number).copied(),
+            position: map.get(number).copied(),
         })
         .collect()
 }
 
-fn tell<T>(message: String) -> Result<T, ToolError> {
+fn tell_model<T>(message: String) -> Result<T, ToolError> {
     Err(ToolError::TellModel(message))
 }

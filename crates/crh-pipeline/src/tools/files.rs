@@ -1,4 +1,4 @@
-//! `read`, `find` and `ls`: the files of the workspace, and nothing else.
+//! `read`, `find` and `ls` for files of the workspace.
 
 use std::fs;
 use std::num::NonZeroU32;
@@ -6,22 +6,22 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Bench, Reply, Tool, ToolError};
-use crate::workspace::{Inside, InsideKind, Workspace};
-use crh_git::{GlobError, Globs};
+use super::{AgentTool, ToolContext, ToolError, ToolReply};
+use crate::workspace::{PathKind, Workspace, WorkspacePath};
+use crh_git::{GlobError, PathGlobs};
 
-/// What is shown of a file unless more is asked for: a long source file.
+/// Default number of lines.
 const READ_LINES: usize = 2_000;
-/// What is listed of a search unless more is asked for.
+/// Default number of paths.
 const FIND_PATHS: usize = 1_000;
-/// What is listed of a folder unless more is asked for.
+/// Default number of names.
 const LS_NAMES: usize = 500;
-/// More entries than this never fit a reply.
+/// More entries never fit a reply.
 const ENTRIES_MAX: usize = 20_000;
 
-pub(super) struct Read;
-pub(super) struct Find;
-pub(super) struct Ls;
+pub(super) struct ReadTool;
+pub(super) struct FindTool;
+pub(super) struct LsTool;
 
 /// Reads a text file of the workspace (metadata, description, CI, agent instructions, diffs, comments). The workspace
 /// is not a checkout: source files are read with `repo_read`.
@@ -60,170 +60,173 @@ pub(super) struct LsInput {
     limit: Option<NonZeroU32>,
 }
 
-impl Tool for Read {
+impl AgentTool for ReadTool {
     const NAME: &'static str = "read";
     type Input = ReadInput;
 
-    fn answer(input: ReadInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
+    fn answer(input: ReadInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
         let file = workspace.look_up(&input.path)?;
-        if file.kind == InsideKind::Folder {
-            return tell(format!("`{}` is a folder; `ls` lists it", input.path));
+        if file.kind == PathKind::Folder {
+            return tell_model(format!("`{}` is a folder; `ls` lists it", input.path));
         }
-        let bytes = workspace.bytes(&file.shown)?;
+        let bytes = workspace.bytes(&file.relative_path)?;
         let text = String::from_utf8_lossy(&bytes);
         let total = text.split_inclusive('\n').count();
-        let first = at_most(input.offset, 1);
+        let first = limit_or(input.offset, 1);
         if first > total.max(1) {
-            return tell(format!(
+            return tell_model(format!(
                 "`{}` has {total} lines, so there is no line {first}",
                 input.path
             ));
         }
-        let wanted = at_most(input.limit, READ_LINES);
-        let mut shown: String = text.split_inclusive('\n').skip(first - 1).take(wanted).collect();
-        let last = total.min((first - 1).saturating_add(wanted));
+        let line_limit = limit_or(input.limit, READ_LINES);
+        let mut excerpt: String =
+            text.split_inclusive('\n').skip(first - 1).take(line_limit).collect();
+        let last = total.min((first - 1).saturating_add(line_limit));
         if first > 1 || last < total {
-            let newline = if shown.ends_with('\n') { "" } else { "\n" };
-            shown.push_str(&format!("{newline}[lines {first}-{last} of {total}]\n"));
+            let newline = if excerpt.ends_with('\n') { "" } else { "\n" };
+            excerpt.push_str(&format!("{newline}[lines {first}-{last} of {total}]\n"));
         }
-        Ok(Reply::text(if total == 0 { "[the file is empty]\n".to_owned() } else { shown }))
+        Ok(ToolReply::text(if total == 0 { "[the file is empty]\n".to_owned() } else { excerpt }))
     }
 }
 
-impl Tool for Find {
+impl AgentTool for FindTool {
     const NAME: &'static str = "find";
     type Input = FindInput;
 
-    fn answer(input: FindInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
-        let start = folder(workspace, input.path.as_deref())?;
-        let glob = glob(&input.pattern)?;
-        let paths = below(&start, bench)?
-            .into_iter()
-            .filter(|found| glob.is_match(found.relative.as_bytes()));
-        let lines = paths.map(|found| match found.kind {
-            InsideKind::Folder => format!("{}/", found.shown),
-            InsideKind::File => found.shown,
+    fn answer(input: FindInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
+        let start = find_folder(workspace, input.path.as_deref())?;
+        let glob = parse_glob(&input.pattern)?;
+        let paths =
+            walk(&start, ctx)?.into_iter().filter(|entry| glob.is_match(entry.relative.as_bytes()));
+        let lines = paths.map(|entry| match entry.kind {
+            PathKind::Folder => format!("{}/", entry.workspace_path),
+            PathKind::File => entry.workspace_path,
         });
         let lines: Vec<_> = lines.collect();
         if lines.is_empty() {
-            return tell(format!("nothing in the workspace matches `{}`", input.pattern));
+            return tell_model(format!("nothing in the workspace matches `{}`", input.pattern));
         }
-        Ok(Reply::text(listed(&lines, at_most(input.limit, FIND_PATHS), "paths")))
+        Ok(ToolReply::text(format_list(&lines, limit_or(input.limit, FIND_PATHS), "paths")))
     }
 }
 
-impl Tool for Ls {
+impl AgentTool for LsTool {
     const NAME: &'static str = "ls";
     type Input = LsInput;
 
-    fn answer(input: LsInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
-        let folder = folder(workspace, input.path.as_deref())?;
+    fn answer(input: LsInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
+        let folder = find_folder(workspace, input.path.as_deref())?;
         let mut lines = Vec::new();
-        for name in workspace.names(&folder.shown)? {
-            bench.check()?;
+        for name in workspace.names(&folder.relative_path)? {
+            ctx.check_stopped()?;
             let path = folder.path.join(&name);
-            let mark = match fs::symlink_metadata(&path) {
-                Ok(found) if found.is_dir() => "/".to_owned(),
-                Ok(found) if found.is_symlink() => {
+            let suffix = match fs::symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => "/".to_owned(),
+                Ok(metadata) if metadata.is_symlink() => {
                     let target = fs::read_link(&path).unwrap_or_default();
                     format!(" -> {}", target.display())
                 }
                 Ok(_) | Err(_) => String::new(),
             };
-            lines.push(format!("{name}{mark}"));
+            lines.push(format!("{name}{suffix}"));
         }
         if lines.is_empty() {
-            return Ok(Reply::text("[the folder is empty]\n".to_owned()));
+            return Ok(ToolReply::text("[the folder is empty]\n".to_owned()));
         }
-        Ok(Reply::text(listed(&lines, at_most(input.limit, LS_NAMES), "names")))
+        Ok(ToolReply::text(format_list(&lines, limit_or(input.limit, LS_NAMES), "names")))
     }
 }
 
-/// Something below the folder where a walk began.
-pub(super) struct Below {
-    /// The path from the root of the workspace.
-    pub(super) shown: String,
-    /// The path from where the walk began.
+/// An entry below the start of a walk.
+pub(super) struct WalkEntry {
+    /// Path from the workspace root.
+    pub(super) workspace_path: String,
+    /// Path from the start of the walk.
     pub(super) relative: String,
-    /// What it is.
-    pub(super) kind: InsideKind,
+    /// File or folder.
+    pub(super) kind: PathKind,
 }
 
-/// Everything below a folder, sorted by path. Links are not followed: `latest` would show a round twice.
-pub(super) fn below(start: &Inside, bench: &Bench) -> Result<Vec<Below>, ToolError> {
-    let mut found = Vec::new();
+/// All entries below a folder, sorted by path. Does not follow symlinks: `latest` would repeat a
+/// round.
+pub(super) fn walk(start: &WorkspacePath, ctx: &ToolContext) -> Result<Vec<WalkEntry>, ToolError> {
+    let mut all_entries = Vec::new();
     let mut folders = vec![(start.path.clone(), String::new())];
     while let Some((folder, prefix)) = folders.pop() {
-        bench.check()?;
+        ctx.check_stopped()?;
         let entries = fs::read_dir(&folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
         let entries = entries.map_err(|error| {
             ToolError::Abort(format!("reading `{}`: {error}", folder.display()))
         })?;
         for entry in entries {
-            // We write no name that is not text; one that came from elsewhere cannot be asked for either.
+            // crh writes only UTF-8 names, and models cannot request others.
             let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
                 continue;
             };
             let relative = format!("{prefix}{name}");
             let kind = if kind.is_dir() {
-                InsideKind::Folder
+                PathKind::Folder
             } else if kind.is_file() {
-                InsideKind::File
+                PathKind::File
             } else {
                 continue;
             };
-            if kind == InsideKind::Folder {
+            if kind == PathKind::Folder {
                 folders.push((entry.path(), format!("{relative}/")));
             }
-            let shown = if start.shown.is_empty() {
+            let workspace_path = if start.relative_path.is_empty() {
                 relative.clone()
             } else {
-                format!("{}/{relative}", start.shown)
+                format!("{}/{relative}", start.relative_path)
             };
-            found.push(Below { shown, relative, kind });
+            all_entries.push(WalkEntry { workspace_path, relative, kind });
         }
     }
-    found.sort_by(|a, b| a.shown.cmp(&b.shown));
-    Ok(found)
+    all_entries.sort_by(|a, b| a.workspace_path.cmp(&b.workspace_path));
+    Ok(all_entries)
 }
 
-/// A glob as people write them, by the one rule for paths.
-pub(super) fn glob(text: &str) -> Result<Globs, ToolError> {
-    Globs::new([text.trim_start_matches("./")]).map_err(|error| {
+/// Parses a glob with the rules used everywhere in crh.
+pub(super) fn parse_glob(text: &str) -> Result<PathGlobs, ToolError> {
+    PathGlobs::new([text.trim_start_matches("./")]).map_err(|error| {
         let GlobError { glob, message } = error;
         ToolError::TellModel(format!("the glob `{glob}` cannot be used: {message}"))
     })
 }
 
-/// A number that a model gave, within reason, or the usual one.
-pub(super) fn at_most(asked: Option<NonZeroU32>, usual: usize) -> usize {
-    asked.map_or(usual, |asked| usize::try_from(asked.get()).unwrap_or(usize::MAX))
+/// The requested limit, or the default.
+pub(super) fn limit_or(requested: Option<NonZeroU32>, default: usize) -> usize {
+    requested.map_or(default, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX))
 }
 
-fn folder(workspace: &Workspace, path: Option<&str>) -> Result<Inside, ToolError> {
-    let found = workspace.look_up(path.unwrap_or_default())?;
-    match found.kind {
-        InsideKind::Folder => Ok(found),
-        InsideKind::File => tell(format!("`{}` is a file; `read` shows it", found.shown)),
+fn find_folder(workspace: &Workspace, path: Option<&str>) -> Result<WorkspacePath, ToolError> {
+    let entry = workspace.look_up(path.unwrap_or_default())?;
+    match entry.kind {
+        PathKind::Folder => Ok(entry),
+        PathKind::File => {
+            tell_model(format!("`{}` is a file; `read` shows it", entry.relative_path))
+        }
     }
 }
 
-fn listed(lines: &[String], limit: usize, what: &str) -> String {
-    let shown = limit.min(ENTRIES_MAX).min(lines.len());
-    let mut text = lines[..shown].join("\n");
+fn format_list(lines: &[String], limit: usize, noun: &str) -> String {
+    let shown_count = limit.min(ENTRIES_MAX).min(lines.len());
+    let mut text = lines[..shown_count].join("\n");
     text.push('\n');
-    if shown < lines.len() {
+    if shown_count < lines.len() {
         text.push_str(&format!(
-            "[{shown} of {} {what} shown; narrow the request or raise `limit`]\n",
+            "[{shown_count} of {} {noun} shown; narrow the request or raise `limit`]\n",
             lines.len()
         ));
     }
     text
 }
 
-fn tell<T>(message: String) -> Result<T, ToolError> {
+fn tell_model<T>(message: String) -> Result<T, ToolError> {
     Err(ToolError::TellModel(message))
 }

@@ -1,14 +1,14 @@
-//! `get_function_context`: one function of a text with the imports of its file.
+//! `get_function_context`: a function with the imports of its file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::nearest::nearest;
-use super::{Bench, Reply, Tool, ToolError};
+use super::similarity::rank_by_similarity;
+use super::{AgentTool, ToolContext, ToolError, ToolReply};
 use crh_syntax::{FunctionContext, Language, fallback_spans, function_context, symbols};
 
-/// How many names are given to somebody who asked for one that is not there.
+/// How many similar names an error suggests.
 const SUGGESTIONS: usize = 5;
 
 pub(super) struct GetFunctionContext;
@@ -26,46 +26,46 @@ pub(super) struct GetFunctionContextInput {
     language: String,
 }
 
-/// A definition that has a name.
-struct Named {
+/// A named definition and its lines.
+struct NamedDefinition {
     name: String,
     start: u32,
     end: u32,
 }
 
-impl Tool for GetFunctionContext {
+impl AgentTool for GetFunctionContext {
     const NAME: &'static str = "get_function_context";
     type Input = GetFunctionContextInput;
 
-    fn answer(input: GetFunctionContextInput, _: &Bench) -> Result<Reply, ToolError> {
+    fn answer(input: GetFunctionContextInput, _: &ToolContext) -> Result<ToolReply, ToolError> {
         let language = Language::from_name(&input.language);
-        let Some(found) = function_context(language, &input.file_content, &input.function_name)
+        let Some(context) = function_context(language, &input.file_content, &input.function_name)
         else {
             return Err(ToolError::TellModel(not_found(&input, language)));
         };
-        let others = match found.others {
+        let others = match context.others {
             0 => Vec::new(),
-            _ => others(&input, language, &found),
+            _ => other_definitions(&input, language, &context),
         };
         let others: Vec<_> = others
             .iter()
             .map(|other| json!({ "name": other.name, "start_line": other.start, "end_line": other.end }))
             .collect();
-        let whole = found.definition.len();
-        Ok(Reply::lines(found.definition, move |definition| {
+        let full_length = context.definition.len();
+        Ok(ToolReply::lines(context.definition, move |definition| {
             let mut value = json!({
                 "definition": definition,
-                "imports": found.imports,
-                "start_line": found.start_line,
-                "end_line": found.end_line,
+                "imports": context.imports,
+                "start_line": context.start_line,
+                "end_line": context.end_line,
             });
-            if found.heuristic {
+            if context.heuristic {
                 value["heuristic"] = json!(true);
             }
             if !others.is_empty() {
                 value["others"] = json!(others);
             }
-            if definition.len() < whole {
+            if definition.len() < full_length {
                 value["truncated"] = json!(true);
             }
             value
@@ -73,46 +73,56 @@ impl Tool for GetFunctionContext {
     }
 }
 
-/// The definitions of the text, parsed or guessed as the context itself was.
-fn definitions(text: &str, language: Option<Language>, heuristic: bool) -> Vec<Named> {
+/// Definitions in the text, parsed or guessed like the context itself.
+fn definitions(text: &str, language: Option<Language>, heuristic: bool) -> Vec<NamedDefinition> {
     match language.map(|language| symbols(language, text)) {
         Some(Ok(symbols)) if !heuristic => symbols
             .all()
             .iter()
-            .map(|symbol| Named { name: symbol.name.clone(), start: symbol.start, end: symbol.end })
+            .map(|symbol| NamedDefinition {
+                name: symbol.name.clone(),
+                start: symbol.start,
+                end: symbol.end,
+            })
             .collect(),
         Some(Ok(_) | Err(_)) | None => fallback_spans(text)
             .into_iter()
-            .map(|span| Named { name: span.name, start: span.start, end: span.end })
+            .map(|span| NamedDefinition { name: span.name, start: span.start, end: span.end })
             .collect(),
     }
 }
 
-/// The other definitions that answer to the name that was asked for.
-fn others(
+/// Other definitions with the requested name.
+fn other_definitions(
     input: &GetFunctionContextInput,
     language: Option<Language>,
-    found: &FunctionContext,
-) -> Vec<Named> {
-    let own = |name: &str| name.rsplit(['.', ':', '\\', '#']).next().unwrap_or(name).to_owned();
-    let mut named = definitions(&input.file_content, language, found.heuristic);
-    let asked = own(input.function_name.trim().trim_end_matches("()"));
-    named.retain(|other| own(&other.name) == asked && other.start != found.start_line);
-    named
+    context: &FunctionContext,
+) -> Vec<NamedDefinition> {
+    let last_part =
+        |name: &str| name.rsplit(['.', ':', '\\', '#']).next().unwrap_or(name).to_owned();
+    let mut same_named = definitions(&input.file_content, language, context.heuristic);
+    let requested_name = last_part(input.function_name.trim().trim_end_matches("()"));
+    same_named.retain(|other| {
+        last_part(&other.name) == requested_name && other.start != context.start_line
+    });
+    same_named
 }
 
 fn not_found(input: &GetFunctionContextInput, language: Option<Language>) -> String {
-    let mut named = definitions(&input.file_content, language, false);
-    if named.is_empty() {
-        named = definitions(&input.file_content, language, true);
+    let mut all_definitions = definitions(&input.file_content, language, false);
+    if all_definitions.is_empty() {
+        all_definitions = definitions(&input.file_content, language, true);
     }
-    let mut near = nearest(&input.function_name, named.iter().map(|named| named.name.as_str()));
-    near.dedup();
-    near.truncate(SUGGESTIONS);
-    let near: Vec<_> = near.iter().map(|name| format!("`{name}`")).collect();
+    let mut similar = rank_by_similarity(
+        &input.function_name,
+        all_definitions.iter().map(|definition| definition.name.as_str()),
+    );
+    similar.dedup();
+    similar.truncate(SUGGESTIONS);
+    let similar: Vec<_> = similar.iter().map(|name| format!("`{name}`")).collect();
     let name = &input.function_name;
-    match near.as_slice() {
+    match similar.as_slice() {
         [] => format!("there is no `{name}` in the text, nor any other definition"),
-        near => format!("there is no `{name}` in the text; there are {}", near.join(", ")),
+        similar => format!("there is no `{name}` in the text; there are {}", similar.join(", ")),
     }
 }

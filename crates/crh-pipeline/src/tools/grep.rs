@@ -1,4 +1,4 @@
-//! `grep`: lines of the workspace's files that match a pattern.
+//! `grep`: searches the files of the workspace.
 
 use std::io;
 use std::num::NonZeroU32;
@@ -8,22 +8,22 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::files::{at_most, below, glob};
-use super::{Bench, Reply, Tool, ToolError};
-use crate::workspace::InsideKind;
+use super::files::{limit_or, parse_glob, walk};
+use super::{AgentTool, ToolContext, ToolError, ToolReply};
+use crate::workspace::PathKind;
 
-/// What is shown unless more is asked for.
+/// Default number of matches.
 const MATCHES: usize = 100;
-/// More than this never fits a reply; it is counted.
+/// More matches never fit a reply; they are only counted.
 const MATCHES_MAX: usize = 10_000;
-/// Lines of minified files are longer than what anybody wants to see of them.
+/// Truncate lines of minified files.
 const LINE_CHARS: usize = 500;
-/// Whoever needs more around a line should read the file.
+/// Maximum number of context lines.
 const CONTEXT_MAX: usize = 50;
-/// A pattern that needs more memory than this was built to be slow.
+/// Memory limit of a compiled pattern.
 const PATTERN_SIZE_MAX: usize = 10 << 20;
 
-pub(super) struct Grep;
+pub(super) struct GrepTool;
 
 /// Searches the files of the workspace (diffs, comments, metadata, agent instructions) for a regular expression. The
 /// workspace is not a checkout: source files are searched with `repo_grep`. Answers `path:line: text` for each match,
@@ -47,24 +47,27 @@ pub(super) struct GrepInput {
     limit: Option<NonZeroU32>,
 }
 
-impl Tool for Grep {
+impl AgentTool for GrepTool {
     const NAME: &'static str = "grep";
     type Input = GrepInput;
 
-    fn answer(input: GrepInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let workspace = bench.workspace()?;
+    fn answer(input: GrepInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let workspace = ctx.workspace()?;
         let matcher = matcher(&input)?;
         let start = workspace.look_up(input.path.as_deref().unwrap_or_default())?;
         let mut files: Vec<String> = match start.kind {
-            InsideKind::File => vec![start.shown],
-            InsideKind::Folder => {
-                let glob = input.glob.as_deref().map(glob).transpose()?;
-                let is_meant = |relative: &str| {
+            PathKind::File => vec![start.relative_path],
+            PathKind::Folder => {
+                let glob = input.glob.as_deref().map(parse_glob).transpose()?;
+                let matches_glob = |relative: &str| {
                     glob.as_ref().is_none_or(|glob| glob.is_match(relative.as_bytes()))
                 };
-                let files = below(&start, bench)?.into_iter();
-                let files = files.filter(|found| found.kind == InsideKind::File);
-                files.filter(|found| is_meant(&found.relative)).map(|found| found.shown).collect()
+                let files = walk(&start, ctx)?.into_iter();
+                let files = files.filter(|entry| entry.kind == PathKind::File);
+                files
+                    .filter(|entry| matches_glob(&entry.relative))
+                    .map(|found| found.workspace_path)
+                    .collect()
             }
         };
         files.sort();
@@ -74,19 +77,19 @@ impl Tool for Grep {
         }
         let context = usize::try_from(input.context.unwrap_or(0)).unwrap_or(CONTEXT_MAX);
         let mut searcher = searcher(context.min(CONTEXT_MAX));
-        let limit = at_most(input.limit, MATCHES).min(MATCHES_MAX);
+        let limit = limit_or(input.limit, MATCHES).min(MATCHES_MAX);
         let mut matches =
-            Matches { bench, limit, path: String::new(), text: String::new(), total: 0 };
+            Matches { ctx, limit, path: String::new(), text: String::new(), total: 0 };
         for path in &files {
-            bench.check()?;
+            ctx.check_stopped()?;
             let bytes = workspace.bytes(path)?;
             matches.path.clone_from(path);
             searcher
                 .search_slice(&matcher, &bytes, &mut matches)
                 .map_err(|error| ToolError::Abort(format!("searching `{path}`: {error}")))?;
         }
-        bench.check()?;
-        Ok(Reply::text(matches.shown(&input.pattern, files.len())))
+        ctx.check_stopped()?;
+        Ok(ToolReply::text(matches.render(&input.pattern, files.len())))
     }
 }
 
@@ -99,7 +102,7 @@ fn matcher(input: &GrepInput) -> Result<RegexMatcher, ToolError> {
         .dfa_size_limit(PATTERN_SIZE_MAX)
         .build(&input.pattern)
         .map_err(|error| {
-            // The engine draws the pattern over several lines; its last one says what is wrong.
+            // The regex engine prints the pattern over several lines; the last line is the reason.
             let text = error.to_string();
             let reason = text.trim().lines().last().unwrap_or_default();
             let reason = reason.trim_start_matches("error: ");
@@ -109,7 +112,7 @@ fn matcher(input: &GrepInput) -> Result<RegexMatcher, ToolError> {
 
 fn searcher(context: usize) -> Searcher {
     SearcherBuilder::new()
-        // What we write is text; a stray NUL in it is no reason to pass over a match.
+        // A stray NUL must not hide a match.
         .binary_detection(BinaryDetection::none())
         .line_number(true)
         .before_context(context)
@@ -117,9 +120,9 @@ fn searcher(context: usize) -> Searcher {
         .build()
 }
 
-/// The matches so far, as text; those beyond the limit are counted.
+/// Matches as text. Those beyond the limit are only counted.
 struct Matches<'a> {
-    bench: &'a Bench,
+    ctx: &'a ToolContext,
     limit: usize,
     path: String,
     text: String,
@@ -134,15 +137,15 @@ impl Matches<'_> {
         self.text.push_str(&format!("{}{sign}{line}{sign} ", self.path));
         match text.char_indices().nth(LINE_CHARS) {
             Some((end, _)) => {
-                let left = text[end..].chars().count();
-                self.text.push_str(&format!("{}… [{left} more]", &text[..end]));
+                let omitted_count = text[end..].chars().count();
+                self.text.push_str(&format!("{}… [{omitted_count} more]", &text[..end]));
             }
             None => self.text.push_str(text),
         }
         self.text.push('\n');
     }
 
-    fn shown(mut self, pattern: &str, files: usize) -> String {
+    fn render(mut self, pattern: &str, files: usize) -> String {
         if self.total == 0 {
             return format!("[no line matches `{pattern}` in {files} file(s)]\n");
         }
@@ -159,17 +162,17 @@ impl Matches<'_> {
 impl Sink for Matches<'_> {
     type Error = io::Error;
 
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+    fn matched(&mut self, _: &Searcher, sink_match: &SinkMatch<'_>) -> io::Result<bool> {
         self.total += 1;
         if self.total <= self.limit {
-            self.push(':', found.line_number(), found.bytes());
+            self.push(':', sink_match.line_number(), sink_match.bytes());
         }
-        Ok(self.bench.check().is_ok())
+        Ok(self.ctx.check_stopped().is_ok())
     }
 
-    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
+    fn context(&mut self, _: &Searcher, sink_context: &SinkContext<'_>) -> io::Result<bool> {
         if self.total <= self.limit {
-            self.push('-', found.line_number(), found.bytes());
+            self.push('-', sink_context.line_number(), sink_context.bytes());
         }
         Ok(true)
     }

@@ -1,5 +1,4 @@
-//! How the repository came to be what it is: the commits of the change and some before it, and who wrote a
-//! line.
+//! Tools for the history: commits of the change and some before it, and blame.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -8,16 +7,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::change::list;
-use super::diff::span;
-use super::repo::{path, revision, shown, text, told};
-use super::{Bench, Reply, Tool, ToolError};
-use crh_git::{Blamed, Commit, History, LogError};
+use super::change::list_reply;
+use super::diff::clamp_range;
+use super::repo::{display_path, explain_read_error, read_text, resolve_path, resolve_revision};
+use super::{AgentTool, ToolContext, ToolError, ToolReply};
+use crh_git::{BlameLine, ChangeHistory, CommitDetails, LogError};
 use crh_review::diff::RepoPath;
 
-/// How many commits are shown unless more are asked for.
+/// Default number of commits.
 const COMMITS: u32 = 20;
-/// How many lines are looked up at a time.
+/// Maximum number of lines per call.
 const BLAME_LINES: u32 = 200;
 
 pub(super) struct RepoLog;
@@ -84,69 +83,70 @@ struct BlameRow<'a> {
     original_line: u64,
 }
 
-impl Tool for RepoLog {
+impl AgentTool for RepoLog {
     const NAME: &'static str = "repo_log";
     type Input = RepoLogInput;
 
-    fn answer(input: RepoLogInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let repository = bench.repository()?;
-        let revision = revision(repository, input.revision.as_deref())?;
-        let path = path(repository, revision, &input.path);
-        crh_git::check_path(&path).map_err(|error| told(bench, revision, error))?;
-        let history = repository.history().map_err(not_read)?;
-        let commits = repository.bare().log(&history, revision, for_git(&path)?);
-        let commits = commits.map_err(not_read)?;
-        let of_change: BTreeSet<&str> = history.of_change.iter().map(String::as_str).collect();
+    fn answer(input: RepoLogInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let repository = ctx.repository()?;
+        let revision = resolve_revision(repository, input.revision.as_deref())?;
+        let path = resolve_path(repository, revision, &input.path);
+        crh_git::check_path(&path).map_err(|error| explain_read_error(ctx, revision, error))?;
+        let history = repository.history().map_err(history_error)?;
+        let commits = repository.bare().log(&history, revision, utf8_path(&path)?);
+        let commits = commits.map_err(history_error)?;
+        let of_change: BTreeSet<&str> = history.change_commits.iter().map(String::as_str).collect();
         let limit = input.limit.map_or(COMMITS, NonZeroU32::get) as usize;
         let row = |commit| {
-            let mut row = CommitRow::of(commit, &of_change);
-            // Git takes the last commit of the history for one that brought all that is there.
-            let is_end = !path.is_empty() && history.ends.contains(&commit.id);
-            row.or_older = is_end.then_some(true);
+            let mut row = CommitRow::from_commit(commit, &of_change);
+            // Git attributes everything older to the last commit of the history.
+            let is_boundary = !path.is_empty() && history.boundary.contains(&commit.id);
+            row.or_older = is_boundary.then_some(true);
             row
         };
         let rows: Vec<CommitRow<'_>> = commits.iter().take(limit).map(row).collect();
-        // A path that no commit touched and a path that never was look the same; the model should know which.
+        // Distinguish an untouched path from one that does not exist.
         if commits.is_empty() && !path.is_empty() {
-            let found = repository.objects().stat(revision, &path);
-            found.map_err(|error| told(bench, revision, error))?;
+            let entry = repository.objects().stat(revision, &path);
+            entry.map_err(|error| explain_read_error(ctx, revision, error))?;
         }
-        list("commits", json!({ "total": commits.len() }), &rows)
+        list_reply("commits", json!({ "total": commits.len() }), &rows)
     }
 }
 
-impl Tool for RepoBlame {
+impl AgentTool for RepoBlame {
     const NAME: &'static str = "repo_blame";
     type Input = RepoBlameInput;
 
-    fn answer(input: RepoBlameInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let repository = bench.repository()?;
-        let revision = revision(repository, input.revision.as_deref())?;
-        let path = path(repository, revision, &input.path);
-        let text = text(bench, revision, &path)?;
+    fn answer(input: RepoBlameInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let repository = ctx.repository()?;
+        let revision = resolve_revision(repository, input.revision.as_deref())?;
+        let path = resolve_path(repository, revision, &input.path);
+        let text = read_text(ctx, revision, &path)?;
         let lines: Vec<&str> = text.lines().collect();
         let total = u32::try_from(lines.len()).unwrap_or(u32::MAX);
         let start = input.start_line.get();
         let end = input.end_line.map_or(start, NonZeroU32::get);
-        let (start, end) = span(Some(start), Some(end), BLAME_LINES, total, "line")?;
+        let (start, end) = clamp_range(Some(start), Some(end), BLAME_LINES, total, "line")?;
         let end = end.min(start.saturating_add(BLAME_LINES - 1));
-        let history = repository.history().map_err(not_read)?;
+        let history = repository.history().map_err(history_error)?;
         let range = (u64::from(start), u64::from(end));
-        let blamed = repository.bare().blame(&history, revision, for_git(&path)?, range);
-        let blamed = blamed.map_err(not_read)?;
-        let ids: BTreeSet<String> = blamed.iter().map(|line| line.commit.clone()).collect();
+        let blame_lines = repository.bare().blame(&history, revision, utf8_path(&path)?, range);
+        let blame_lines = blame_lines.map_err(history_error)?;
+        let ids: BTreeSet<String> = blame_lines.iter().map(|line| line.commit.clone()).collect();
         let ids: Vec<String> = ids.into_iter().collect();
-        let commits = repository.bare().commits(&ids).map_err(|error| not_read(error.into()))?;
-        let commits: BTreeMap<&str, &Commit> =
+        let commits =
+            repository.bare().commits(&ids).map_err(|error| history_error(error.into()))?;
+        let commits: BTreeMap<&str, &CommitDetails> =
             commits.iter().map(|commit| (commit.id.as_str(), commit)).collect();
-        let row = |blamed| BlameRow::of(blamed, &lines, &commits, &history);
-        let rows: Vec<BlameRow<'_>> = blamed.iter().filter_map(row).collect();
-        list("lines", json!({ "path": input.path, "totalLines": total }), &rows)
+        let row = |blame_line| BlameRow::from_blame(blame_line, &lines, &commits, &history);
+        let rows: Vec<BlameRow<'_>> = blame_lines.iter().filter_map(row).collect();
+        list_reply("lines", json!({ "path": input.path, "totalLines": total }), &rows)
     }
 }
 
 impl<'a> CommitRow<'a> {
-    fn of(commit: &'a Commit, of_change: &BTreeSet<&str>) -> Self {
+    fn from_commit(commit: &'a CommitDetails, of_change: &BTreeSet<&str>) -> Self {
         Self {
             id: &commit.id,
             author: &commit.author,
@@ -160,45 +160,45 @@ impl<'a> CommitRow<'a> {
 }
 
 impl<'a> BlameRow<'a> {
-    fn of(
-        blamed: &'a Blamed,
+    fn from_blame(
+        blame_line: &'a BlameLine,
         lines: &[&'a str],
-        commits: &BTreeMap<&str, &'a Commit>,
-        history: &History,
+        commits: &BTreeMap<&str, &'a CommitDetails>,
+        history: &ChangeHistory,
     ) -> Option<Self> {
-        let commit = commits.get(blamed.commit.as_str())?;
-        let at = usize::try_from(blamed.line).ok()?.checked_sub(1)?;
+        let commit = commits.get(blame_line.commit.as_str())?;
+        let index = usize::try_from(blame_line.line).ok()?.checked_sub(1)?;
         Some(Self {
-            line: blamed.line,
-            text: lines.get(at).copied().unwrap_or_default(),
-            commit: &blamed.commit,
+            line: blame_line.line,
+            text: lines.get(index).copied().unwrap_or_default(),
+            commit: &blame_line.commit,
             author: &commit.author,
             date: &commit.authored,
             subject: &commit.subject,
-            of_change: history.of_change.contains(&blamed.commit),
-            or_older: blamed.or_older,
-            original_path: original_path(&blamed.original_path),
-            original_line: blamed.original_line,
+            of_change: history.change_commits.contains(&blame_line.commit),
+            or_older: blame_line.or_older,
+            original_path: original_path(&blame_line.original_path),
+            original_line: blame_line.original_line,
         })
     }
 }
 
-/// The path that git printed: quoted if anything in it is odd.
+/// Unquotes a path that git printed.
 fn original_path(printed: &[u8]) -> String {
-    match RepoPath::unquoted(printed) {
+    match RepoPath::from_quoted(printed) {
         Some(path) => path.shown().into_owned(),
-        None => shown(printed),
+        None => display_path(printed),
     }
 }
 
-/// The path as an argument of git's, which has to be text.
-fn for_git(path: &[u8]) -> Result<&str, ToolError> {
+/// A path as a git argument, which must be UTF-8.
+fn utf8_path(path: &[u8]) -> Result<&str, ToolError> {
     std::str::from_utf8(path).map_err(|_| {
-        let path = shown(path);
+        let path = display_path(path);
         ToolError::TellModel(format!("the history of `{path}` cannot be read: it is not UTF-8"))
     })
 }
 
-fn not_read(error: LogError) -> ToolError {
+fn history_error(error: LogError) -> ToolError {
     ToolError::TellModel(format!("the history cannot be read: {error}"))
 }

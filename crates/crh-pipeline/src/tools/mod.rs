@@ -1,132 +1,129 @@
-//! What an agent may ask for. A tool is a type: the words a model reads and the schema of its arguments are
-//! derived from its input, and what it answers is cut to size in one place.
+//! Tools that agents can call. A tool is a type: its description and schema are derived from its
+//! input type, and replies are truncated in one place.
 //!
-//! To add one: a type with a [`Tool`] impl in the file it belongs to, and a line in `TOOLS`.
+//! To add a tool, implement [`AgentTool`] and add a line to `TOOLS`.
 //!
-//! Invariants: no tool writes outside the workspace, starts a process but git (for log and blame) and ruff (in the sandbox), or reaches
-//! the network; every call ends in time and every reply has a bound.
+//! Invariants: no tool writes outside the workspace, uses the network, or starts a process other
+//! than git (log and blame) and ruff (sandboxed). Every call has a timeout and every reply a size
+//! limit.
 
 mod agent_spec;
 mod arguments;
-#[path = "context.rs"]
-mod bench;
 mod calc;
 mod change;
 mod comments;
+mod context;
 mod diff;
 mod files;
 mod function;
 mod grep;
 mod history;
-#[path = "similarity.rs"]
-mod nearest;
-#[path = "read_only.rs"]
-mod reading;
+mod read_only;
 mod reply;
 mod repo;
+mod review_tools;
 pub mod session;
-#[path = "review_tools.rs"]
-mod toolbox;
+mod similarity;
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-pub(crate) use arguments::{described, read as read_arguments};
-pub use bench::Bench;
-pub(crate) use reading::ReadingTools;
-pub use reply::Reply;
+pub(crate) use arguments::{describe, read as read_arguments};
+pub use context::ToolContext;
+pub(crate) use read_only::ReadOnlyTools;
+pub use reply::ToolReply;
+pub use review_tools::ReviewTools;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-pub use toolbox::BenchTools;
 
-use crate::workspace::{Outside, WorkspaceError};
+use crate::workspace::{PathError, WorkspaceError};
 
-/// How often a waiting call looks whether the whole run was stopped. People do not notice less.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// How often a waiting call checks for cancellation. Shorter than people notice.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A tool, open to more: each is a type in a file of its own kind.
+/// A tool.
 ///
-/// Implementers keep three promises: `answer` looks at [`Bench::stop`] wherever it could take long, it names no
-/// path outside the workspace and the repository, and it answers the same for the same input.
-pub trait Tool {
-    /// What a model calls it.
+/// Implementations check [`ToolContext::stop`] wherever they may take long, access no path outside
+/// the workspace and the repository, and are deterministic.
+pub trait AgentTool {
+    /// Name for the model.
     const NAME: &'static str;
-    /// Whether it reads one small thing and can take no longer than that. It is then done where it is called; all
-    /// others are done on a thread that nobody has to wait for.
-    const READS_ONE_THING: bool = false;
-    /// Its arguments. The doc comments on the type and its fields are what the model reads.
+    /// Whether the tool reads one small thing. It then runs on the calling thread; other tools get
+    /// a thread that can be abandoned.
+    const IS_QUICK: bool = false;
+    /// Arguments. The doc comments of the type and its fields are shown to the model.
     type Input: DeserializeOwned + JsonSchema;
-    /// Does it.
-    fn answer(input: Self::Input, bench: &Bench) -> Result<Reply, ToolError>;
+    /// Runs the tool.
+    fn answer(input: Self::Input, ctx: &ToolContext) -> Result<ToolReply, ToolError>;
 }
 
-/// What went wrong with a call: one kind goes back to the model, the other ends the run.
+/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
-    /// The model can do something about it: this is the reply it gets.
+    /// The model can act on it: this text is its reply.
     #[error("{0}")]
     TellModel(String),
-    /// Nothing that a model says can help.
+    /// The model cannot help: the run ends.
     #[error("{0}")]
     Abort(String),
 }
 
-/// A tool as a model is told of it.
+/// A tool as shown to a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Described {
-    /// What to call.
+pub struct ToolDescription {
+    /// Name.
     pub name: &'static str,
-    /// What it does.
+    /// Description.
     pub words: String,
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub schema: Value,
 }
 
-/// What a call may cost.
+/// Limits of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// After this the caller gets an answer, whatever the tool does.
+pub struct ToolLimits {
+    /// Timeout of the call.
     pub time: Duration,
-    /// How many characters a reply has at the most, the notice about what is missing included.
+    /// Maximum length of a reply in characters, including the truncation notice.
     pub chars: usize,
 }
 
-impl Limits {
-    /// Ten seconds, after which a model does better to ask for less; and 80,000 characters, some 20,000
-    /// tokens, which leave room for many replies in any model's context.
+impl ToolLimits {
+    /// Ten seconds, after which a model should ask for less. 80,000 characters are about 20,000
+    /// tokens and leave room for many replies.
     pub const USUAL: Self = Self { time: Duration::from_secs(10), chars: 80_000 };
 }
 
-/// A tool without its type.
-struct Entry {
+/// A type-erased tool.
+struct ToolEntry {
     name: &'static str,
-    reads_one_thing: bool,
-    described: fn() -> Described,
-    answer: fn(Value, &Bench) -> Result<Reply, ToolError>,
+    is_quick: bool,
+    describe: fn() -> ToolDescription,
+    answer: fn(Value, &ToolContext) -> Result<ToolReply, ToolError>,
 }
 
-const fn entry<T: Tool>() -> Entry {
-    Entry {
+const fn entry<T: AgentTool>() -> ToolEntry {
+    ToolEntry {
         name: T::NAME,
-        reads_one_thing: T::READS_ONE_THING,
-        described: || {
-            let (words, schema) = described::<T::Input>();
-            Described { name: T::NAME, words, schema }
+        is_quick: T::IS_QUICK,
+        describe: || {
+            let (words, schema) = describe::<T::Input>();
+            ToolDescription { name: T::NAME, words, schema }
         },
-        answer: |value, bench| T::answer(arguments::read(value)?, bench),
+        answer: |value, ctx| T::answer(arguments::read(value)?, ctx),
     }
 }
 
-/// All tools, in the order in which models are told of them.
-static TOOLS: &[Entry] = &[
-    entry::<files::Read>(),
-    entry::<grep::Grep>(),
-    entry::<files::Find>(),
-    entry::<files::Ls>(),
+/// All tools, in the order in which models see them.
+static TOOLS: &[ToolEntry] = &[
+    entry::<files::ReadTool>(),
+    entry::<grep::GrepTool>(),
+    entry::<files::FindTool>(),
+    entry::<files::LsTool>(),
     entry::<change::MpMetadata>(),
     entry::<change::PreviewDiffsList>(),
     entry::<diff::DiffListFiles>(),
@@ -150,68 +147,68 @@ static TOOLS: &[Entry] = &[
     entry::<calc::Calc>(),
 ];
 
-/// All tools, in a stable order.
-pub fn catalogue() -> Vec<Described> {
-    TOOLS.iter().map(|tool| (tool.described)()).collect()
+/// Descriptions of all tools, in a fixed order.
+pub fn catalogue() -> Vec<ToolDescription> {
+    TOOLS.iter().map(|tool| (tool.describe)()).collect()
 }
 
-/// Calls a tool with its arguments as JSON. The reply is text, as a model gets it.
-pub fn call(name: &str, arguments_json: &str, bench: &Bench) -> Result<String, ToolError> {
-    call_within(Limits::USUAL, name, arguments_json, bench)
+/// Calls a tool with JSON arguments and returns the text for the model.
+pub fn call(name: &str, arguments_json: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    call_with_limits(ToolLimits::USUAL, name, arguments_json, ctx)
 }
 
-/// Calls a tool with limits of one's own.
-pub fn call_within(
-    limits: Limits,
+/// Calls a tool with other limits.
+pub fn call_with_limits(
+    limits: ToolLimits,
     name: &str,
     arguments_json: &str,
-    bench: &Bench,
+    ctx: &ToolContext,
 ) -> Result<String, ToolError> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
-        return Err(unknown(name));
+        return Err(unknown_tool(name));
     };
-    let arguments = arguments::parse(arguments_json)?;
+    let arguments = arguments::parse_object(arguments_json)?;
     let answer = tool.answer;
-    if tool.reads_one_thing && !bench.is_cancelled() {
-        return answer(arguments, bench)?.within(limits.chars);
+    if tool.is_quick && !ctx.is_cancelled() {
+        return answer(arguments, ctx)?.render(limits.chars);
     }
-    in_time(limits.time, tool.name, bench, move |bench| {
-        answer(arguments, bench)?.within(limits.chars)
+    run_with_timeout(limits.time, tool.name, ctx, move |ctx| {
+        answer(arguments, ctx)?.render(limits.chars)
     })
 }
 
-fn unknown(name: &str) -> ToolError {
+fn unknown_tool(name: &str) -> ToolError {
     let names = TOOLS.iter().map(|tool| tool.name);
-    let near = nearest::nearest(name, names);
-    let near: Vec<_> = near.iter().take(3).map(|name| format!("`{name}`")).collect();
-    ToolError::TellModel(format!("there is no tool `{name}`; did you mean {}?", near.join(", ")))
+    let similar = similarity::rank_by_similarity(name, names);
+    let similar: Vec<_> = similar.iter().take(3).map(|name| format!("`{name}`")).collect();
+    ToolError::TellModel(format!("there is no tool `{name}`; did you mean {}?", similar.join(", ")))
 }
 
-/// Does the work on a thread of its own. At the deadline the caller has its answer at once; the work is told to
+/// Runs the work on its own thread. On a timeout the caller continues at once; the work is told to
 /// stop and ends by itself.
-fn in_time<T: Send + 'static>(
+fn run_with_timeout<T: Send + 'static>(
     limit: Duration,
     name: &str,
-    bench: &Bench,
-    work: impl FnOnce(&Bench) -> Result<T, ToolError> + Send + 'static,
+    ctx: &ToolContext,
+    work: impl FnOnce(&ToolContext) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    let own = bench.for_one_call();
-    let stop = own.stop_handle();
+    let call_ctx = ctx.for_one_call();
+    let stop = call_ctx.stop_handle();
     let (sender, receiver) = mpsc::channel();
     let started = Instant::now();
     let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-        // Nobody listens any more if the time was up.
-        drop(sender.send(work(&own)));
+        // The receiver is gone after a timeout.
+        drop(sender.send(work(&call_ctx)));
     });
     spawned.map_err(|error| ToolError::Abort(format!("tool {name} could not start: {error}")))?;
     loop {
-        let left = limit.saturating_sub(started.elapsed());
-        match receiver.recv_timeout(left.min(PATIENCE)) {
+        let time_left = limit.saturating_sub(started.elapsed());
+        match receiver.recv_timeout(time_left.min(POLL_INTERVAL)) {
             Ok(result) => return result,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(ToolError::Abort(format!("tool {name} broke down: this is a bug")));
             }
-            Err(RecvTimeoutError::Timeout) if bench.is_cancelled() => {
+            Err(RecvTimeoutError::Timeout) if ctx.is_cancelled() => {
                 stop.store(true, Ordering::Relaxed);
                 return Err(ToolError::Abort("the run was stopped".to_owned()));
             }
@@ -241,18 +238,18 @@ impl From<WorkspaceError> for ToolError {
     }
 }
 
-impl From<Outside> for ToolError {
-    fn from(error: Outside) -> Self {
+impl From<PathError> for ToolError {
+    fn from(error: PathError) -> Self {
         let message = match &error {
-            Outside::Missing(_) => format!(
+            PathError::Missing(_) => format!(
                 "{error}; `ls` and `find` show what there is, and the repository's files are read with `repo_read`"
             ),
-            Outside::Absolute(_)
-            | Outside::Home(_)
-            | Outside::Parent(_)
-            | Outside::Nul
-            | Outside::Link(_)
-            | Outside::Special(_) => error.to_string(),
+            PathError::Absolute(_)
+            | PathError::Home(_)
+            | PathError::Parent(_)
+            | PathError::Nul
+            | PathError::Link(_)
+            | PathError::Special(_) => error.to_string(),
         };
         Self::TellModel(message)
     }
@@ -262,13 +259,13 @@ impl From<Outside> for ToolError {
 mod tests {
     use super::*;
 
-    /// What is only reached if something is broken.
+    /// Reached only if the code is broken.
     const FOR_EVER: Duration = Duration::from_secs(60);
 
-    /// Works until it is told to stop, and then tells that it did.
-    fn tireless(stopped: mpsc::Sender<()>) -> impl FnOnce(&Bench) -> Result<(), ToolError> {
-        move |bench| {
-            while bench.check().is_ok() {
+    /// Works until it is told to stop, and confirms that.
+    fn tireless(stopped: mpsc::Sender<()>) -> impl FnOnce(&ToolContext) -> Result<(), ToolError> {
+        move |ctx| {
+            while ctx.check_stopped().is_ok() {
                 std::hint::spin_loop();
             }
             stopped.send(()).unwrap();
@@ -277,36 +274,36 @@ mod tests {
     }
 
     #[test]
-    fn at_the_deadline_the_caller_goes_on_and_the_work_is_stopped() {
-        let bench = Bench::new();
+    fn timeout_returns_at_once_and_stops_the_work() {
+        let ctx = ToolContext::new();
         let (stopped, has_stopped) = mpsc::channel();
-        let reply = in_time(Duration::from_millis(30), "dig", &bench, tireless(stopped));
+        let reply = run_with_timeout(Duration::from_millis(30), "dig", &ctx, tireless(stopped));
         let expected = ToolError::TellModel("tool dig timed out after 30ms".to_owned());
         assert_eq!(reply, Err(expected));
         has_stopped.recv_timeout(FOR_EVER).unwrap();
-        assert!(bench.check().is_ok(), "the next call is not stopped");
+        assert!(ctx.check_stopped().is_ok(), "the next call is not stopped");
     }
 
     #[test]
-    fn whoever_stops_the_run_stops_its_calls() {
-        let bench = Bench::new();
-        bench.cancel();
+    fn cancelled_run_stops_its_calls() {
+        let ctx = ToolContext::new();
+        ctx.cancel();
         let (stopped, has_stopped) = mpsc::channel();
-        let reply = in_time(FOR_EVER, "dig", &bench, tireless(stopped));
+        let reply = run_with_timeout(FOR_EVER, "dig", &ctx, tireless(stopped));
         assert_eq!(reply, Err(ToolError::Abort("the run was stopped".to_owned())));
         has_stopped.recv_timeout(FOR_EVER).unwrap();
     }
 
     #[test]
-    fn a_tool_that_breaks_down_ends_the_run_and_not_the_process() {
-        let broken = |_: &Bench| -> Result<(), ToolError> { panic!("on purpose") };
-        let reply = in_time(FOR_EVER, "dig", &Bench::new(), broken);
+    fn panicking_tool_ends_the_run_not_the_process() {
+        let broken = |_: &ToolContext| -> Result<(), ToolError> { panic!("on purpose") };
+        let reply = run_with_timeout(FOR_EVER, "dig", &ToolContext::new(), broken);
         let expected = ToolError::Abort("tool dig broke down: this is a bug".to_owned());
         assert_eq!(reply, Err(expected));
     }
 
     #[test]
-    fn names_are_unique_and_every_tool_and_argument_is_explained() {
+    fn tools_have_unique_names_and_descriptions() {
         let mut names = Vec::new();
         let mut arguments = 0;
         for tool in catalogue() {

@@ -1,59 +1,59 @@
-//! The tools of a run that reads and leaves no mark: whoever checks a claim, or looks through a lens.
+//! Tools of read-only runs: validators and specialised reviewers.
 
 use std::collections::BTreeSet;
 
-use super::BenchTools;
-use super::session::MARK;
-use crate::events::Event;
-use crate::office::Office;
+use super::ReviewTools;
+use super::session::MARK_TOOL;
+use crate::events::ReviewEvent;
+use crate::review_context::ReviewContext;
 use crh_agent::{ToolOutcome, Toolbox};
 use crh_llm::ToolCall;
 
-/// The tools of one reading run. What it may not use is refused, and told.
+/// Tools of one read-only run. Other tools are refused, with an event.
 #[derive(Debug)]
-pub(crate) struct ReadingTools {
-    tools: BenchTools,
-    readers: BTreeSet<String>,
-    office: Office,
+pub(crate) struct ReadOnlyTools {
+    tools: ReviewTools,
+    allowed_tools: BTreeSet<String>,
+    context: ReviewContext,
     run: String,
-    /// What the run is there for, as it follows "is not".
+    /// Purpose of the run, worded to follow "is not".
     purpose: &'static str,
-    /// The tool that it ends with.
-    ends_with: &'static str,
+    /// Tool that ends the run.
+    final_tool: &'static str,
 }
 
-impl ReadingTools {
-    /// The tools of the run of this name.
+impl ReadOnlyTools {
+    /// Creates the tools of a run.
     pub(crate) fn new(
-        office: &Office,
+        context: &ReviewContext,
         run: &str,
         purpose: &'static str,
-        ends_with: &'static str,
+        final_tool: &'static str,
     ) -> Self {
-        let names = BenchTools::specs().into_iter().map(|spec| spec.name);
+        let names = ReviewTools::specs().into_iter().map(|spec| spec.name);
         Self {
-            tools: BenchTools::new(office.subject.bench.clone()),
-            readers: names.filter(|name| name != MARK).collect(),
-            office: office.clone(),
+            tools: ReviewTools::new(context.change.tool_context.clone()),
+            allowed_tools: names.filter(|name| name != MARK_TOOL).collect(),
+            context: context.clone(),
             run: run.to_owned(),
             purpose,
-            ends_with,
+            final_tool,
         }
     }
 }
 
-impl Toolbox for ReadingTools {
+impl Toolbox for ReadOnlyTools {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
-        if !self.readers.contains(&call.name) {
-            let told = format!(
+        if !self.allowed_tools.contains(&call.name) {
+            let message = format!(
                 "`{}` is not {}: read what you need and call `{}`",
-                call.name, self.purpose, self.ends_with
+                call.name, self.purpose, self.final_tool
             );
             let run = self.run.clone();
-            self.office.journal.tell(Event::Refused { run, told: told.clone() });
-            return ToolOutcome::Failed(told);
+            self.context.journal.emit(ReviewEvent::Refused { run, told: message.clone() });
+            return ToolOutcome::Failed(message);
         }
-        self.office.journal.tell(Event::tool_called(&self.run, call));
+        self.context.journal.emit(ReviewEvent::tool_called(&self.run, call));
         self.tools.call(call).await
     }
 }

@@ -1,4 +1,4 @@
-//! The repository at the base or the head of the change: files, folders and search, from git objects.
+//! Tools for files, folders and search in the repository at base or head, from git objects.
 
 use std::num::NonZeroU32;
 
@@ -6,24 +6,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::change::list;
-use super::diff::span;
-use super::nearest::nearest;
-use super::{Bench, Reply, Tool, ToolError};
+use super::change::list_reply;
+use super::diff::clamp_range;
+use super::similarity::rank_by_similarity;
+use super::{AgentTool, ToolContext, ToolError, ToolReply};
 use crate::revisions::Revisions;
-use crh_git::{Entry, Found, Kind, Pattern, Query, ReadError, SearchError, search};
+use crh_git::{
+    PathEntry, PathEntryKind, ReadError, SearchError, SearchPattern, SearchQuery, SearchResult,
+    search,
+};
 use crh_review::diff::RepoPath;
 
-/// How many lines of a file are shown at a time.
+/// Maximum number of lines per reply.
 pub(super) const READ_LINES: u32 = 2_000;
-/// How many matches a search shows unless more are asked for, and how many it shows at the most.
+/// Default and maximum number of matches.
 const MATCHES: u32 = 200;
 const MATCHES_MAX: u32 = 10_000;
-/// A line of a match that is longer than this is no line that somebody wrote.
+/// Longer lines are hardly written by hand.
 const TEXT_CHARS: usize = 2_000;
-/// How many names are offered to somebody who asked for one that is not there.
+/// How many similar paths an error suggests.
 const SUGGESTIONS: usize = 3;
-/// How many names are compared letter by letter, those of the most similar length: it takes a fraction of a second.
+/// How many paths to compare by edit distance, preferring similar lengths. Takes a fraction of a
+/// second.
 const COMPARED_MAX: usize = 5_000;
 
 pub(super) struct RepoRead;
@@ -106,27 +110,28 @@ struct MatchRow {
     text: String,
 }
 
-impl Tool for RepoRead {
+impl AgentTool for RepoRead {
     const NAME: &'static str = "repo_read";
-    const READS_ONE_THING: bool = true;
+    const IS_QUICK: bool = true;
     type Input = RepoReadInput;
 
-    fn answer(input: RepoReadInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let repository = bench.repository()?;
-        let revision = revision(repository, input.revision.as_deref())?;
-        let text = text(bench, revision, &path(repository, revision, &input.path))?;
+    fn answer(input: RepoReadInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let repository = ctx.repository()?;
+        let revision = resolve_revision(repository, input.revision.as_deref())?;
+        let text = read_text(ctx, revision, &resolve_path(repository, revision, &input.path))?;
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let total = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-        let asked = (input.start_line.map(NonZeroU32::get), input.end_line.map(NonZeroU32::get));
+        let requested =
+            (input.start_line.map(NonZeroU32::get), input.end_line.map(NonZeroU32::get));
         let path = input.path;
         if total == 0 {
             let reply = json!({ "path": path, "startLine": 0, "endLine": 0, "totalLines": 0, "truncated": false, "content": "" });
-            return Reply::json(&reply);
+            return ToolReply::json(&reply);
         }
-        let (start, end) = span(asked.0, asked.1, READ_LINES, total, "line")?;
+        let (start, end) = clamp_range(requested.0, requested.1, READ_LINES, total, "line")?;
         let end = end.min(start.saturating_add(READ_LINES - 1));
         let content: String = lines[start as usize - 1..end as usize].concat();
-        Ok(Reply::lines(content, move |content| {
+        Ok(ToolReply::lines(content, move |content| {
             let shown = content.split_inclusive('\n').count() as u64;
             let end = u64::from(start) + shown - 1;
             json!({
@@ -141,63 +146,64 @@ impl Tool for RepoRead {
     }
 }
 
-impl Tool for RepoLs {
+impl AgentTool for RepoLs {
     const NAME: &'static str = "repo_ls";
     type Input = RepoLsInput;
 
-    fn answer(input: RepoLsInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let repository = bench.repository()?;
-        let revision = revision(repository, input.revision.as_deref())?;
-        let path = path(repository, revision, &input.path);
+    fn answer(input: RepoLsInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let repository = ctx.repository()?;
+        let revision = resolve_revision(repository, input.revision.as_deref())?;
+        let path = resolve_path(repository, revision, &input.path);
         let entries = repository.objects().folder(revision, &path);
-        let entries = entries.map_err(|error| told(bench, revision, error))?;
-        let rows: Vec<EntryRow> = entries.iter().map(EntryRow::of).collect();
-        list("entries", json!({ "path": input.path, "total": rows.len() }), &rows)
+        let entries = entries.map_err(|error| explain_read_error(ctx, revision, error))?;
+        let rows: Vec<EntryRow> = entries.iter().map(EntryRow::from_entry).collect();
+        list_reply("entries", json!({ "path": input.path, "total": rows.len() }), &rows)
     }
 }
 
-impl Tool for RepoGrep {
+impl AgentTool for RepoGrep {
     const NAME: &'static str = "repo_grep";
     type Input = RepoGrepInput;
 
-    fn answer(input: RepoGrepInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let repository = bench.repository()?;
-        let revision = revision(repository, input.revision.as_deref())?;
+    fn answer(input: RepoGrepInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let repository = ctx.repository()?;
+        let revision = resolve_revision(repository, input.revision.as_deref())?;
         let cap = input.max_matches.map_or(MATCHES, NonZeroU32::get).min(MATCHES_MAX);
-        let query = Query {
-            pattern: Pattern::Regex(input.pattern),
+        let query = SearchQuery {
+            pattern: SearchPattern::Regex(input.pattern),
             glob: input.path_glob,
             ignore_case: input.ignore_case,
             max_matches: cap as usize,
         };
-        let found = search(repository.objects(), revision, &query, &|_| true, bench.stop());
-        let found = found.map_err(not_searched)?;
-        let rows: Vec<MatchRow> = found.matches.iter().map(MatchRow::of).collect();
-        let (total, files) = (found.total, found.files);
-        let mut beside = json!({
+        let result = search(repository.objects(), revision, &query, &|_| true, ctx.stop());
+        let result = result.map_err(search_error)?;
+        let rows: Vec<MatchRow> = result.matches.iter().map(MatchRow::from_match).collect();
+        let (total, files) = (result.total, result.files);
+        let mut fields = json!({
             "total": total,
             "cap": cap,
             "files": files,
             "truncated": total > rows.len() as u64,
         });
-        not_all_searched(&found, &mut beside);
-        list("matches", beside, &rows)
+        add_unsearched(&result, &mut fields);
+        list_reply("matches", fields, &rows)
     }
 }
 
-impl Tool for RepoStat {
+impl AgentTool for RepoStat {
     const NAME: &'static str = "repo_stat";
-    const READS_ONE_THING: bool = true;
+    const IS_QUICK: bool = true;
     type Input = RepoStatInput;
 
-    fn answer(input: RepoStatInput, bench: &Bench) -> Result<Reply, ToolError> {
-        let repository = bench.repository()?;
-        let revision = revision(repository, input.revision.as_deref())?;
-        let path = path(repository, revision, &input.path);
-        let found = repository.objects().stat(revision, &path);
-        let (entry, size) = found.map_err(|error| told(bench, revision, error))?;
-        let row = EntryRow::of(&entry);
-        Reply::json(&json!({
+    fn answer(input: RepoStatInput, ctx: &ToolContext) -> Result<ToolReply, ToolError> {
+        let repository = ctx.repository()?;
+        let revision = resolve_revision(repository, input.revision.as_deref())?;
+        let path = resolve_path(repository, revision, &input.path);
+        let entry_and_size = repository.objects().stat(revision, &path);
+        let (entry, size) =
+            entry_and_size.map_err(|error| explain_read_error(ctx, revision, error))?;
+        let row = EntryRow::from_entry(&entry);
+        ToolReply::json(&json!({
             "path": input.path,
             "type": row.kind,
             "mode": row.mode,
@@ -208,50 +214,50 @@ impl Tool for RepoStat {
 }
 
 impl EntryRow {
-    fn of(entry: &Entry) -> Self {
+    fn from_entry(entry: &PathEntry) -> Self {
         let name = entry.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let (kind, mode) = match entry.kind {
-            Kind::File => ("blob", "100644"),
-            Kind::Executable => ("blob", "100755"),
-            Kind::Link => ("link", "120000"),
-            Kind::Folder => ("tree", "040000"),
-            Kind::Submodule => ("commit", "160000"),
+            PathEntryKind::File => ("blob", "100644"),
+            PathEntryKind::Executable => ("blob", "100755"),
+            PathEntryKind::Link => ("link", "120000"),
+            PathEntryKind::Folder => ("tree", "040000"),
+            PathEntryKind::Submodule => ("commit", "160000"),
         };
-        Self { path: shown(name), kind, mode, oid: entry.id.clone() }
+        Self { path: display_path(name), kind, mode, oid: entry.id.clone() }
     }
 }
 
 impl MatchRow {
-    fn of(found: &crh_git::Match) -> Self {
-        let text = String::from_utf8_lossy(&found.text);
+    fn from_match(line_match: &crh_git::LineMatch) -> Self {
+        let text = String::from_utf8_lossy(&line_match.text);
         let text = match text.char_indices().nth(TEXT_CHARS) {
             Some((end, _)) => format!("{}… [cut]", &text[..end]),
             None => text.into_owned(),
         };
-        Self { path: shown(&found.path), line: found.line, text }
+        Self { path: display_path(&line_match.path), line: line_match.line, text }
     }
 }
 
-pub(super) fn shown(path: &[u8]) -> String {
+pub(super) fn display_path(path: &[u8]) -> String {
     RepoPath::new(path).shown().into_owned()
 }
 
-/// The commit of a revision's name.
-pub(super) fn revision<'a>(
+/// Resolves `head` or `base` to a commit.
+pub(super) fn resolve_revision<'a>(
     repository: &'a Revisions,
     name: Option<&str>,
 ) -> Result<&'a str, ToolError> {
-    repository.named(name).ok_or_else(|| {
+    repository.resolve(name).ok_or_else(|| {
         let name = name.unwrap_or_default();
         ToolError::TellModel(format!("there is no `{name}` here: `ref` is `head` or `base`"))
     })
 }
 
-/// The path that is meant: as it is written, or else as git quotes it, which is how names that are not UTF-8 are
-/// shown.
-pub(super) fn path(repository: &Revisions, revision: &str, written: &str) -> Vec<u8> {
-    let bytes = written.as_bytes();
-    match RepoPath::unquoted(bytes) {
+/// The path as written, or unquoted if that does not exist: paths that are not UTF-8 are shown
+/// quoted.
+pub(super) fn resolve_path(repository: &Revisions, revision: &str, requested: &str) -> Vec<u8> {
+    let bytes = requested.as_bytes();
+    match RepoPath::from_quoted(bytes) {
         Some(path) if repository.objects().stat(revision, bytes).is_err() => {
             path.as_bytes().to_vec()
         }
@@ -259,22 +265,26 @@ pub(super) fn path(repository: &Revisions, revision: &str, written: &str) -> Vec
     }
 }
 
-/// The text of a file. What is no text is said to be none.
-pub(super) fn text(bench: &Bench, revision: &str, path: &[u8]) -> Result<String, ToolError> {
-    let bytes = bench.repository()?.objects().file(revision, path);
-    let bytes = bytes.map_err(|error| told(bench, revision, error))?;
+/// Text of a file. Binary files are an error.
+pub(super) fn read_text(
+    ctx: &ToolContext,
+    revision: &str,
+    path: &[u8],
+) -> Result<String, ToolError> {
+    let bytes = ctx.repository()?.objects().file(revision, path);
+    let bytes = bytes.map_err(|error| explain_read_error(ctx, revision, error))?;
     if bytes[..bytes.len().min(8_000)].contains(&0) {
-        let (path, size) = (shown(path), bytes.len());
+        let (path, size) = (display_path(path), bytes.len());
         return Err(ToolError::TellModel(format!("`{path}` is a binary file of {size} bytes")));
     }
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// An error in words that the model can act on.
-pub(super) fn told(bench: &Bench, revision: &str, error: ReadError) -> ToolError {
+/// Converts an error to a message that the model can act on.
+pub(super) fn explain_read_error(ctx: &ToolContext, revision: &str, error: ReadError) -> ToolError {
     let message = match &error {
-        ReadError::NoEntry(path) => format!("{error}{}", suggestions(bench, revision, path)),
+        ReadError::NoEntry(path) => format!("{error}{}", suggestions(ctx, revision, path)),
         ReadError::BadPath(_)
         | ReadError::NoCommit(_)
         | ReadError::OtherKind { .. }
@@ -284,26 +294,30 @@ pub(super) fn told(bench: &Bench, revision: &str, error: ReadError) -> ToolError
     ToolError::TellModel(message)
 }
 
-/// Paths that somebody who got one wrong may have meant.
-fn suggestions(bench: &Bench, revision: &str, path: &str) -> String {
-    let Ok(repository) = bench.repository() else { return String::new() };
+/// Similar paths for an error message.
+fn suggestions(ctx: &ToolContext, revision: &str, path: &str) -> String {
+    let Ok(repository) = ctx.repository() else { return String::new() };
     let Ok(mut files) = repository.objects().files(revision) else { return String::new() };
-    let wanted = last_name(path.as_bytes());
-    let same_name = files.iter().filter(|entry| last_name(&entry.path) == wanted);
-    let mut near: Vec<String> =
-        same_name.take(SUGGESTIONS).map(|entry| shown(&entry.path)).collect();
-    if near.is_empty() {
+    let requested_name = last_name(path.as_bytes());
+    let same_name = files.iter().filter(|entry| last_name(&entry.path) == requested_name);
+    let mut similar: Vec<String> =
+        same_name.take(SUGGESTIONS).map(|entry| display_path(&entry.path)).collect();
+    if similar.is_empty() {
         if files.len() > COMPARED_MAX {
-            files.sort_by_key(|entry| last_name(&entry.path).len().abs_diff(wanted.len()));
+            files.sort_by_key(|entry| last_name(&entry.path).len().abs_diff(requested_name.len()));
             files.truncate(COMPARED_MAX);
         }
-        let names: Vec<String> = files.iter().map(|entry| shown(&entry.path)).collect();
-        let names = names.iter().map(String::as_str).take_while(|_| bench.check().is_ok());
-        near = nearest(path, names).into_iter().take(SUGGESTIONS).map(str::to_owned).collect();
+        let names: Vec<String> = files.iter().map(|entry| display_path(&entry.path)).collect();
+        let names = names.iter().map(String::as_str).take_while(|_| ctx.check_stopped().is_ok());
+        similar = rank_by_similarity(path, names)
+            .into_iter()
+            .take(SUGGESTIONS)
+            .map(str::to_owned)
+            .collect();
     }
-    match near.as_slice() {
+    match similar.as_slice() {
         [] => String::new(),
-        near => format!("; did you mean `{}`?", near.join("`, `")),
+        similar => format!("; did you mean `{}`?", similar.join("`, `")),
     }
 }
 
@@ -311,15 +325,15 @@ fn last_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-/// Says which files could not be searched, and why.
-pub(super) fn not_all_searched(found: &Found, beside: &mut Value) {
-    if !found.unread.is_empty() {
-        let unread: Vec<String> = found.unread.iter().map(|(_, why)| why.to_string()).collect();
-        beside["notSearched"] = json!(unread);
+/// Adds the files that could not be searched, with the reason.
+pub(super) fn add_unsearched(result: &SearchResult, fields: &mut Value) {
+    if !result.unread.is_empty() {
+        let reasons: Vec<String> = result.unread.iter().map(|(_, why)| why.to_string()).collect();
+        fields["notSearched"] = json!(reasons);
     }
 }
 
-pub(super) fn not_searched(error: SearchError) -> ToolError {
+pub(super) fn search_error(error: SearchError) -> ToolError {
     match error {
         SearchError::Stopped => ToolError::Abort(error.to_string()),
         SearchError::Pattern(_)

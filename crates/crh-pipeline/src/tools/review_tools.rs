@@ -1,41 +1,42 @@
-//! The tools as an agent run calls them.
+//! The tool catalogue as a [`Toolbox`] for agent runs.
 
-use super::{Bench, ToolError, call, catalogue};
-use crh_agent::{ToolOutcome, Toolbox, on_thread};
-use crh_llm::{Arguments, ToolCall, ToolSpec};
+use super::{ToolContext, ToolError, call, catalogue};
+use crh_agent::{ToolOutcome, Toolbox, run_on_thread};
+use crh_llm::{CallArguments, ToolCall, ToolSpec};
 
-/// Every tool over one workspace and its repository. What a reviewer may not use is refused by whoever starts it.
+/// All tools, over one workspace and repository. Runs with fewer permissions refuse calls
+/// themselves.
 #[derive(Debug, Clone)]
-pub struct BenchTools {
-    bench: Bench,
+pub struct ReviewTools {
+    ctx: ToolContext,
 }
 
-impl BenchTools {
-    /// The tools that work with this bench.
-    pub fn new(bench: Bench) -> Self {
-        Self { bench }
+impl ReviewTools {
+    /// Tools that use this context.
+    pub fn new(ctx: ToolContext) -> Self {
+        Self { ctx }
     }
 
-    /// All tools as a model is told of them, in an order that never changes.
+    /// Specifications of all tools, in a fixed order.
     pub fn specs() -> Vec<ToolSpec> {
-        let described = catalogue().into_iter();
-        let spec = described.map(|tool| ToolSpec {
+        let descriptions = catalogue().into_iter();
+        let specs = descriptions.map(|tool| ToolSpec {
             name: tool.name.to_owned(),
             description: tool.words,
             schema: tool.schema,
         });
-        spec.collect()
+        specs.collect()
     }
 }
 
-impl Toolbox for BenchTools {
-    async fn call(&self, asked: &ToolCall) -> ToolOutcome {
-        let arguments = match &asked.arguments {
-            Arguments::Json(arguments) => arguments.to_string(),
-            Arguments::Malformed(text) => text.clone(),
+impl Toolbox for ReviewTools {
+    async fn call(&self, tool_call: &ToolCall) -> ToolOutcome {
+        let arguments = match &tool_call.arguments {
+            CallArguments::Json(arguments) => arguments.to_string(),
+            CallArguments::Malformed(text) => text.clone(),
         };
-        let (name, bench) = (asked.name.clone(), self.bench.clone());
-        on_thread(&asked.name, move || match call(&name, &arguments, &bench) {
+        let (name, ctx) = (tool_call.name.clone(), self.ctx.clone());
+        run_on_thread(&tool_call.name, move || match call(&name, &arguments, &ctx) {
             Ok(reply) => ToolOutcome::Answered(reply),
             Err(ToolError::TellModel(message)) => ToolOutcome::Failed(message),
             Err(ToolError::Abort(message)) => ToolOutcome::Abort(message),
@@ -51,17 +52,17 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_tool_answers_tells_the_model_or_ends_the_run() {
-        let tools = BenchTools::new(Bench::new());
+    async fn tool_call_answers_fails_or_aborts() {
+        let tools = ReviewTools::new(ToolContext::new());
         let call = async |name: &str, arguments| {
             let (id, name) = (String::new(), name.to_owned());
             tools.call(&ToolCall { id, name, arguments, signatures: Vec::new() }).await
         };
-        let sum = call("calc", Arguments::Json(json!({ "expression": "1 + 1" }))).await;
+        let sum = call("calc", CallArguments::Json(json!({ "expression": "1 + 1" }))).await;
         assert!(matches!(&sum, ToolOutcome::Answered(text) if text.contains('2')), "{sum:?}");
-        let torn = call("calc", Arguments::Malformed("{".to_owned())).await;
+        let torn = call("calc", CallArguments::Malformed("{".to_owned())).await;
         assert!(matches!(torn, ToolOutcome::Failed(_)), "{torn:?}");
-        let nothing_there = call("mp_metadata", Arguments::Json(json!({}))).await;
+        let nothing_there = call("mp_metadata", CallArguments::Json(json!({}))).await;
         assert!(matches!(nothing_there, ToolOutcome::Abort(_)), "{nothing_there:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! The tools by which agents of one review work together: the orchestrator gives out work and submits, a sub-agent
-//! reports. What they do is up to the strategy that starts the agents; here is what models read of them.
+//! Tools for cooperation: the orchestrator delegates and submits, sub-agents report. Defined here
+//! as models see them; the strategies implement them.
 
 use std::sync::LazyLock;
 
@@ -8,14 +8,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BenchTools, arguments};
+use super::{ReviewTools, arguments};
 use crh_llm::ToolSpec;
 use crh_review::finding::Finding;
-use crh_review::{Dialect, Parsed, read_return};
+use crh_review::{Dialect, ParsedReturn, parse_return_value};
 
-/// A tool of a session. Its doc comments are what the model reads, its fields what the model fills in.
+/// A session tool. Models read its doc comments and fill in its fields.
 pub trait SessionTool: JsonSchema {
-    /// What a model calls it.
+    /// Name for the model.
     const NAME: &'static str;
 }
 
@@ -229,65 +229,67 @@ impl SessionTool for ReportPairs {
     const NAME: &'static str = "report_pairs";
 }
 
-/// The tools of every agent of a panel. Nobody delegates in it and nobody marks files: every reviewer looks at all it is given.
+/// Tools of all agents of a panel. Without delegation and marks: every reviewer reads all its
+/// files.
 pub fn panel_tools() -> Vec<ToolSpec> {
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
-        let readers = BenchTools::specs().into_iter().filter(|tool| tool.name != MARK);
+        let read_only = ReviewTools::specs().into_iter().filter(|tool| tool.name != MARK_TOOL);
         let session = [
             lens_spec(),
-            spec::<ReportNotes>(),
-            spec::<ReportChecks>(),
-            spec::<ReportScout>(),
-            spec::<ReportRequirements>(),
-            spec::<ReportPairs>(),
+            tool_spec::<ReportNotes>(),
+            tool_spec::<ReportChecks>(),
+            tool_spec::<ReportScout>(),
+            tool_spec::<ReportRequirements>(),
+            tool_spec::<ReportPairs>(),
         ];
-        readers.chain(session).collect()
+        read_only.chain(session).collect()
     });
     ALL.clone()
 }
 
-/// What a reviewer with a lens reports with: as sub-agents do, but for what it is told of when to.
+/// Report tool of specialised reviewers: that of sub-agents with another description.
 pub(crate) fn lens_spec() -> ToolSpec {
     let description = "Reports what was found through the lens and ends the reviewer's work: call it once, last. No finding is a good answer. Only reviewers with a lens that returns findings may call this.";
-    ToolSpec { description: description.to_owned(), ..spec::<ReportFindings>() }
+    ToolSpec { description: description.to_owned(), ..tool_spec::<ReportFindings>() }
 }
 
-/// Reads a report of findings in the name of a reviewer, since nobody speaks for another; the error is a sentence for the model.
-pub(crate) fn read_report(mut value: Value, reviewer: &str) -> Result<Parsed, String> {
+/// Parses a report of findings. Sets the reviewer, so that a model cannot report in another's name.
+/// The error is a sentence for the model.
+pub(crate) fn read_report(mut value: Value, reviewer: &str) -> Result<ParsedReturn, String> {
     if let Some(fields) = value.as_object_mut() {
         fields.insert("reviewer".to_owned(), Value::from(reviewer));
     }
-    let parsed = read_return(value, Dialect::Native, reviewer);
+    let parsed = parse_return_value(value, Dialect::Native, reviewer);
     parsed.map_err(|error| format!("{}.", error.to_string().trim_end_matches('.')))
 }
 
-/// Marks a file as reviewed.
-pub(crate) const MARK: &str = "mark_file_reviewed";
+/// Tool that marks a file as reviewed.
+pub(crate) const MARK_TOOL: &str = "mark_file_reviewed";
 
-/// The tools of every agent of a review, the same bytes for all of them, so that the vendor's cache serves the list to
-/// all but the first. What an agent may not use is refused when it is called.
+/// Tools of all agents of a review. The list is the same for all, so that the vendor's prompt cache
+/// serves it. Calls that an agent may not make are refused.
 pub fn agent_tools() -> Vec<ToolSpec> {
-    /// Schemas take longer to derive than to copy, and every agent asks for them.
+    /// Cached, since deriving schemas is slow and every agent needs them.
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         let session = [
-            spec::<DelegateReview>(),
-            spec::<SubmitReview>(),
-            spec::<ReportFindings>(),
-            spec::<ReportChecks>(),
+            tool_spec::<DelegateReview>(),
+            tool_spec::<SubmitReview>(),
+            tool_spec::<ReportFindings>(),
+            tool_spec::<ReportChecks>(),
         ];
-        BenchTools::specs().into_iter().chain(session).collect()
+        ReviewTools::specs().into_iter().chain(session).collect()
     });
     ALL.clone()
 }
 
-/// A tool of a session as a model is told of it.
-pub fn spec<T: SessionTool>() -> ToolSpec {
-    let (description, schema) = arguments::described::<T>();
+/// Specification of a session tool.
+pub fn tool_spec<T: SessionTool>() -> ToolSpec {
+    let (description, schema) = arguments::describe::<T>();
     ToolSpec { name: T::NAME.to_owned(), description, schema }
 }
 
-/// Reads what a tool of a session was called with, or says in a sentence for the model what is wrong with it.
-pub fn read<T: SessionTool + DeserializeOwned>(arguments: Value) -> Result<T, String> {
+/// Parses the arguments of a session tool. The error is a sentence for the model.
+pub fn parse_arguments<T: SessionTool + DeserializeOwned>(arguments: Value) -> Result<T, String> {
     if !arguments.is_object() {
         return Err("the arguments are not a JSON object".to_owned());
     }
@@ -302,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_agent_sees_the_catalogue_and_then_those_of_the_session() {
+    fn agents_see_catalogue_then_session_tools() {
         let names: Vec<String> = agent_tools().into_iter().map(|tool| tool.name).collect();
         let catalogue: Vec<&str> = super::super::catalogue().iter().map(|tool| tool.name).collect();
         let (shared, session) = names.split_at(catalogue.len());
@@ -312,23 +314,23 @@ mod tests {
     }
 
     #[test]
-    fn the_tools_of_a_session_are_what_models_are_told() {
+    fn session_tools_match_the_golden_file() {
         let tools = agent_tools();
-        let session = &tools[BenchTools::specs().len()..];
+        let session = &tools[ReviewTools::specs().len()..];
         expect_file!["../../tests/data/tools/session.json"]
             .assert_eq(&crh_review::stable_json(session).unwrap());
     }
 
     #[test]
-    fn whoever_judges_a_plan_is_told_how_to_report() {
+    fn requirements_tool_matches_the_golden_file() {
         expect_file!["../../tests/data/tools/report_requirements.json"]
-            .assert_eq(&crh_review::stable_json(&spec::<ReportRequirements>()).unwrap());
+            .assert_eq(&crh_review::stable_json(&tool_spec::<ReportRequirements>()).unwrap());
     }
 
     #[test]
-    fn every_argument_is_explained_and_nothing_else_is_taken() {
-        let session = agent_tools().into_iter().skip(BenchTools::specs().len());
-        for tool in session.chain([spec::<ReportRequirements>()]) {
+    fn session_arguments_are_described_and_closed() {
+        let session = agent_tools().into_iter().skip(ReviewTools::specs().len());
+        for tool in session.chain([tool_spec::<ReportRequirements>()]) {
             assert!(tool.description.len() > 20, "{}", tool.name);
             assert_eq!(tool.schema["additionalProperties"], false, "{}", tool.name);
             assert!(!tool.schema.to_string().contains("$ref"), "{}", tool.name);
@@ -339,8 +341,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_call_is_said_in_a_sentence() {
-        let said = |arguments| read::<DelegateReview>(arguments).unwrap_err();
+    fn invalid_call_is_explained_in_a_sentence() {
+        let said = |arguments| parse_arguments::<DelegateReview>(arguments).unwrap_err();
         expect!["the argument `scopes` is missing"].assert_eq(&said(json!({})));
         expect!["the arguments are not a JSON object"].assert_eq(&said(json!([])));
         expect!["the argument `files` is missing"]

@@ -1,23 +1,23 @@
-//! The names that somebody who misspelt one may have meant.
+//! Ranks names by similarity to a misspelt one.
 
 use strsim::levenshtein;
 
-/// Longer names are compared by their ends: a distance takes time in the square of their length.
+/// Only the ends of longer names are compared, since edit distance takes quadratic time.
 const COMPARED_MAX: usize = 64;
 
-/// The candidates, nearest first; those equally near keep their order. A name without what is around it (`run` for
-/// `Cart.run`, `a.rs` for `src/a.rs`) is nearly as good as the whole.
-pub(super) fn nearest<'a>(
+/// Candidates, most similar first; equally similar ones keep their order. An unqualified name
+/// (`run` for `Cart.run`, `a.rs` for `src/a.rs`) is nearly as good as the whole.
+pub(super) fn rank_by_similarity<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Vec<&'a str> {
-    let (whole, last) = (compared(name), compared(last_part(name)));
+    let (whole, last) = (comparable(name), comparable(last_part(name)));
     let mut ranked: Vec<_> = candidates
         .into_iter()
         .map(|candidate| {
-            // Half a letter worse than the whole.
-            let by_last = 2 * levenshtein(&last, &compared(last_part(candidate))) + 1;
-            (by_last.min(2 * levenshtein(&whole, &compared(candidate))), candidate)
+            // Counts half a letter more than a match of the whole.
+            let last_part_distance = 2 * levenshtein(&last, &comparable(last_part(candidate))) + 1;
+            (last_part_distance.min(2 * levenshtein(&whole, &comparable(candidate))), candidate)
         })
         .collect();
     ranked.sort_by_key(|(distance, _)| *distance);
@@ -25,15 +25,15 @@ pub(super) fn nearest<'a>(
 }
 
 fn last_part(name: &str) -> &str {
-    // A dot in a path belongs to the name of the file.
+    // In a path, a dot belongs to the file name.
     let separators: &[char] = if name.contains('/') { &['/'] } else { &['.', ':', '\\', '#'] };
     name.rsplit(separators).next().unwrap_or(name)
 }
 
-fn compared(name: &str) -> String {
+fn comparable(name: &str) -> String {
     let lower = name.to_lowercase();
-    let skipped = lower.chars().count().saturating_sub(COMPARED_MAX);
-    lower.chars().skip(skipped).collect()
+    let skip_count = lower.chars().count().saturating_sub(COMPARED_MAX);
+    lower.chars().skip(skip_count).collect()
 }
 
 #[cfg(test)]
@@ -41,12 +41,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_change_comes_first() {
+    fn most_similar_name_comes_first() {
         let names = ["grep", "read", "repo_read", "ls"];
-        assert_eq!(nearest("raed", names), ["read", "grep", "ls", "repo_read"]);
-        assert_eq!(nearest("Repo_Read", names)[0], "repo_read");
-        assert_eq!(nearest("", ["b", "a"]), ["b", "a"]);
-        assert_eq!(nearest("rnu", ["A", "B", "A.run"])[0], "A.run");
-        assert_eq!(nearest("crate/a.rs", ["b.rs", "src/of/a.rs"])[0], "src/of/a.rs");
+        assert_eq!(rank_by_similarity("raed", names), ["read", "grep", "ls", "repo_read"]);
+        assert_eq!(rank_by_similarity("Repo_Read", names)[0], "repo_read");
+        assert_eq!(rank_by_similarity("", ["b", "a"]), ["b", "a"]);
+        assert_eq!(rank_by_similarity("rnu", ["A", "B", "A.run"])[0], "A.run");
+        assert_eq!(rank_by_similarity("crate/a.rs", ["b.rs", "src/of/a.rs"])[0], "src/of/a.rs");
     }
 }

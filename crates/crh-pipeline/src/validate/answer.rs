@@ -1,4 +1,4 @@
-//! What a checking run answers: one verdict for each issue that it was shown.
+//! Parses the answer of a validation run: one verdict per issue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,22 @@ use serde_json::Value;
 
 use crate::tools::session;
 use crate::tools::session::{ClaimCheck, ClaimVerdict, ReportChecks};
-use crh_agent::Submit;
-use crh_review::{Judged, Judgement};
+use crh_agent::SubmitTool;
+use crh_review::{Judgement, JudgementResult};
 
-/// How the answer about these issues is read.
-pub(super) fn submit(ids: BTreeSet<String>) -> Submit<BTreeMap<String, Judgement>> {
-    Submit::new(session::spec::<ReportChecks>(), move |value| judgements(value, &ids))
+/// The tool that submits verdicts on these issues.
+pub(super) fn answer_tool(ids: BTreeSet<String>) -> SubmitTool<BTreeMap<String, Judgement>> {
+    SubmitTool::new(session::tool_spec::<ReportChecks>(), move |value| {
+        parse_judgements(value, &ids)
+    })
 }
 
-/// The judgement on every id, or what is wrong with the answer. An id that nothing was said about is undecided.
-fn judgements(value: Value, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Judgement>, String> {
-    let answer: ReportChecks = session::read(value)?;
+/// The judgement on every id, or an error for the model. An id without a verdict is undecided.
+fn parse_judgements(
+    value: Value,
+    ids: &BTreeSet<String>,
+) -> Result<BTreeMap<String, Judgement>, String> {
+    let answer: ReportChecks = session::parse_arguments(value)?;
     let mut judgements = BTreeMap::new();
     for ClaimCheck { id, verdict, reason } in answer.checks {
         if !ids.contains(&id) {
@@ -24,9 +29,9 @@ fn judgements(value: Value, ids: &BTreeSet<String>) -> Result<BTreeMap<String, J
             return Err(format!("there is no id `{id}`; there are `{}`", known.join("`, `")));
         }
         let result = match verdict {
-            ClaimVerdict::Confirmed => Judged::Confirmed,
-            ClaimVerdict::Refuted => Judged::Refuted,
-            ClaimVerdict::Unsure => Judged::Unsure,
+            ClaimVerdict::Confirmed => JudgementResult::Confirmed,
+            ClaimVerdict::Refuted => JudgementResult::Refuted,
+            ClaimVerdict::Unsure => JudgementResult::Unsure,
         };
         let judgement = Judgement { result, reason };
         if judgements.insert(id.clone(), judgement).is_some() {
@@ -35,8 +40,8 @@ fn judgements(value: Value, ids: &BTreeSet<String>) -> Result<BTreeMap<String, J
     }
     for id in ids {
         judgements.entry(id.clone()).or_insert_with(|| Judgement {
-            result: Judged::Unsure,
-            reason: "the check said nothing about it".to_owned(),
+            result: JudgementResult::Unsure,
+            reason: "the validation run gave no verdict".to_owned(),
         });
     }
     Ok(judgements)
@@ -51,7 +56,7 @@ mod tests {
 
     fn check(value: Value, expected: Expect) {
         let ids = ["a1", "b2"].map(str::to_owned).into();
-        let shown = match judgements(value, &ids) {
+        let shown = match parse_judgements(value, &ids) {
             Ok(judgements) => judgements
                 .iter()
                 .map(|(id, said)| format!("{id} {:?} {}\n", said.result, said.reason))
@@ -62,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn every_id_has_one_judgement_and_what_was_left_out_is_undecided() {
+    fn missing_verdict_is_undecided() {
         let entry =
             |id: &str, verdict: &str| json!({ "id": id, "verdict": verdict, "reason": "line 3" });
         check(
@@ -75,8 +80,8 @@ mod tests {
         check(
             json!({ "checks": [] }),
             expect![[r#"
-            a1 Unsure the check said nothing about it
-            b2 Unsure the check said nothing about it
+            a1 Unsure the validation run gave no verdict
+            b2 Unsure the validation run gave no verdict
         "#]],
         );
         check(

@@ -1,43 +1,46 @@
-//! Issues that one run looks at together, and what it is shown of them: the claim and the code, not the reviewer's reasons.
+//! Batches of issues for validation runs. A run sees the claim and the code, not the reviewer's
+//! reasons.
 
 use std::collections::BTreeSet;
 
 use super::excerpt::excerpt;
-use crate::code::Code;
-use crate::plan::{Assignment, Part};
+use crate::code_reader::CodeReader;
+use crate::plan::{Assignment, DiffPart};
 use crate::prompts::fence;
 use crh_review::Location;
 use crh_review::diff::Diff;
 use crh_review::report::Issue;
 
-/// How many issues one run looks at: so many excerpts are read with care, and a dozen issues still take two runs side
-/// by side and not twelve.
-const BATCH: usize = 6;
+/// Issues per run. Models read six excerpts with care, and a dozen issues take two runs instead of
+/// twelve.
+const BATCH_SIZE: usize = 6;
 
-/// How many quotes from other files are shown with an issue.
+/// Maximum quotes from other files per issue.
 const ELSEWHERE_MAX: usize = 3;
 
-/// The issues that one run looks at.
+/// The issues of one validation run.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
-    /// The run. Its label has the ids of the issues, so that the same batch is known again.
+    /// Assignment of the run. Its label contains the issue ids, so that a resumed review recognises
+    /// the batch.
     pub(super) assignment: Assignment,
     pub(super) issues: Vec<Issue>,
-    /// What it is shown.
+    /// The issues as the prompt shows them.
     pub(super) candidates: String,
 }
 
 impl Batch {
-    /// Issues in batches, the most urgent in the first.
-    pub(super) fn all(issues: &[&Issue], code: &Code<'_>, diff: &Diff) -> Vec<Self> {
-        let batches = issues.chunks(BATCH).enumerate();
+    /// Splits issues into batches, the most urgent first.
+    pub(super) fn from_issues(issues: &[&Issue], code: &CodeReader<'_>, diff: &Diff) -> Vec<Self> {
+        let batches = issues.chunks(BATCH_SIZE).enumerate();
         batches.map(|(at, issues)| Self::new(at + 1, issues, code, diff)).collect()
     }
 
-    fn new(number: usize, issues: &[&Issue], code: &Code<'_>, diff: &Diff) -> Self {
+    fn new(number: usize, issues: &[&Issue], code: &CodeReader<'_>, diff: &Diff) -> Self {
         let files: BTreeSet<&str> = issues.iter().map(|it| it.location.file.as_str()).collect();
         let keys: Vec<&str> = issues.iter().map(|issue| issue.dedupe_key.as_str()).collect();
-        let shown: Vec<String> = issues.iter().map(|issue| candidate(issue, code, diff)).collect();
+        let shown: Vec<String> =
+            issues.iter().map(|issue| candidate_text(issue, code, diff)).collect();
         Self {
             assignment: Assignment {
                 name: format!("validate-{number}"),
@@ -45,26 +48,25 @@ impl Batch {
                 label: format!("checks {}", keys.join(" ")),
                 why: String::new(),
                 focus: String::new(),
-                parts: files.into_iter().map(Part::whole).collect(),
+                parts: files.into_iter().map(DiffPart::whole).collect(),
             },
             issues: issues.iter().copied().cloned().collect(),
             candidates: shown.join("\n"),
         }
     }
 
-    /// The ids of its issues.
     pub(super) fn ids(&self) -> BTreeSet<String> {
         self.issues.iter().map(|issue| issue.dedupe_key.clone()).collect()
     }
 }
 
-/// One issue as a claim: its title, the effect that is claimed, where, and the code there.
-fn candidate(issue: &Issue, code: &Code<'_>, diff: &Diff) -> String {
+/// One issue as a claim: title, claimed effect, place and code.
+fn candidate_text(issue: &Issue, code: &CodeReader<'_>, diff: &Diff) -> String {
     let mut text = format!(
         "id: {}\nclaim: {}\nclaimed effect: {}\nplace: {}\n",
         issue.dedupe_key,
-        folded(&issue.title),
-        folded(effect(&issue.why_it_matters)),
+        fold_whitespace(&issue.title),
+        fold_whitespace(first_sentence(&issue.why_it_matters)),
         issue.location,
     );
     text += &format!("{}\n", fence("code", &excerpt(&issue.location, code, diff)));
@@ -77,8 +79,8 @@ fn candidate(issue: &Issue, code: &Code<'_>, diff: &Diff) -> String {
     text
 }
 
-/// The first sentence: findings say the observable effect first and the reasons behind it.
-fn effect(why: &str) -> &str {
+/// The first sentence. Findings state the observable effect first and the reasons after it.
+fn first_sentence(why: &str) -> &str {
     let why = why.trim();
     let end = why.match_indices(['.', '!', '?', '\n']).find_map(|(at, sign)| {
         let rest = &why[at + sign.len()..];
@@ -88,7 +90,7 @@ fn effect(why: &str) -> &str {
     why[..end.unwrap_or(why.len())].trim_end()
 }
 
-fn folded(text: &str) -> String {
+fn fold_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -97,8 +99,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_a_reviewer_says_only_the_effect_is_shown() {
-        let check = |why: &str, expected: &str| assert_eq!(effect(why), expected);
+    fn only_the_first_sentence_is_shown() {
+        let check = |why: &str, expected: &str| assert_eq!(first_sentence(why), expected);
         check("Refunds fail. The sign is lost in line 3.", "Refunds fail.");
         check(" `a.b` is 1.5 too large! Since", "`a.b` is 1.5 too large!");
         check("No end", "No end");

@@ -1,4 +1,4 @@
-//! The runs that look at issues again: a fresh one for each batch, all side by side.
+//! Validation runs: a fresh run per batch, in parallel.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,28 +7,28 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::batch::Batch;
-use super::{answer, is_urgent, unchecked};
-use crate::events::Event;
-use crate::office::{Office, turned_away};
-use crate::runs::{Checked, RunEnd, RunRecord, milliseconds};
-use crate::text::count;
-use crate::tools::ReadingTools;
+use super::{answer, is_urgent, unchecked_note};
+use crate::events::ReviewEvent;
+use crate::review_context::{ReviewContext, rate_limit_wait};
+use crate::runs::{CheckedFinding, RunEnd, RunRecord, milliseconds};
+use crate::text::plural;
+use crate::tools::ReadOnlyTools;
 use crate::tools::session::{ReportChecks, SessionTool};
-use crh_agent::{Driven, Limits, Outcome, Purpose, Run, Task, drive};
+use crh_agent::{AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, RunLimits, drive};
 use crh_llm::Model;
 use crh_review::report::Strategy;
-use crh_review::{Judged, Judgement};
+use crh_review::{Judgement, JudgementResult};
 
-/// Times that the model is asked about one batch: a look or two at each issue, several at a time, and the answer.
+/// Maximum turns per batch: one or two lookups per issue, several at a time, and the answer.
 const TURNS: u32 = 10;
 
-/// Tools that are called for one batch: four for each of its issues.
+/// Maximum tool calls per batch: four per issue.
 const TOOL_CALLS: u32 = 24;
 
-/// The most tokens of one turn: six verdicts have a few hundred, the rest is for models that think first.
+/// Maximum tokens per turn: a few hundred for six verdicts, the rest for models that reason first.
 const OUTPUT_TOKENS: u32 = 8_000;
 
-/// What came of one batch.
+/// Result of one batch.
 pub(super) struct BatchOutcome {
     pub(super) record: RunRecord,
     pub(super) judgements: BTreeMap<String, Judgement>,
@@ -36,164 +36,168 @@ pub(super) struct BatchOutcome {
 }
 
 impl BatchOutcome {
-    /// Whether the budget had no room for a look that nobody needs: mild issues are looked at again only if there is some.
-    pub(super) fn is_needless(&self) -> bool {
+    /// Whether the budget prevented the run and the batch has no P0 or P1.
+    pub(super) fn is_skippable(&self) -> bool {
         let was_prevented = self.record.limited.is_some() && self.record.totals.llm_calls == 0;
         was_prevented && self.note.is_none()
     }
 }
 
-/// Looks at all batches; what came of them in their order. A batch that an earlier attempt has looked at is not paid for
-/// again.
-pub(super) async fn outcomes(batches: Vec<Batch>, office: &Office) -> Vec<BatchOutcome> {
-    let limits = limits(office, batches.len());
-    let room = Arc::new(Semaphore::new(office.terms.side_by_side.max(1)));
+/// Checks all batches and returns their results in order. Reuses results of an earlier attempt.
+pub(super) async fn check_batches(batches: Vec<Batch>, ctx: &ReviewContext) -> Vec<BatchOutcome> {
+    let limits = limits(ctx, batches.len());
+    let room = Arc::new(Semaphore::new(ctx.options.max_parallel.max(1)));
     let mut tasks = JoinSet::new();
     let mut records: Vec<Option<RunRecord>> = Vec::new();
     for (at, batch) in batches.iter().enumerate() {
-        let earlier = office.journal.earlier().iter().find(|record| answers(record, batch));
+        let earlier =
+            ctx.journal.completed_runs().iter().find(|record| is_answer_for(record, batch));
         records.push(earlier.cloned());
         if earlier.is_none() {
-            let (batch, office, room) = (batch.clone(), office.clone(), room.clone());
+            let (batch, ctx, room) = (batch.clone(), ctx.clone(), room.clone());
             tasks.spawn(async move {
                 let _permit = room.acquire().await;
-                (at, carried_out(&batch, &office, limits).await)
+                (at, check_batch(&batch, &ctx, limits).await)
             });
         }
     }
-    // A task that panics leaves its place empty; a dropped future aborts them all.
+    // A task that panics leaves its record empty. Dropping this future aborts all tasks.
     while let Some(joined) = tasks.join_next().await {
         if let Ok((at, record)) = joined {
             records[at] = Some(record);
         }
     }
     let broken = |batch: &Batch| {
-        RunRecord::failed(batch.assignment.clone(), "the check broke down: this is a bug")
+        RunRecord::failed(batch.assignment.clone(), "the validation run crashed (a bug in crh)")
     };
     let each = batches.iter().zip(records);
-    each.map(|(batch, record)| outcome(batch, record.unwrap_or_else(|| broken(batch)))).collect()
+    each.map(|(batch, record)| batch_outcome(batch, record.unwrap_or_else(|| broken(batch))))
+        .collect()
 }
 
-/// How far each of so many runs may go: the ledger bounds them together, and the calls that are left are shared so that
-/// each run can come to an answer.
-fn limits(office: &Office, runs: usize) -> Limits {
-    let allowance = &office.terms.allowance;
-    let left = allowance.llm_calls.saturating_sub(office.ledger.spent().llm_calls);
+/// Limits per run. The remaining calls are divided, so that each run can reach an answer; the
+/// ledger bounds them together.
+fn limits(ctx: &ReviewContext, runs: usize) -> RunLimits {
+    let budget = &ctx.options.budget;
+    let left = budget.llm_calls.saturating_sub(ctx.ledger.spent().llm_calls);
     let share = left / u32::try_from(runs.max(1)).unwrap_or(u32::MAX);
-    Limits {
+    RunLimits {
         turns: share.clamp(1, TURNS),
         tool_calls: TOOL_CALLS,
-        tokens: allowance.input_tokens,
-        money: allowance.money,
-        wall: allowance.wall,
+        tokens: budget.input_tokens,
+        money: budget.money,
+        wall: budget.wall,
     }
 }
 
-/// Whether a run of an earlier attempt has looked at the same issues, as the same findings stated them.
-fn answers(record: &RunRecord, batch: &Batch) -> bool {
+/// Whether an earlier run checked the same issues with the same findings.
+fn is_answer_for(record: &RunRecord, batch: &Batch) -> bool {
     let speakers = batch.issues.iter().filter_map(|issue| issue.members.first());
     let shown: Vec<_> = speakers.map(|member| &member.finding).collect();
     let looked_at: Vec<_> = record.checked.iter().map(|checked| &checked.finding).collect();
     record.ended == RunEnd::Completed && record.assignment == batch.assignment && looked_at == shown
 }
 
-/// Asks a fresh run about a batch, and keeps what came of it.
-async fn carried_out(batch: &Batch, office: &Office, limits: Limits) -> RunRecord {
+/// Checks a batch with a fresh run and stores the record.
+async fn check_batch(batch: &Batch, ctx: &ReviewContext, limits: RunLimits) -> RunRecord {
     let run = batch.assignment.name.clone();
-    // The ids in the label of the assignment say nothing to people.
-    let label = count(batch.issues.len(), "issue");
+    // The label of the assignment consists of ids, which say nothing to people.
+    let label = plural(batch.issues.len(), "issue");
     let files = batch.assignment.parts.len();
-    office.journal.tell(Event::RunStarted { run: run.clone(), label, files });
-    let model = checker(office);
-    let mut so_far = RunRecord::begun(batch.assignment.clone());
-    let driven = loop {
-        let toolbox = ReadingTools::new(office, &run, "for checking claims", ReportChecks::NAME);
-        let means = office.means(&run, model, toolbox);
-        let asking = Run::new(task(batch, office), limits, model.facts());
-        let driven = Box::pin(drive(asking, &means)).await;
+    ctx.journal.emit(ReviewEvent::RunStarted { run: run.clone(), label, files });
+    let model = checker_model(ctx);
+    let mut so_far = RunRecord::new(batch.assignment.clone());
+    let finished = loop {
+        let toolbox = ReadOnlyTools::new(ctx, &run, "for checking claims", ReportChecks::NAME);
+        let run_context = ctx.run_context(&run, model, toolbox);
+        let asking = AgentRun::new(build_task(batch, ctx), limits, model.facts());
+        let driven = Box::pin(drive(asking, &run_context)).await;
         so_far.took_ms = so_far.took_ms.saturating_add(milliseconds(driven.took));
-        so_far.book(&driven, model.name());
-        // Nothing comes after it that would need the time.
-        match turned_away(&driven.ended.outcome, office.time_left()) {
-            Some(wait) if !office.journal.cancel().is_cancelled() => {
-                office.wait(&run, wait).await;
+        so_far.add_usage(&driven, model.name());
+        // Validation is the last stage, so it may use all remaining time.
+        match rate_limit_wait(&driven.end.outcome, ctx.time_left()) {
+            Some(wait) if !ctx.journal.cancel().is_cancelled() => {
+                ctx.wait_for_capacity(&run, wait).await;
             }
             Some(_) | None => break driven,
         }
     };
-    let record = record(batch, &driven, so_far);
-    office.ended(&record);
+    let record = finish_record(batch, &finished, so_far);
+    ctx.finish_run(&record);
     record
 }
 
-fn task(batch: &Batch, office: &Office) -> Task<BTreeMap<String, Judgement>> {
-    Task {
+fn build_task(batch: &Batch, ctx: &ReviewContext) -> AgentTask<BTreeMap<String, Judgement>> {
+    AgentTask {
         caller: batch.assignment.name.clone(),
-        conversation: office.prompts.conversation(&office.prompts.validate(&batch.candidates)),
-        tools: office.prompts.tools(),
-        submit: answer::submit(batch.ids()),
-        purpose: Purpose::Validation,
+        conversation: ctx.prompts.conversation(&ctx.prompts.validate(&batch.candidates)),
+        tools: ctx.prompts.tools(),
+        submit: answer::answer_tool(batch.ids()),
+        purpose: CallPurpose::Validation,
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
         effort: None,
     }
 }
 
-/// Who checks. Not the cheap model: a check that lets a blocker go costs more than it saves. The vendor's cache has the
-/// beginning of the conversation for this model already.
-fn checker(office: &Office) -> &Model {
-    match office.terms.strategy {
-        Strategy::Panel => &office.crew.escalation,
-        Strategy::Single | Strategy::Delegate | Strategy::Static => &office.crew.reviewer,
+/// The model that validates. Not the cheap one: a missed blocker costs more than it saves. The
+/// vendor's prompt cache is already warm for this model.
+fn checker_model(ctx: &ReviewContext) -> &Model {
+    match ctx.options.strategy {
+        Strategy::Panel => &ctx.models.escalation,
+        Strategy::Single | Strategy::Delegate | Strategy::Static => &ctx.models.reviewer,
     }
 }
 
-/// The run as it is stored: what it said of each issue stands in `checked`, under the finding that speaks for it.
-fn record(
+/// The stored record. Each judgement is stored in `checked` with the first finding of its issue.
+fn finish_record(
     batch: &Batch,
-    driven: &Driven<BTreeMap<String, Judgement>>,
+    finished: &FinishedRun<BTreeMap<String, Judgement>>,
     so_far: RunRecord,
 ) -> RunRecord {
     let mut record = so_far;
-    record.ended = RunEnd::of(&driven.ended.outcome);
-    if let Outcome::Answered(judgements) = &driven.ended.outcome {
-        let said = batch.issues.iter().filter_map(|issue| {
+    record.ended = RunEnd::from_outcome(&finished.end.outcome);
+    if let AgentOutcome::Answered(judgements) = &finished.end.outcome {
+        let judged = batch.issues.iter().filter_map(|issue| {
             let judgement = judgements.get(&issue.dedupe_key)?.clone();
             let finding = issue.members.first()?.finding.clone();
-            Some(Checked { finding, judgement })
+            Some(CheckedFinding { finding, judgement })
         });
-        record.checked = said.collect();
+        record.checked = judged.collect();
     }
-    record.limited = driven.ended.limited;
+    record.limited = finished.end.limit_reached;
     record
 }
 
-/// What a record means for the issues of its batch.
-fn outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
+/// Judgements and note that follow from a record.
+fn batch_outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
     let name = &record.assignment.name;
     let urgent = batch.issues.iter().filter(|issue| is_urgent(issue));
     let severe = urgent.clone().count();
-    // Not asked is not failed: what the budget or the user prevented stays as it was.
+    // A run that the budget or the user prevented is not a failure.
     let was_asked = record.totals.llm_calls > 0;
     let (judgements, note) = match &record.ended {
         RunEnd::Completed => {
-            let said = batch.issues.iter().filter_map(|issue| {
+            let judged = batch.issues.iter().filter_map(|issue| {
                 let speaker = &issue.members.first()?.finding;
                 let checked = record.checked.iter().find(|it| it.finding == *speaker)?;
                 Some((issue.dedupe_key.clone(), checked.judgement.clone()))
             });
-            (said.collect(), None)
+            (judged.collect(), None)
         }
-        RunEnd::Cancelled => (BTreeMap::new(), unchecked(severe, "the review was stopped")),
+        RunEnd::Cancelled => (BTreeMap::new(), unchecked_note(severe, "the review was stopped")),
         RunEnd::Failed(why) if record.limited.is_some() && !was_asked => {
-            (BTreeMap::new(), unchecked(severe, why))
+            (BTreeMap::new(), unchecked_note(severe, why))
         }
         RunEnd::Failed(why) => {
-            let judgement =
-                || Judgement { result: Judged::Failed, reason: format!("{name} failed: {why}") };
+            let judgement = || Judgement {
+                result: JudgementResult::Failed,
+                reason: format!("{name} failed: {why}"),
+            };
             let failed = urgent.map(|issue| (issue.dedupe_key.clone(), judgement())).collect();
-            let issues = count(batch.issues.len(), "issue");
-            let note = format!("{name} failed: {why}; {issues} not checked, {severe} P0 or P1");
+            let issues = plural(batch.issues.len(), "issue");
+            let note =
+                format!("{name} failed: {why}; {issues} not validated, {severe} of them P0 or P1");
             (failed, Some(note))
         }
     };

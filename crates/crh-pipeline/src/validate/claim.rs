@@ -1,30 +1,30 @@
-//! Claims that a search can settle: that a name is unused, undefined, not imported, or there twice.
+//! Parses claims that a search can settle: a name is unused, undefined, not imported or duplicated.
 //!
-//! Only plain statements about one name count. Whatever is said besides makes it a claim about something else, which a
-//! search cannot settle: `x is never called` can be looked up, `x is never called on shutdown` cannot.
+//! Only plain statements about one name count. `x is never called` can be looked up, `x is never
+//! called on shutdown` cannot.
 
 use crh_review::finding::Finding;
 
-/// Something that a search can settle.
+/// A claim that a search can settle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claim {
-    pub(super) what: What,
-    /// The name as it was written, without `()`: `total`, `Cart.total`.
+    pub(super) kind: ClaimKind,
+    /// The name without `()`: `total`, `Cart.total`.
     pub(super) name: String,
 }
 
-/// What is claimed of a name.
+/// What is claimed about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ClaimKind {
     /// Nothing calls it.
     Uncalled,
     /// Nothing uses it.
     Unused,
     /// It is imported and nothing uses it.
     UnusedImport,
-    /// It is used and there is no such thing.
+    /// It is used but does not exist.
     Undefined,
-    /// It is used and nobody imports it.
+    /// It is used but not imported.
     NotImported,
     /// It is defined more than once.
     DefinedTwice,
@@ -32,8 +32,8 @@ pub(super) enum What {
     ImportedTwice,
 }
 
-/// Words that change nothing about a claim.
-const FILL: &[&str] = &[
+/// Words that do not change the meaning of a claim, sorted.
+const FILLER_WORDS: &[&str] = &[
     "a",
     "actually",
     "added",
@@ -75,8 +75,8 @@ const FILL: &[&str] = &[
     "type",
 ];
 
-/// Words for the same thing.
-const SAME: &[(&str, &str)] = &[
+/// Synonyms, sorted.
+const SYNONYMS: &[(&str, &str)] = &[
     ("are", "is"),
     ("aren't", "is not"),
     ("imports", "import"),
@@ -92,7 +92,7 @@ const SAME: &[(&str, &str)] = &[
     ("was", "is"),
 ];
 
-/// What may stand behind a claim without making it another one.
+/// Endings that do not change a claim.
 const TAILS: &[&str] = &[
     " anywhere",
     " at all",
@@ -103,7 +103,7 @@ const TAILS: &[&str] = &[
     " in project",
 ];
 
-/// Words that make whatever stands beside them depend on something.
+/// Words that make a statement conditional.
 const CONDITIONS: &[&str] = &[
     "after",
     "before",
@@ -130,75 +130,75 @@ const CONDITIONS: &[&str] = &[
     "without",
 ];
 
-/// The claims, with `N` for the name.
-const CLAIMS: &[(&str, What)] = &[
-    ("N has no callers", What::Uncalled),
-    ("N is never called", What::Uncalled),
-    ("N is not called", What::Uncalled),
-    ("N is uncalled", What::Uncalled),
-    ("no callers of N", What::Uncalled),
-    ("nothing calls N", What::Uncalled),
-    ("uncalled N", What::Uncalled),
-    ("N has no uses", What::Unused),
-    ("N is dead code", What::Unused),
-    ("N is never used", What::Unused),
-    ("N is not used", What::Unused),
-    ("N is unused", What::Unused),
-    ("N unused", What::Unused),
-    ("dead code N", What::Unused),
-    ("nothing uses N", What::Unused),
-    ("unused N", What::Unused),
-    ("N import is never used", What::UnusedImport),
-    ("N import is not used", What::UnusedImport),
-    ("N import is unused", What::UnusedImport),
-    ("N imported but never used", What::UnusedImport),
-    ("N imported but not used", What::UnusedImport),
-    ("N imported but unused", What::UnusedImport),
-    ("N is imported but never used", What::UnusedImport),
-    ("N is imported but not used", What::UnusedImport),
-    ("N is imported but unused", What::UnusedImport),
-    ("import N is never used", What::UnusedImport),
-    ("import N is not used", What::UnusedImport),
-    ("import N is unused", What::UnusedImport),
-    ("import of N is unused", What::UnusedImport),
-    ("unused import N", What::UnusedImport),
-    ("unused import of N", What::UnusedImport),
-    ("N is never defined", What::Undefined),
-    ("N is not defined", What::Undefined),
-    ("N is undefined", What::Undefined),
-    ("N is used but never defined", What::Undefined),
-    ("N is used but not defined", What::Undefined),
-    ("missing definition for N", What::Undefined),
-    ("missing definition of N", What::Undefined),
-    ("undefined N", What::Undefined),
-    ("undefined reference to N", What::Undefined),
-    ("undefined variable N", What::Undefined),
-    ("N import is missing", What::NotImported),
-    ("N is not imported", What::NotImported),
-    ("N is used but never imported", What::NotImported),
-    ("N is used but not imported", What::NotImported),
-    ("import for N is missing", What::NotImported),
-    ("import of N is missing", What::NotImported),
-    ("missing N import", What::NotImported),
-    ("missing import N", What::NotImported),
-    ("missing import for N", What::NotImported),
-    ("missing import of N", What::NotImported),
-    ("N is declared twice", What::DefinedTwice),
-    ("N is defined more than once", What::DefinedTwice),
-    ("N is defined multiple times", What::DefinedTwice),
-    ("N is defined twice", What::DefinedTwice),
-    ("duplicate declaration of N", What::DefinedTwice),
-    ("duplicate definition N", What::DefinedTwice),
-    ("duplicate definition of N", What::DefinedTwice),
-    ("redefinition of N", What::DefinedTwice),
-    ("N is imported more than once", What::ImportedTwice),
-    ("N is imported twice", What::ImportedTwice),
-    ("duplicate import N", What::ImportedTwice),
-    ("duplicate import of N", What::ImportedTwice),
+/// Claims, with `N` for the name.
+const CLAIMS: &[(&str, ClaimKind)] = &[
+    ("N has no callers", ClaimKind::Uncalled),
+    ("N is never called", ClaimKind::Uncalled),
+    ("N is not called", ClaimKind::Uncalled),
+    ("N is uncalled", ClaimKind::Uncalled),
+    ("no callers of N", ClaimKind::Uncalled),
+    ("nothing calls N", ClaimKind::Uncalled),
+    ("uncalled N", ClaimKind::Uncalled),
+    ("N has no uses", ClaimKind::Unused),
+    ("N is dead code", ClaimKind::Unused),
+    ("N is never used", ClaimKind::Unused),
+    ("N is not used", ClaimKind::Unused),
+    ("N is unused", ClaimKind::Unused),
+    ("N unused", ClaimKind::Unused),
+    ("dead code N", ClaimKind::Unused),
+    ("nothing uses N", ClaimKind::Unused),
+    ("unused N", ClaimKind::Unused),
+    ("N import is never used", ClaimKind::UnusedImport),
+    ("N import is not used", ClaimKind::UnusedImport),
+    ("N import is unused", ClaimKind::UnusedImport),
+    ("N imported but never used", ClaimKind::UnusedImport),
+    ("N imported but not used", ClaimKind::UnusedImport),
+    ("N imported but unused", ClaimKind::UnusedImport),
+    ("N is imported but never used", ClaimKind::UnusedImport),
+    ("N is imported but not used", ClaimKind::UnusedImport),
+    ("N is imported but unused", ClaimKind::UnusedImport),
+    ("import N is never used", ClaimKind::UnusedImport),
+    ("import N is not used", ClaimKind::UnusedImport),
+    ("import N is unused", ClaimKind::UnusedImport),
+    ("import of N is unused", ClaimKind::UnusedImport),
+    ("unused import N", ClaimKind::UnusedImport),
+    ("unused import of N", ClaimKind::UnusedImport),
+    ("N is never defined", ClaimKind::Undefined),
+    ("N is not defined", ClaimKind::Undefined),
+    ("N is undefined", ClaimKind::Undefined),
+    ("N is used but never defined", ClaimKind::Undefined),
+    ("N is used but not defined", ClaimKind::Undefined),
+    ("missing definition for N", ClaimKind::Undefined),
+    ("missing definition of N", ClaimKind::Undefined),
+    ("undefined N", ClaimKind::Undefined),
+    ("undefined reference to N", ClaimKind::Undefined),
+    ("undefined variable N", ClaimKind::Undefined),
+    ("N import is missing", ClaimKind::NotImported),
+    ("N is not imported", ClaimKind::NotImported),
+    ("N is used but never imported", ClaimKind::NotImported),
+    ("N is used but not imported", ClaimKind::NotImported),
+    ("import for N is missing", ClaimKind::NotImported),
+    ("import of N is missing", ClaimKind::NotImported),
+    ("missing N import", ClaimKind::NotImported),
+    ("missing import N", ClaimKind::NotImported),
+    ("missing import for N", ClaimKind::NotImported),
+    ("missing import of N", ClaimKind::NotImported),
+    ("N is declared twice", ClaimKind::DefinedTwice),
+    ("N is defined more than once", ClaimKind::DefinedTwice),
+    ("N is defined multiple times", ClaimKind::DefinedTwice),
+    ("N is defined twice", ClaimKind::DefinedTwice),
+    ("duplicate declaration of N", ClaimKind::DefinedTwice),
+    ("duplicate definition N", ClaimKind::DefinedTwice),
+    ("duplicate definition of N", ClaimKind::DefinedTwice),
+    ("redefinition of N", ClaimKind::DefinedTwice),
+    ("N is imported more than once", ClaimKind::ImportedTwice),
+    ("N is imported twice", ClaimKind::ImportedTwice),
+    ("duplicate import N", ClaimKind::ImportedTwice),
+    ("duplicate import of N", ClaimKind::ImportedTwice),
 ];
 
-/// Titles that state a claim and leave the name to the first sentence.
-const NAMELESS: &[&str] = &[
+/// Titles that state a claim without the name, which is then in the first sentence.
+const NAMELESS_TITLES: &[&str] = &[
     "dead code",
     "duplicate definition",
     "duplicate import",
@@ -210,31 +210,32 @@ const NAMELESS: &[&str] = &[
     "unused code",
 ];
 
-/// The claim that a finding makes, if that is all it says: in its title, or in the first sentence of its effect where the
-/// title names nothing. That something is missing is also believed from the first sentence alone.
-pub(super) fn claim(finding: &Finding) -> Option<Claim> {
-    let in_title = in_sentence(&finding.title);
+/// The claim of a finding, if it says nothing else: in its title, or in the first sentence of its
+/// explanation if the title names nothing. Missing definitions and imports are also accepted from
+/// the first sentence alone.
+pub(super) fn parse_claim(finding: &Finding) -> Option<Claim> {
+    let in_title = parse_sentence(&finding.title);
     if in_title.is_some() {
         return in_title;
     }
     let first = first_sentence(&finding.why_it_matters);
-    let in_effect = in_sentence(first)?;
+    let in_effect = parse_sentence(first)?;
     let is_nameless = || {
-        let clause = Clause::of(&finding.title);
-        NAMELESS.contains(&clause.text.as_str())
+        let clause = Clause::parse(&finding.title);
+        NAMELESS_TITLES.contains(&clause.text.as_str())
     };
-    match in_effect.what {
-        What::Undefined | What::NotImported => Some(in_effect),
-        What::Uncalled
-        | What::Unused
-        | What::UnusedImport
-        | What::DefinedTwice
-        | What::ImportedTwice => is_nameless().then_some(in_effect),
+    match in_effect.kind {
+        ClaimKind::Undefined | ClaimKind::NotImported => Some(in_effect),
+        ClaimKind::Uncalled
+        | ClaimKind::Unused
+        | ClaimKind::UnusedImport
+        | ClaimKind::DefinedTwice
+        | ClaimKind::ImportedTwice => is_nameless().then_some(in_effect),
     }
 }
 
-/// The one claim of a sentence, if nothing in it makes it depend on something.
-fn in_sentence(sentence: &str) -> Option<Claim> {
+/// The only claim of an unconditional sentence.
+fn parse_sentence(sentence: &str) -> Option<Claim> {
     let words = sentence.to_lowercase();
     let mut words = words.split(|char: char| !char.is_alphanumeric() && char != '\'');
     if words.any(|word| CONDITIONS.contains(&word)) {
@@ -245,20 +246,20 @@ fn in_sentence(sentence: &str) -> Option<Claim> {
     let joined = pieces.windows(2).map(|two| two.join(" "));
     let mut found =
         pieces.iter().map(|piece| (*piece).to_owned()).chain(joined).filter_map(|piece| {
-            let clause = Clause::of(&piece);
+            let clause = Clause::parse(&piece);
             let text = TAILS
                 .iter()
                 .find_map(|tail| clause.text.strip_suffix(tail))
                 .unwrap_or(&clause.text);
             let (_, what) = CLAIMS.iter().find(|(claim, _)| *claim == text)?;
             let [name] = clause.names.as_slice() else { return None };
-            Some(Claim { what: *what, name: name.clone() })
+            Some(Claim { kind: *what, name: name.clone() })
         });
     let first = found.next()?;
     found.all(|other| other == first).then_some(first)
 }
 
-/// The pieces of a sentence between commas, colons, dashes and the like.
+/// Splits a sentence at commas, colons and dashes.
 fn clauses(sentence: &str) -> Vec<&str> {
     let mut pieces = vec![sentence];
     for sign in [", ", "; ", ": ", " - ", " — ", " – "] {
@@ -267,18 +268,18 @@ fn clauses(sentence: &str) -> Vec<&str> {
     pieces
 }
 
-/// A piece of a sentence with its names taken out and its words made alike.
+/// A clause with names replaced by `N` and words normalised.
 struct Clause {
     text: String,
     names: Vec<String>,
 }
 
 impl Clause {
-    fn of(piece: &str) -> Self {
+    fn parse(piece: &str) -> Self {
         let (mut words, mut names) = (Vec::new(), Vec::new());
         for word in piece.split_whitespace() {
             let word = word.trim_matches(['.', ',', ':', ';', '!', '"', '(', '—']);
-            match name(word) {
+            match parse_name(word) {
                 Some(name) => {
                     names.push(name);
                     words.push("N".to_owned());
@@ -286,18 +287,19 @@ impl Clause {
                 None => words.push(word.trim_matches(')').to_lowercase()),
             }
         }
-        words.retain(|word| !word.is_empty() && FILL.binary_search(&word.as_str()).is_err());
+        words
+            .retain(|word| !word.is_empty() && FILLER_WORDS.binary_search(&word.as_str()).is_err());
         for word in &mut words {
-            if let Ok(at) = SAME.binary_search_by_key(&word.as_str(), |(from, _)| from) {
-                SAME[at].1.clone_into(word);
+            if let Ok(at) = SYNONYMS.binary_search_by_key(&word.as_str(), |(from, _)| from) {
+                SYNONYMS[at].1.clone_into(word);
             }
         }
         Self { text: words.join(" "), names }
     }
 }
 
-/// The name that a word is, if it is plainly one: in backticks or quotes, with `()`, with an underscore or a capital inside.
-fn name(word: &str) -> Option<String> {
+/// The identifier in a word: quoted, followed by `()`, or with an underscore or an inner capital.
+fn parse_name(word: &str) -> Option<String> {
     let quoted = ['`', '\'']
         .iter()
         .find_map(|sign| word.strip_prefix(*sign).and_then(|rest| rest.strip_suffix(*sign)));

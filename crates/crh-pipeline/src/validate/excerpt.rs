@@ -1,9 +1,9 @@
-//! The code around an issue, with line numbers, as much as it takes to judge it.
+//! The code around an issue, with line numbers.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use crate::code::Code;
+use crate::code_reader::CodeReader;
 use crate::text::numbered_line;
 use crh_review::Location;
 use crh_review::diff::{Diff, LineKind};
@@ -11,36 +11,36 @@ use crh_review::finding::Side;
 use crh_syntax::SymbolKind;
 
 /// Lines before and after the cited ones.
-const AROUND: u32 = 30;
+const LINES_AROUND: u32 = 30;
 
-/// A function of so many lines is shown whole. Of a longer one nobody reads all to judge one line.
+/// Functions up to this length are shown completely.
 const FUNCTION_MAX: u32 = 150;
 
-/// The most lines of an excerpt, whatever is cited.
+/// Maximum lines of an excerpt.
 const LINES_MAX: u32 = 240;
 
-/// The most characters of an excerpt: six of them are read together.
+/// Maximum characters of an excerpt. Six of them share a prompt.
 const CHARS_MAX: usize = 16_000;
 
-/// A longer line was not written by hand.
+/// Longer lines are cut: they were not written by hand.
 const LINE_CHARS: usize = 400;
 
-/// The code around a place: of the file on its side where there is a repository, of the diff otherwise.
-pub(crate) fn excerpt(location: &Location, code: &Code<'_>, diff: &Diff) -> String {
+/// The code around a location: from the file if there is a repository, otherwise from the diff.
+pub(crate) fn excerpt(location: &Location, code: &CodeReader<'_>, diff: &Diff) -> String {
     let rows = match code.text(location.side, &location.file) {
         Some(text) => {
             let wanted = window(location, code);
             let lines = (1..).zip(text.lines());
             let lines = lines.filter(|(number, _)| wanted.contains(number));
-            lines.map(|(number, line)| (number, row(number, line))).collect()
+            lines.map(|(number, line)| (number, number_line(number, line))).collect()
         }
-        None => of_diff(location, diff),
+        None => diff_lines(location, diff),
     };
-    nearest(location, rows).into_iter().map(|(_, row)| row).collect()
+    keep_nearest(location, rows).into_iter().map(|(_, row)| row).collect()
 }
 
-/// As many rows as fit, those nearest to the cited lines.
-fn nearest(location: &Location, mut rows: VecDeque<(u32, String)>) -> VecDeque<(u32, String)> {
+/// Keeps the rows nearest to the cited lines.
+fn keep_nearest(location: &Location, mut rows: VecDeque<(u32, String)>) -> VecDeque<(u32, String)> {
     let mut chars: usize = rows.iter().map(|(_, row)| row.len()).sum();
     while chars > CHARS_MAX {
         let (Some((first, _)), Some((last, _))) = (rows.front(), rows.back()) else { break };
@@ -52,10 +52,10 @@ fn nearest(location: &Location, mut rows: VecDeque<(u32, String)>) -> VecDeque<(
     rows
 }
 
-/// The cited lines with some around them, and the whole function if it is not too long.
-fn window(location: &Location, code: &Code<'_>) -> RangeInclusive<u32> {
-    let mut first = location.line_start.saturating_sub(AROUND).max(1);
-    let mut last = location.line_end.saturating_add(AROUND);
+/// The cited lines with context, and the whole function if it is short enough.
+fn window(location: &Location, code: &CodeReader<'_>) -> RangeInclusive<u32> {
+    let mut first = location.line_start.saturating_sub(LINES_AROUND).max(1);
+    let mut last = location.line_end.saturating_add(LINES_AROUND);
     if let Some(symbols) = code.symbols(location.side, &location.file) {
         let mut around = symbols.all().iter().filter(|symbol| match symbol.kind {
             SymbolKind::Function | SymbolKind::Method => {
@@ -63,27 +63,27 @@ fn window(location: &Location, code: &Code<'_>) -> RangeInclusive<u32> {
             }
             SymbolKind::Type | SymbolKind::Module => false,
         });
-        // The innermost is the last: outer ones come first.
+        // Outer functions come first, so the last one is the innermost.
         if let Some(function) = around.next_back().filter(|it| it.end - it.start < FUNCTION_MAX) {
             first = first.min(function.start);
             last = last.max(function.end);
         }
     }
-    // What is cited is in it, whatever is cut.
+    // The cited lines are always included.
     first = first.max(location.line_start.saturating_sub(FUNCTION_MAX));
     first..=last.min(first.saturating_add(LINES_MAX - 1))
 }
 
-/// What the diff shows around a place, with the signs of its lines.
-fn of_diff(location: &Location, diff: &Diff) -> VecDeque<(u32, String)> {
+/// The diff lines around a location, with their signs.
+fn diff_lines(location: &Location, diff: &Diff) -> VecDeque<(u32, String)> {
     let near = |number: u32| {
-        number.saturating_add(AROUND) >= location.line_start
-            && number <= location.line_end.saturating_add(AROUND)
+        number.saturating_add(LINES_AROUND) >= location.line_start
+            && number <= location.line_end.saturating_add(LINES_AROUND)
     };
     let files = diff.files().iter().filter(|file| file.path.shown() == location.file.as_str());
     let lines = files.flat_map(|file| &file.hunks).flat_map(|hunk| diff.lines(hunk));
     let shown = lines.filter_map(|line| {
-        // A line that is not on the side goes with the one that was there last.
+        // A line of the other side is placed by its own number.
         let number = match (location.side, line.kind) {
             (_, LineKind::Remark) => return None,
             (Side::Old, LineKind::Removed | LineKind::Context) => line.old,
@@ -97,12 +97,12 @@ fn of_diff(location: &Location, diff: &Diff) -> VecDeque<(u32, String)> {
             LineKind::Context | LineKind::Remark => ' ',
         };
         let text = format!("{sign}{}", String::from_utf8_lossy(line.text()));
-        near(number).then(|| (number, row(number, &text)))
+        near(number).then(|| (number, number_line(number, &text)))
     });
     shown.take(LINES_MAX as usize).collect()
 }
 
-fn row(number: u32, line: &str) -> String {
+fn number_line(number: u32, line: &str) -> String {
     numbered_line(number, line.trim_end_matches('\r'), LINE_CHARS)
 }
 
@@ -111,12 +111,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_long_excerpt_the_rows_nearest_to_the_cited_lines_stay() {
+    fn long_excerpt_keeps_the_nearest_rows() {
         let row = |number: u32| (number, "x".repeat(1_000));
         let check = |line_start, expected: (u32, u32)| {
             let (file, side) = ("a.rs".to_owned(), Side::New);
             let location = Location { file, side, line_start, line_end: line_start };
-            let rows = nearest(&location, (1..=60).map(row).collect());
+            let rows = keep_nearest(&location, (1..=60).map(row).collect());
             let ends = (rows.front().map(|it| it.0), rows.back().map(|it| it.0));
             assert_eq!(ends, (Some(expected.0), Some(expected.1)));
         };

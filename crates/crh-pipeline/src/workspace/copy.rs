@@ -1,22 +1,22 @@
-//! A workspace somewhere else, as it was written: marks of an earlier review are not taken along.
+//! Copies a workspace without the marks of an earlier review.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::{fs, io};
 
-use super::{Workspace, WorkspaceError, reviewed};
+use super::{Workspace, WorkspaceError, marks};
 
-/// Copies a workspace into a folder that is not there yet.
-pub fn copy(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
-    // What is copied is what can be read as a workspace, and no other folder.
+/// Copies a workspace to a new folder.
+pub fn copy_workspace(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+    // Copy only valid workspaces.
     Workspace::open(from)?;
-    let failed = |why| WorkspaceError::Write { path: to.to_owned(), why };
-    fs::create_dir(to).map_err(failed)?;
-    copy_folder(from, to).map_err(failed)
+    let write_error = |why| WorkspaceError::Write { path: to.to_owned(), why };
+    fs::create_dir(to).map_err(write_error)?;
+    copy_folder(from, to).map_err(write_error)
 }
 
-/// Copies files, folders and links as links. Nothing is read through a link.
+/// Copies files, folders and symlinks. Follows no symlink.
 fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -35,5 +35,5 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn is_mark(name: &OsStr) -> bool {
-    name == reviewed::FILE || name == reviewed::DRAFT
+    name == marks::FILE || name == marks::TEMP_FILE
 }

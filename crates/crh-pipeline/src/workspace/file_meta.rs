@@ -1,6 +1,7 @@
-//! A file's `meta.json`, written straight into a buffer: a large change has a million mapped lines.
+//! Writes a file's `meta.json` directly to a buffer, since a large change has a million mapped
+//! lines.
 //!
-//! Invariant: the bytes are those of `stable_json` over `FileMeta` (test below).
+//! Invariant: the bytes equal `stable_json` of `FileMeta` (tested below).
 
 use crh_review::diff::{Diff, FileDiff, LineKind, write_number};
 use crh_review::schema::FileRow;
@@ -12,7 +13,7 @@ pub(super) fn write_meta(
     file: &FileDiff,
     out: &mut Vec<u8>,
 ) -> serde_json::Result<()> {
-    let row = FileRow::of(file);
+    let row = FileRow::from_file(file);
     out.extend_from_slice(b"{\n  \"additions\": ");
     write_number(out, row.additions);
     out.extend_from_slice(b",\n  \"deletions\": ");
@@ -53,13 +54,13 @@ mod tests {
     use crh_review::schema::FileMeta;
 
     #[test]
-    fn the_bytes_are_those_of_the_general_way() {
+    fn meta_bytes_equal_stable_json() {
         let text = include_bytes!("../../../crh-review/tests/data/edge.diff");
         let odd = b"diff --git \"a/\\001\\342\\200\\256\\\"\" \"b/\\001\\342\\200\\256\\\"\"\nnew file mode 100644\n";
         let diff = Diff::read([text.as_slice(), odd].concat());
         assert!(diff.files().len() > 10);
         for file in diff.files() {
-            let meta = FileMeta { row: FileRow::of(file), line_map: diff.line_map(file) };
+            let meta = FileMeta { row: FileRow::from_file(file), line_map: diff.line_map(file) };
             let mut written = Vec::new();
             write_meta(&diff, file, &mut written).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), stable_json(&meta).unwrap());
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_every_length_are_written() {
+    fn write_number_handles_every_length() {
         for number in [0, 7, 10, 4_294_967_295] {
             let mut out = Vec::new();
             write_number(&mut out, number);

@@ -1,64 +1,65 @@
-//! `reviewed.json`: which files agents are done with. Agents work side by side, also in several processes, and
-//! none of their marks is lost.
+//! `reviewed.json`: files that agents have marked as reviewed. Safe for concurrent agents and
+//! processes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::{fs, io};
 
-use super::{Outside, Workspace, WorkspaceError};
+use super::{PathError, Workspace, WorkspaceError};
 use crh_review::stable_json;
 
-/// The file, in the root of the workspace.
+/// File name in the workspace.
 pub(super) const FILE: &str = "reviewed.json";
-/// What is renamed to `reviewed.json` when it is whole.
-pub(super) const DRAFT: &str = "reviewed.json.new";
+/// Temporary name while writing.
+pub(super) const TEMP_FILE: &str = "reviewed.json.new";
 
-/// What became of a mark.
+/// Result of marking a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Marked {
-    /// How many files are marked now.
+pub struct MarkResult {
+    /// Number of marked files.
     pub count: usize,
-    /// Whether this one was before.
-    pub already: bool,
+    /// Whether the file was marked before.
+    pub was_marked: bool,
 }
 
 impl Workspace {
-    /// The files that were marked, in the order of their first marks.
+    /// Marked files, in the order of marking.
     pub fn reviewed(&self) -> Result<Vec<String>, WorkspaceError> {
         match self.look_up(FILE) {
-            Err(Outside::Missing(_)) => Ok(Vec::new()),
+            Err(PathError::Missing(_)) => Ok(Vec::new()),
             Ok(_) | Err(_) => self.json(FILE),
         }
     }
 
-    /// Marks a file as reviewed. Whether it is one of the change's is for the caller to know.
-    pub fn mark_reviewed(&self, path: &str) -> Result<Marked, WorkspaceError> {
-        let failed = |why| WorkspaceError::Write { path: self.folder().join(FILE), why };
-        // The lock is on a file that is never replaced while the workspace is in use. It holds between
-        // processes and, since each call opens the file anew, between threads; it ends with the handle.
-        let lock = File::open(self.folder().join("metadata.json")).map_err(failed)?;
-        lock.lock().map_err(failed)?;
+    /// Marks a file as reviewed. The caller checks that it belongs to the change.
+    pub fn mark_reviewed(&self, path: &str) -> Result<MarkResult, WorkspaceError> {
+        let write_error = |why| WorkspaceError::Write { path: self.folder().join(FILE), why };
+        // Locks a file that is never replaced while the workspace is in use. Each call opens it
+        // anew, so the lock works between threads too. Dropping the handle unlocks it.
+        let lock = File::open(self.folder().join("metadata.json")).map_err(write_error)?;
+        lock.lock().map_err(write_error)?;
         let mut reviewed = self.reviewed()?;
-        let already = reviewed.iter().any(|marked| marked == path);
-        if !already {
+        let was_marked = reviewed.iter().any(|marked| marked == path);
+        if !was_marked {
             reviewed.push(path.to_owned());
-            let text = stable_json(&reviewed).map_err(|error| failed(io::Error::other(error)))?;
-            put(self.folder(), text.as_bytes()).map_err(failed)?;
+            let text =
+                stable_json(&reviewed).map_err(|error| write_error(io::Error::other(error)))?;
+            write_marks(self.folder(), text.as_bytes()).map_err(write_error)?;
         }
-        Ok(Marked { count: reviewed.len(), already })
+        Ok(MarkResult { count: reviewed.len(), was_marked })
     }
 }
 
-/// Writes the file whole or not at all. A draft that was left behind, or a link in its place, is removed first.
-fn put(folder: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = folder.join(DRAFT);
-    match fs::remove_file(&draft) {
+/// Writes the file atomically. Removes a leftover temporary file or symlink first.
+fn write_marks(folder: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temp_path = folder.join(TEMP_FILE);
+    match fs::remove_file(&temp_path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&temp_path)?;
     file.write_all(bytes)?;
-    fs::rename(&draft, folder.join(FILE))
+    fs::rename(&temp_path, folder.join(FILE))
 }

@@ -1,230 +1,226 @@
-//! The workspace: the folder that holds everything an agent may see of a change, the same bytes every time.
+//! The workspace: a folder with everything that an agent may see of a change.
 //!
-//! [`write()`] makes one from values, [`Workspace`] reads one back. Nothing in it depends on the clock, the
-//! user, the umask or where it lies, so two runs on the same input can be compared with `diff -r`.
+//! [`write_workspace`] creates one, [`Workspace`] reads it. Its bytes depend only on the input, not
+//! on the clock, the user, the umask or the location, so `diff -r` can compare two runs.
 
 mod copy;
-#[path = "workspace_path.rs"]
-mod inside;
-#[path = "file_meta.rs"]
-mod line_map;
-#[path = "replace_folder.rs"]
-mod place;
+mod file_meta;
+mod marks;
 mod reader;
-#[path = "marks.rs"]
-mod reviewed;
+mod replace_folder;
+mod workspace_path;
 mod writer;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use copy::copy;
-pub use inside::{Inside, InsideKind, Outside};
+pub use copy::copy_workspace;
+pub use marks::MarkResult;
 pub use reader::Workspace;
-pub use reviewed::Marked;
 use serde::{Deserialize, Serialize};
+pub use workspace_path::{PathError, PathKind, WorkspacePath};
 
 use crh_review::diff::Diff;
 
-/// File systems allow 255 bytes a name; an id longer than this was not given by a forge.
+/// Forges have shorter ids, and file systems allow 255 bytes.
 const ROUND_ID_MAX: usize = 100;
 
 /// Everything that goes into a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contents {
-    /// What the change is called and where it comes from.
-    pub metadata: Metadata,
-    /// What its checks say.
-    pub ci: Ci,
-    /// Its commits, oldest first; empty if there are none to tell.
-    pub commits: Vec<Commit>,
-    /// The issues it says it deals with.
-    pub linked_issues: Vec<LinkedIssue>,
+pub struct WorkspaceContents {
+    /// Title, description, branches and commits.
+    pub metadata: ChangeMetadata,
+    /// CI status.
+    pub ci: CiStatus,
+    /// Commits, oldest first.
+    pub commits: Vec<CommitEntry>,
+    /// Issues that the change refers to.
+    pub linked_issues: Vec<LinkedIssueEntry>,
     /// The repository's instructions for agents.
     pub agent: Vec<AgentFile>,
-    /// The diffs that were proposed one after another; a local change has one.
-    pub rounds: Vec<Round>,
+    /// Proposed diffs, one after another. A local change has one.
+    pub rounds: Vec<WorkspaceRound>,
 }
 
-/// `metadata.json`. What is not known is `null`; locally the address is empty.
+/// `metadata.json`. Unknown values are `null`; the URL of a local change is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Metadata {
-    /// Where the change can be looked at; empty for a local one.
+pub struct ChangeMetadata {
+    /// URL of the change; empty for a local one.
     pub url: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its description.
+    /// Description.
     pub body: String,
-    /// Who proposes it.
+    /// Author of the proposal.
     pub author: Option<String>,
-    /// The branch it is on.
+    /// Source branch.
     pub source_git_path: Option<String>,
-    /// The branch it is for.
+    /// Target branch.
     pub target_git_path: Option<String>,
-    /// The repository it comes from; left out where its address says that.
+    /// Source repository; omitted if the URL contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_repository: Option<String>,
-    /// The repository it is for; left out where its address says that.
+    /// Target repository; omitted if the URL contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_repository: Option<String>,
-    /// The commit it starts from.
+    /// Base commit.
     pub base_rev: Option<String>,
-    /// The commit under review; of a dirty checkout, that of its snapshot.
+    /// Commit under review, or the snapshot of a dirty checkout.
     pub head_rev: Option<String>,
-    /// Whether its author calls it unfinished.
+    /// Whether it is a draft.
     pub draft: bool,
-    /// The forge's word for where it stands.
+    /// State, in the forge's word.
     pub state: Option<String>,
-    /// Its labels, in the forge's order.
+    /// Labels, in the forge's order.
     pub labels: Vec<String>,
-    /// How people voted, by their names; left out where nobody did.
+    /// Votes by person; omitted if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub votes: Vec<Vote>,
+    pub votes: Vec<VoteEntry>,
 }
 
-/// The last vote of somebody.
+/// Last vote of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Vote {
-    /// Whose.
+pub struct VoteEntry {
+    /// Name of the voter.
     pub by: String,
-    /// The forge's word for it.
+    /// Vote, in the forge's word.
     pub vote: String,
 }
 
 /// `ci.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Ci {
-    /// One row for each check.
-    pub checks: Vec<Check>,
+pub struct CiStatus {
+    /// One entry per check.
+    pub checks: Vec<CiCheck>,
 }
 
-/// A check of the forge's.
+/// A CI check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Check {
-    /// Its name.
+pub struct CiCheck {
+    /// Name of the check.
     pub name: String,
-    /// The forge's word for its outcome.
+    /// Result, in the forge's word.
     pub state: String,
-    /// Where its log is.
+    /// URL of the log.
     pub url: Option<String>,
-    /// What it says about itself.
+    /// Summary by the check.
     pub summary: Option<String>,
 }
 
-/// A row of `commits.json`.
+/// An entry of `commits.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Commit {
-    /// Its hash.
+pub struct CommitEntry {
+    /// Commit hash.
     pub id: String,
-    /// Who wrote it.
+    /// Author.
     pub author: String,
-    /// When, with the author's own offset: the same for the same commit, wherever it is read.
+    /// Author date with the author's UTC offset.
     pub date: String,
-    /// The first line of its message.
+    /// First line of the message.
     pub subject: String,
-    /// The rest of its message.
+    /// Rest of the message.
     pub body: String,
 }
 
-/// A row of `linked-issues.json`.
+/// An entry of `linked-issues.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LinkedIssue {
-    /// The forge's name for it.
+pub struct LinkedIssueEntry {
+    /// Id at the forge.
     pub id: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its text.
+    /// Text.
     pub body: String,
-    /// Where it is.
+    /// URL.
     pub url: String,
 }
 
 /// An instruction file of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFile {
-    /// Where it lies under `agent/`: `AGENTS.md`, `rules/style.md`.
+    /// Path under `agent/`: `AGENTS.md`, `rules/style.md`.
     pub place: String,
-    /// Its bytes, as they are in the repository.
+    /// Contents, as in the repository.
     pub bytes: Vec<u8>,
 }
 
-/// One diff of the change, with what people said about it.
+/// One diff of the change with its comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Round {
-    /// The forge's id; elsewhere `1`, `2` and so on. It is the name of a folder.
+pub struct WorkspaceRound {
+    /// Id at the forge; elsewhere `1`, `2` and so on. Also the name of its folder.
     pub id: String,
-    /// When the forge saw it, or the head commit's date; nothing for a dirty tree.
+    /// When the forge saw the round, or date of the head commit. `None` for uncommitted work.
     pub created_at: Option<String>,
-    /// The commit it starts from.
+    /// Base commit.
     pub base_rev: Option<String>,
-    /// The commit it ends with.
+    /// Head commit.
     pub head_rev: Option<String>,
-    /// The diff. It is read once, by whoever has its bytes, since the scope needs it too.
+    /// Parsed diff, shared with the scope.
     pub diff: Diff,
-    /// What was said about the change as a whole.
-    pub general: Vec<Comment>,
-    /// Conversations about lines, also those whose line is gone.
-    pub threads: Vec<Thread>,
-    /// Comments by line of this round's `numbered.diff`.
-    pub inline: BTreeMap<u32, Vec<Comment>>,
+    /// Comments on the whole change.
+    pub general: Vec<WorkspaceComment>,
+    /// Discussions about lines, including outdated ones.
+    pub threads: Vec<WorkspaceThread>,
+    /// Comments by line of `numbered.diff`.
+    pub inline: BTreeMap<u32, Vec<WorkspaceComment>>,
 }
 
-/// What somebody wrote.
+/// A comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Comment {
-    /// The forge's id for it.
+pub struct WorkspaceComment {
+    /// Id at the forge.
     pub id: String,
-    /// Who wrote it.
+    /// Author.
     pub author: Option<String>,
-    /// When.
+    /// Creation time.
     pub created_at: Option<String>,
-    /// The text.
+    /// Text.
     pub content: String,
 }
 
-/// A conversation about a place in a file.
+/// A discussion about a place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Thread {
-    /// The forge's id for it.
+pub struct WorkspaceThread {
+    /// Id at the forge.
     pub id: String,
-    /// The file it is about.
+    /// File.
     pub file: Option<String>,
-    /// The line of that file it was about, where the forge still knows.
+    /// Line, if the forge still knows it.
     pub line: Option<u32>,
-    /// Whether people called it settled.
+    /// Whether it is resolved.
     pub resolved: bool,
-    /// Whether the code under it has changed since.
+    /// Whether the code has changed since.
     pub outdated: bool,
-    /// What was said, from the first comment on.
-    pub replies: Vec<Comment>,
+    /// All comments, including the first.
+    pub replies: Vec<WorkspaceComment>,
 }
 
-/// A row of `preview-diffs/index.json`.
+/// An entry of `preview-diffs/index.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RoundRow {
-    /// The round's id and the name of its folder.
+pub struct RoundEntry {
+    /// Id, and name of the folder.
     pub id: String,
-    /// See [`Round::created_at`].
+    /// See [`WorkspaceRound::created_at`].
     pub created_at: Option<String>,
-    /// The commit it starts from.
+    /// Base commit.
     pub base_rev: Option<String>,
-    /// The commit it ends with.
+    /// Head commit.
     pub head_rev: Option<String>,
-    /// Whether it is the one under review.
+    /// Whether it is under review.
     pub is_latest: bool,
 }
 
-/// A round's `meta.json`: its row without `isLatest`, which a later round would change.
+/// A round's `meta.json`: its entry without `isLatest`, which would change with the next round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RoundMeta {
@@ -237,81 +233,80 @@ struct RoundMeta {
 /// Why a workspace could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// The folder may not be replaced.
-    #[error("`{folder}` is left as it is: {reason}", folder = folder.display())]
+    /// The folder must not be replaced.
+    #[error("crh does not replace `{folder}`: {reason}", folder = folder.display())]
     NotReplaced {
-        /// The folder that was asked for.
+        /// Requested folder.
         folder: PathBuf,
-        /// What keeps us from it.
+        /// Why not.
         reason: String,
     },
-    /// An id that cannot be the name of a round's folder.
-    #[error(
-        "`{0}` cannot be the id of a round: letters, digits, `.`, `_` and `-` can, up to 100 of them"
-    )]
+    /// Invalid id of a round.
+    #[error("`{0}` is not a valid round id: use up to 100 letters, digits, `.`, `_` and `-`")]
     RoundId(String),
-    /// An id that two rounds have.
+    /// Duplicate id of a round.
     #[error("two rounds have the id `{0}`")]
     SameRound(String),
-    /// A place for an agent file that is none, or is taken.
-    #[error("`{0}` cannot be the place of an agent file: it is not below `agent`, or it is taken")]
+    /// Invalid or duplicate path of an instruction file.
+    #[error("`{0}` is not a valid path below `agent`, or it is already used")]
     AgentPlace(String),
     /// Writing failed.
-    #[error("writing `{path}`: {why}", path = path.display())]
+    #[error("cannot write `{path}`: {why}", path = path.display())]
     Write {
-        /// What was written.
+        /// File or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error from the operating system.
         why: io::Error,
     },
-    /// A value that cannot be shown as JSON.
+    /// A value cannot be serialised.
     #[error("`{path}` cannot be written as JSON: {reason}")]
     Json {
-        /// The file, from the workspace's root.
+        /// Path from the workspace root.
         path: String,
-        /// What stands in the way.
+        /// Error.
         reason: String,
     },
-    /// There is no workspace.
+    /// The folder is not a workspace.
     #[error("`{folder}` is not a workspace: {reason}", folder = folder.display())]
     NotAWorkspace {
-        /// The folder that was asked for.
+        /// Requested folder.
         folder: PathBuf,
         /// What is missing.
         reason: String,
     },
-    /// A file of the workspace is missing or not what it should be.
+    /// A file is missing or has the wrong format.
     #[error("the workspace is damaged: `{path}` {reason}")]
     Damaged {
-        /// The file, from the workspace's root.
+        /// Path from the workspace root.
         path: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// A round that the workspace does not have.
+    /// Unknown round.
     #[error("there is no round `{id}`; there are {known}")]
     NoRound {
-        /// The id that was asked for.
+        /// Requested id.
         id: String,
-        /// The ids there are, as a text.
+        /// Existing ids, for the message.
         known: String,
     },
 }
 
-/// Writes a workspace to a folder, which is made if it is missing and replaced as a whole if it is a workspace.
+/// Writes a workspace to a folder. Creates the folder, or replaces an existing workspace
+/// atomically.
 ///
-/// A folder with anything else in it is left alone. If writing fails, what was there before is still there.
-pub fn write(contents: &Contents, out: &Path) -> Result<(), WorkspaceError> {
-    let rounds = writer::checked(contents)?;
-    place::replace(out, |staging| writer::write_tree(contents, &rounds, staging))
+/// A folder with any other contents is left alone. If writing fails, the old workspace stays.
+pub fn write_workspace(contents: &WorkspaceContents, out: &Path) -> Result<(), WorkspaceError> {
+    let rounds = writer::sorted_rounds(contents)?;
+    replace_folder::replace_folder(out, |staging| writer::write_tree(contents, &rounds, staging))
 }
 
-/// Whether a round's folder can have this name on every file system.
+/// Whether a round id is a valid folder name on every file system.
 fn is_round_id(id: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     !id.is_empty()
         && id.len() <= ROUND_ID_MAX
-        && id.bytes().all(plain)
+        && id.bytes().all(is_allowed)
         && !id.starts_with('.')
         && !matches!(id, "latest" | "index.json")
 }

@@ -1,6 +1,6 @@
-//! Puts a folder in the place of another: made beside it, then swapped in, so that no reader sees half of it.
+//! Replaces a folder atomically: fills a new one next to it, then swaps them.
 //!
-//! Invariant: nothing that we did not write is ever deleted.
+//! Invariant: crh deletes nothing that it did not write.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -11,85 +11,88 @@ use tempfile::TempDir;
 
 use super::WorkspaceError;
 
-/// What may lie at the top of a workspace. A folder with anything else in it is somebody's own.
-const OURS: [&str; 9] = [
+/// Known entries at the top of a workspace. A folder with any other entry is not replaced.
+const KNOWN_ENTRIES: [&str; 9] = [
     "metadata.json",
     "description.md",
     "ci.json",
     "commits.json",
     "linked-issues.json",
     "reviewed.json",
-    super::reviewed::DRAFT,
+    super::marks::TEMP_FILE,
     "agent",
     "preview-diffs",
 ];
 
-/// Fills a new folder beside `out` and puts it in its place.
-pub(super) fn replace(
+/// Fills a new folder next to `out` and swaps it in.
+pub(super) fn replace_folder(
     out: &Path,
     fill: impl FnOnce(&Path) -> Result<(), WorkspaceError>,
 ) -> Result<(), WorkspaceError> {
-    let out = replaceable(out)?;
+    let out = replaceable_folder(out)?;
     let parent = out.parent().unwrap_or(Path::new("/"));
-    let failed = |why| WorkspaceError::Write { path: out.clone(), why };
-    let staging = beside(parent).map_err(failed)?;
-    let made = staging.path().join("new");
-    fs::create_dir(&made).and_then(|()| open_to_all(&made)).map_err(failed)?;
-    fill(&made).map_err(|error| match error {
-        // Where it was about to be, since nobody has heard of the folder beside it.
+    let write_error = |why| WorkspaceError::Write { path: out.clone(), why };
+    let staging = staging_folder(parent).map_err(write_error)?;
+    let new_folder = staging.path().join("new");
+    fs::create_dir(&new_folder)
+        .and_then(|()| make_world_readable(&new_folder))
+        .map_err(write_error)?;
+    fill(&new_folder).map_err(|error| match error {
+        // Report the final path, not the temporary one.
         WorkspaceError::Write { path, why } => {
-            let path = path.strip_prefix(&made).map_or(path.clone(), |path| out.join(path));
+            let path = path.strip_prefix(&new_folder).map_or(path.clone(), |path| out.join(path));
             WorkspaceError::Write { path, why }
         }
         other => other,
     })?;
     let old = staging.path().join("old");
-    if let Err(error) = swap(&made, &out, &old) {
+    if let Err(error) = swap(&new_folder, &out, &old) {
         if old.exists() {
-            // It could not be put back either. It stays where it is, rather than go with the rest.
-            let kept = staging.keep().join("old");
-            let reason = format!("{error}; what was in it is now in `{}`", kept.display());
+            // Restoring failed too. Keep the old folder instead of deleting it with the staging
+            // folder.
+            let old_folder = staging.keep().join("old");
+            let reason = format!("{error}; its old contents are in `{}`", old_folder.display());
             return Err(WorkspaceError::NotReplaced { folder: out, reason });
         }
-        return Err(failed(error));
+        return Err(write_error(error));
     }
-    // With it goes what was there before.
-    staging.close().map_err(failed)
+    // Deletes the old folder too.
+    staging.close().map_err(write_error)
 }
 
-/// The folder's real path, if it is ours to replace.
-fn replaceable(out: &Path) -> Result<PathBuf, WorkspaceError> {
-    // Without a slash at the end, which would look through a link.
+/// Real path of the folder, if crh may replace it.
+fn replaceable_folder(out: &Path) -> Result<PathBuf, WorkspaceError> {
+    // Without a trailing slash, which would follow a symlink.
     let out: PathBuf = out.components().collect();
-    let refused = |reason: &str| WorkspaceError::NotReplaced {
+    let not_replaced = |reason: &str| WorkspaceError::NotReplaced {
         folder: out.clone(),
         reason: reason.to_owned(),
     };
-    let failed = |why| WorkspaceError::Write { path: out.clone(), why };
+    let write_error = |why| WorkspaceError::Write { path: out.clone(), why };
     match fs::symlink_metadata(&out) {
-        Ok(found) if found.is_symlink() => {
-            Err(refused("it is a symbolic link; name the folder itself"))
+        Ok(metadata) if metadata.is_symlink() => {
+            Err(not_replaced("it is a symlink; name the folder itself"))
         }
-        Ok(found) if !found.is_dir() => Err(refused("it is a file, not a folder")),
-        Ok(_) => match foreign(&out).map_err(failed)? {
-            Some(reason) => Err(refused(&reason)),
-            None => fs::canonicalize(&out).map_err(failed),
+        Ok(metadata) if !metadata.is_dir() => Err(not_replaced("it is a file, not a folder")),
+        Ok(_) => match reason_to_keep(&out).map_err(write_error)? {
+            Some(reason) => Err(not_replaced(&reason)),
+            None => fs::canonicalize(&out).map_err(write_error),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let name = out.file_name().ok_or_else(|| refused("it has no name"))?;
+            let name = out.file_name().ok_or_else(|| not_replaced("it has no name"))?;
             let parent = match out.parent() {
                 Some(parent) if parent != Path::new("") => parent,
                 _ => Path::new("."),
             };
-            let made = fs::create_dir_all(parent).and_then(|()| fs::canonicalize(parent));
-            Ok(made.map_err(failed)?.join(name))
+            let parent_path = fs::create_dir_all(parent).and_then(|()| fs::canonicalize(parent));
+            Ok(parent_path.map_err(write_error)?.join(name))
         }
-        Err(error) => Err(failed(error)),
+        Err(error) => Err(write_error(error)),
     }
 }
 
-/// What keeps a folder from being replaced; nothing if it is empty or a workspace.
-fn foreign(folder: &Path) -> io::Result<Option<String>> {
+/// Reason not to replace a folder. `None` if it is empty or a workspace.
+fn reason_to_keep(folder: &Path) -> io::Result<Option<String>> {
     let mut names = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.file_name()))
         .collect::<io::Result<Vec<_>>>()?;
@@ -97,37 +100,41 @@ fn foreign(folder: &Path) -> io::Result<Option<String>> {
     if names.is_empty() {
         return Ok(None);
     }
-    if let Some(name) = names.iter().find(|name| !OURS.iter().any(|ours| OsStr::new(ours) == *name))
+    if let Some(name) =
+        names.iter().find(|name| !KNOWN_ENTRIES.iter().any(|known| OsStr::new(known) == *name))
     {
         let name = name.display();
-        return Ok(Some(format!("`{name}` is in it, which is no part of a workspace")));
+        return Ok(Some(format!("it contains `{name}`, which is not part of a workspace")));
     }
-    let is_there =
-        |file: &str| fs::symlink_metadata(folder.join(file)).is_ok_and(|found| found.is_file());
-    match ["metadata.json", "preview-diffs/index.json"].into_iter().find(|file| !is_there(file)) {
-        Some(file) => Ok(Some(format!("it is not empty, and no workspace: `{file}` is missing"))),
+    let is_file = |file: &str| {
+        fs::symlink_metadata(folder.join(file)).is_ok_and(|metadata| metadata.is_file())
+    };
+    match ["metadata.json", "preview-diffs/index.json"].into_iter().find(|file| !is_file(file)) {
+        Some(file) => {
+            Ok(Some(format!("it is not empty, and not a workspace: `{file}` is missing")))
+        }
         None => Ok(None),
     }
 }
 
-/// A folder beside the one that is replaced: on the same file system, gone when it is dropped.
-fn beside(parent: &Path) -> io::Result<TempDir> {
+/// A temporary folder on the same file system.
+fn staging_folder(parent: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(".crh-workspace-").tempdir_in(parent)
 }
 
-/// Puts `made` in the place of `out`; if that fails, `out` is what it was.
-fn swap(made: &Path, out: &Path, old: &Path) -> io::Result<()> {
+/// Moves `made` to `out`. On failure, restores `out`.
+fn swap(new_folder: &Path, out: &Path, old: &Path) -> io::Result<()> {
     match fs::rename(out, old) {
-        Ok(()) => fs::rename(made, out).or_else(|error| {
+        Ok(()) => fs::rename(new_folder, out).or_else(|error| {
             fs::rename(old, out)?;
             Err(error)
         }),
-        Err(error) if error.kind() == ErrorKind::NotFound => fs::rename(made, out),
+        Err(error) if error.kind() == ErrorKind::NotFound => fs::rename(new_folder, out),
         Err(error) => Err(error),
     }
 }
 
-fn open_to_all(folder: &Path) -> io::Result<()> {
+fn make_world_readable(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755))

@@ -10,27 +10,30 @@ use std::{fs, io};
 
 use serde::Serialize;
 
-use super::line_map::write_meta;
-use super::{Contents, Round, RoundMeta, RoundRow, WorkspaceError, inside, is_round_id};
+use super::file_meta::write_meta;
+use super::{
+    RoundEntry, RoundMeta, WorkspaceContents, WorkspaceError, WorkspaceRound, is_round_id,
+    workspace_path,
+};
 use crh_review::diff::{Diff, FileDiff, RepoPath, write_number};
 use crh_review::stable_json;
 
-/// Beyond this, threads that make files in one file system only wait for each other.
+/// More threads that create files in one file system only wait for each other.
 const THREADS_MAX: usize = 4;
-/// How many files of a diff a thread takes at a time: enough to keep them apart, few enough to end together.
+/// Files per unit of work: few enough for the threads to finish together.
 const CHUNK: usize = 16;
-/// What is collected before it goes to the disk.
+/// Bytes to collect before writing.
 const BUFFER: usize = 256 * 1024;
 
-/// Sorts rounds from the first to the latest: by when they were made, then by id, numbers as numbers. What has no date is not
-/// committed yet, and so later than everything that is.
+/// Sort key of rounds: time, then id, numerically if possible. A round without a date is
+/// uncommitted and sorts last.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct RoundOrder<'a>(MadeAt<'a>, RoundIdOrder<'a>);
+struct RoundOrder<'a>(RoundTime<'a>, RoundIdOrder<'a>);
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum MadeAt<'a> {
+enum RoundTime<'a> {
     Time(&'a str),
-    NotYet,
+    Uncommitted,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -39,47 +42,49 @@ enum RoundIdOrder<'a> {
     Text(&'a str),
 }
 
-/// The rounds in their order, after everything that would be the name of a file was looked at.
-pub(super) fn checked(contents: &Contents) -> Result<Vec<&Round>, WorkspaceError> {
+/// Validates all names and returns the rounds in order.
+pub(super) fn sorted_rounds(
+    contents: &WorkspaceContents,
+) -> Result<Vec<&WorkspaceRound>, WorkspaceError> {
     let mut ids = BTreeSet::new();
     for round in &contents.rounds {
         if !is_round_id(&round.id) {
             return Err(WorkspaceError::RoundId(round.id.clone()));
         }
-        // Some file systems do not tell `a` from `A`.
+        // Some file systems ignore case.
         if !ids.insert(round.id.to_ascii_lowercase()) {
             return Err(WorkspaceError::SameRound(round.id.clone()));
         }
     }
     let mut places = BTreeSet::from(["rules".to_owned(), "skills".to_owned()]);
     for file in &contents.agent {
-        let is_place = inside::is_plain(&file.place) && !file.place.contains('\\');
-        if !is_place || !places.insert(file.place.to_lowercase()) {
+        let is_valid = workspace_path::is_plain(&file.place) && !file.place.contains('\\');
+        if !is_valid || !places.insert(file.place.to_lowercase()) {
             return Err(WorkspaceError::AgentPlace(file.place.clone()));
         }
     }
     let mut rounds: Vec<_> = contents.rounds.iter().collect();
-    rounds.sort_by(|a, b| order(a).cmp(&order(b)));
+    rounds.sort_by(|a, b| round_order(a).cmp(&round_order(b)));
     Ok(rounds)
 }
 
-fn order(round: &Round) -> RoundOrder<'_> {
+fn round_order(round: &WorkspaceRound) -> RoundOrder<'_> {
     let id = match round.id.parse() {
         Ok(number) => RoundIdOrder::Number(number, &round.id),
         Err(_) => RoundIdOrder::Text(&round.id),
     };
-    RoundOrder(round.created_at.as_deref().map_or(MadeAt::NotYet, MadeAt::Time), id)
+    RoundOrder(round.created_at.as_deref().map_or(RoundTime::Uncommitted, RoundTime::Time), id)
 }
 
-/// Writes everything. `rounds` are in their order; the last is the latest.
+/// Writes everything. `rounds` are sorted; the last is the latest.
 pub(super) fn write_tree(
-    contents: &Contents,
-    rounds: &[&Round],
+    contents: &WorkspaceContents,
+    rounds: &[&WorkspaceRound],
     root: &Path,
 ) -> Result<(), WorkspaceError> {
-    let tree = Tree::begin(root)?;
+    let tree = WorkspaceTree::open(root)?;
     tree.json("metadata.json", &contents.metadata)?;
-    // A title of several lines would be a heading and stray text.
+    // A line break would end the heading.
     let title = contents.metadata.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let description = format!("# {title}\n\n{}\n", contents.metadata.body);
     tree.file("description.md", description.as_bytes())?;
@@ -90,39 +95,39 @@ pub(super) fn write_tree(
         tree.folder(folder)?;
     }
     for file in &contents.agent {
-        for (at, _) in file.place.match_indices('/') {
-            tree.folder_if_missing(&format!("agent/{}", &file.place[..at]))?;
+        for (slash, _) in file.place.match_indices('/') {
+            tree.folder_if_missing(&format!("agent/{}", &file.place[..slash]))?;
         }
         tree.file(&format!("agent/{}", file.place), &file.bytes)?;
     }
     tree.folder("preview-diffs")?;
-    let rows: Vec<_> =
-        rounds.iter().enumerate().map(|(at, round)| row(round, at, rounds)).collect();
-    tree.json("preview-diffs/index.json", &rows)?;
+    let entries: Vec<_> =
+        rounds.iter().enumerate().map(|(index, round)| index_entry(round, index, rounds)).collect();
+    tree.json("preview-diffs/index.json", &entries)?;
     for round in rounds {
         write_round(&tree, round)?;
     }
     if let Some(latest) = rounds.last() {
         let path = root.join("preview-diffs/latest");
-        link(&latest.id, &path).map_err(|why| WorkspaceError::Write { path, why })?;
+        make_link(&latest.id, &path).map_err(|why| WorkspaceError::Write { path, why })?;
     }
     Ok(())
 }
 
-fn row(round: &Round, at: usize, rounds: &[&Round]) -> RoundRow {
-    RoundRow {
+fn index_entry(round: &WorkspaceRound, index: usize, rounds: &[&WorkspaceRound]) -> RoundEntry {
+    RoundEntry {
         id: round.id.clone(),
         created_at: round.created_at.clone(),
         base_rev: round.base_rev.clone(),
         head_rev: round.head_rev.clone(),
-        is_latest: at + 1 == rounds.len(),
+        is_latest: index + 1 == rounds.len(),
     }
 }
 
-fn write_round(tree: &Tree<'_>, round: &Round) -> Result<(), WorkspaceError> {
+fn write_round(tree: &WorkspaceTree<'_>, round: &WorkspaceRound) -> Result<(), WorkspaceError> {
     let folder = format!("preview-diffs/{}", round.id);
-    for below in ["", "/diff", "/diff/files", "/comments", "/comments/inline"] {
-        tree.folder(&format!("{folder}{below}"))?;
+    for subfolder in ["", "/diff", "/diff/files", "/comments", "/comments/inline"] {
+        tree.folder(&format!("{folder}{subfolder}"))?;
     }
     let meta = RoundMeta {
         id: round.id.clone(),
@@ -139,15 +144,15 @@ fn write_round(tree: &Tree<'_>, round: &Round) -> Result<(), WorkspaceError> {
     write_diff(tree, &round.diff, &format!("{folder}/diff"))
 }
 
-/// Writes the diff as a whole and file by file, on several threads.
-fn write_diff(tree: &Tree<'_>, diff: &Diff, folder: &str) -> Result<(), WorkspaceError> {
+/// Writes the whole diff and the files, on several threads.
+fn write_diff(tree: &WorkspaceTree<'_>, diff: &Diff, folder: &str) -> Result<(), WorkspaceError> {
     let files = named_files(diff);
-    let next = AtomicUsize::new(0);
-    let failed = Mutex::new(None);
-    let work = || -> Result<(), WorkspaceError> {
+    let next_file = AtomicUsize::new(0);
+    let first_error = Mutex::new(None);
+    let write_chunks = || -> Result<(), WorkspaceError> {
         let mut buffer = Vec::new();
         loop {
-            let start = next.fetch_add(CHUNK, Ordering::Relaxed);
+            let start = next_file.fetch_add(CHUNK, Ordering::Relaxed);
             let Some(rest) = files.get(start..).filter(|rest| !rest.is_empty()) else {
                 return Ok(());
             };
@@ -156,40 +161,42 @@ fn write_diff(tree: &Tree<'_>, diff: &Diff, folder: &str) -> Result<(), Workspac
             }
         }
     };
-    let keep = |result: Result<(), WorkspaceError>| {
+    let record_error = |result: Result<(), WorkspaceError>| {
         if let Err(error) = result {
-            // The others find nothing left to do.
-            next.store(files.len(), Ordering::Relaxed);
-            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            // Stops the other threads.
+            next_file.store(files.len(), Ordering::Relaxed);
+            first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            keep(tree.file(&format!("{folder}/raw.diff"), diff.raw()));
-            keep(write_numbered(tree, diff, &format!("{folder}/numbered.diff")));
+            record_error(tree.file(&format!("{folder}/raw.diff"), diff.raw()));
+            record_error(write_numbered(tree, diff, &format!("{folder}/numbered.diff")));
         });
-        // By one thread: two that make folders in one folder only wait for each other.
-        keep(files.iter().try_for_each(|(name, _)| tree.folder(&format!("{folder}/files/{name}"))));
+        // On one thread, since creating folders in one folder does not run in parallel.
+        record_error(
+            files.iter().try_for_each(|(name, _)| tree.folder(&format!("{folder}/files/{name}"))),
+        );
         for _ in 1..threads.min(files.len().div_ceil(CHUNK)) {
-            scope.spawn(|| keep(work()));
+            scope.spawn(|| record_error(write_chunks()));
         }
-        keep(work());
+        record_error(write_chunks());
     });
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// The files with the names of their folders. A file that changes its type is in a diff twice; the second one's
-/// folder is told apart by a `~`, which no encoded path has.
+/// Files with their folder names. A file that changes its type occurs twice in a diff; the second
+/// folder gets a `~`, which no encoded path contains.
 fn named_files(diff: &Diff) -> Vec<(String, &FileDiff)> {
-    let mut seen: HashMap<&RepoPath, u32> = HashMap::new();
+    let mut counts: HashMap<&RepoPath, u32> = HashMap::new();
     let mut files = Vec::with_capacity(diff.files().len());
     for file in diff.files() {
-        let count = seen.entry(&file.path).or_default();
+        let count = counts.entry(&file.path).or_default();
         *count += 1;
         let name = match count {
-            1 => file.path.safe(),
-            _ => format!("{}~{count}", file.path.safe()),
+            1 => file.path.folder_name(),
+            _ => format!("{}~{count}", file.path.folder_name()),
         };
         files.push((name, file));
     }
@@ -197,7 +204,7 @@ fn named_files(diff: &Diff) -> Vec<(String, &FileDiff)> {
 }
 
 fn write_file(
-    tree: &Tree<'_>,
+    tree: &WorkspaceTree<'_>,
     diff: &Diff,
     file: &FileDiff,
     folder: &str,
@@ -210,11 +217,11 @@ fn write_file(
     tree.file(&path, buffer)
 }
 
-/// Line by line, so that the numbered text is never in memory as a whole.
-fn write_numbered(tree: &Tree<'_>, diff: &Diff, path: &str) -> Result<(), WorkspaceError> {
+/// Writes in pieces, so that the numbered text is never in memory as a whole.
+fn write_numbered(tree: &WorkspaceTree<'_>, diff: &Diff, path: &str) -> Result<(), WorkspaceError> {
     tree.stream(path, |file| {
         let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
-        for (number, line) in diff.numbered() {
+        for (number, line) in diff.numbered_lines() {
             write_number(&mut buffer, number);
             buffer.extend_from_slice(b"  ");
             buffer.extend_from_slice(line);
@@ -231,28 +238,28 @@ fn not_json(path: &str, error: &serde_json::Error) -> WorkspaceError {
     WorkspaceError::Json { path: path.to_owned(), reason: error.to_string() }
 }
 
-/// A folder that is being filled. Paths are from its root.
-struct Tree<'a> {
+/// A folder that is being filled. Paths are relative to it.
+struct WorkspaceTree<'a> {
     root: &'a Path,
-    modes: Modes,
+    modes: ModePolicy,
 }
 
-/// Whether what is made has the right permissions already. Setting them anew costs a call for each file.
+/// Whether new files already get the right permissions. Setting them costs a system call per file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Modes {
-    AsMade,
-    Corrected,
+enum ModePolicy {
+    KeepDefault,
+    SetExplicitly,
 }
 
-impl<'a> Tree<'a> {
-    /// Looks at what the user's umask (or the file system) makes of a new folder, once.
-    fn begin(root: &'a Path) -> Result<Self, WorkspaceError> {
-        let tree = Self { root, modes: Modes::Corrected };
-        let modes = tree.try_umask().map_err(|source| tree.failed("", source))?;
+impl<'a> WorkspaceTree<'a> {
+    /// Probes once what the umask and the file system do to a new folder.
+    fn open(root: &'a Path) -> Result<Self, WorkspaceError> {
+        let tree = Self { root, modes: ModePolicy::SetExplicitly };
+        let modes = tree.probe_umask().map_err(|source| tree.write_error("", source))?;
         Ok(Self { root, modes })
     }
 
-    fn failed(&self, path: &str, why: io::Error) -> WorkspaceError {
+    fn write_error(&self, path: &str, why: io::Error) -> WorkspaceError {
         WorkspaceError::Write { path: self.root.join(path), why }
     }
 
@@ -272,7 +279,7 @@ impl<'a> Tree<'a> {
     ) -> Result<(), WorkspaceError> {
         self.new_file(&self.root.join(path))
             .and_then(|mut file| fill(&mut file))
-            .map_err(|source| self.failed(path, source))
+            .map_err(|source| self.write_error(path, source))
     }
 
     fn folder_if_missing(&self, path: &str) -> Result<(), WorkspaceError> {
@@ -280,20 +287,20 @@ impl<'a> Tree<'a> {
     }
 
     fn folder(&self, path: &str) -> Result<(), WorkspaceError> {
-        self.new_folder(&self.root.join(path)).map_err(|source| self.failed(path, source))
+        self.new_folder(&self.root.join(path)).map_err(|source| self.write_error(path, source))
     }
 }
 
-impl Tree<'_> {
-    fn try_umask(&self) -> io::Result<Modes> {
+impl WorkspaceTree<'_> {
+    fn probe_umask(&self) -> io::Result<ModePolicy> {
         use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 
-        let trial = self.root.join("agent");
-        DirBuilder::new().mode(0o755).create(&trial)?;
-        let mode = fs::symlink_metadata(&trial)?.permissions().mode();
-        fs::remove_dir(&trial)?;
-        // A mask that leaves a folder its bits leaves a file the fewer it has.
-        Ok(if mode & 0o777 == 0o755 { Modes::AsMade } else { Modes::Corrected })
+        let probe = self.root.join("agent");
+        DirBuilder::new().mode(0o755).create(&probe)?;
+        let mode = fs::symlink_metadata(&probe)?.permissions().mode();
+        fs::remove_dir(&probe)?;
+        // A umask that keeps a folder's bits also keeps those of a file.
+        Ok(if mode & 0o777 == 0o755 { ModePolicy::KeepDefault } else { ModePolicy::SetExplicitly })
     }
 
     fn new_file(&self, path: &Path) -> io::Result<File> {
@@ -301,8 +308,8 @@ impl Tree<'_> {
 
         let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
         match self.modes {
-            Modes::AsMade => {}
-            Modes::Corrected => file.set_permissions(fs::Permissions::from_mode(0o644))?,
+            ModePolicy::KeepDefault => {}
+            ModePolicy::SetExplicitly => file.set_permissions(fs::Permissions::from_mode(0o644))?,
         }
         Ok(file)
     }
@@ -312,12 +319,14 @@ impl Tree<'_> {
 
         DirBuilder::new().mode(0o755).create(path)?;
         match self.modes {
-            Modes::AsMade => Ok(()),
-            Modes::Corrected => fs::set_permissions(path, fs::Permissions::from_mode(0o755)),
+            ModePolicy::KeepDefault => Ok(()),
+            ModePolicy::SetExplicitly => {
+                fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+            }
         }
     }
 }
 
-fn link(target: &str, path: &Path) -> io::Result<()> {
+fn make_link(target: &str, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }

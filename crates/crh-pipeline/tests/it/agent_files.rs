@@ -1,4 +1,4 @@
-//! The instructions of a repository: which are taken, and what is said of those that are not.
+//! Which instruction files of a repository are read, and the notes about the others.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,14 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use crh_git::Objects;
-use crh_pipeline::agent_files::{AgentFiles, agent_files};
+use crh_pipeline::agent_files::{AgentFiles, read_agent_files};
 use crh_review::diff::RepoPath;
 use crh_testkit::Repo;
 
-fn found(repo: &Repo, changed: &[&[u8]]) -> AgentFiles {
+fn read_files(repo: &Repo, changed: &[&[u8]]) -> AgentFiles {
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let changed: Vec<RepoPath> = changed.iter().map(|path| RepoPath::new(*path)).collect();
-    agent_files(&objects, &repo.id("HEAD"), &changed.iter().collect::<Vec<_>>()).unwrap()
+    read_agent_files(&objects, &repo.id("HEAD"), &changed.iter().collect::<Vec<_>>()).unwrap()
 }
 
 fn places(found: &AgentFiles) -> Vec<&str> {
@@ -22,9 +22,9 @@ fn places(found: &AgentFiles) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_too_large_or_leads_nowhere_is_said() {
+fn large_files_and_dangling_symlinks_are_noted() {
     let repo = Repo::new();
-    // More than is ever read at once.
+    // Larger than any file crh reads at once.
     File::create(repo.path().join("AGENTS.md")).unwrap().set_len((64 << 20) + 1).unwrap();
     repo.write("REVIEW.md", "a".repeat((256 << 10) + 1));
     repo.write(".clinerules", "a".repeat(256 << 10));
@@ -33,30 +33,27 @@ fn what_is_too_large_or_leads_nowhere_is_said() {
     fs::create_dir(repo.path().join(".cursor")).unwrap();
     symlink("../docs", repo.path().join(".cursor/rules")).unwrap();
     repo.commit("instructions");
-    let found = found(&repo, &[]);
+    let found = read_files(&repo, &[]);
     assert_eq!(places(&found), ["rules/.clinerules", "skills/a.md"]);
     assert_eq!(
         found.notes,
         [
-            "`AGENTS.md` is left out of the instructions: it has 67108865 bytes, more than 262144",
-            "`REVIEW.md` is left out of the instructions: it has 262145 bytes, more than 262144",
-            "`.cursor/rules` is left out of the instructions: it is a link, not a folder",
-            "`.crh/skills/gone.md` is left out of the instructions: it is a link that leads to no file of the repository",
+            "instruction file `AGENTS.md` is left out: it has 67108865 bytes, more than 262144",
+            "instruction file `REVIEW.md` is left out: it has 262145 bytes, more than 262144",
+            "instruction file `.cursor/rules` is left out: it is a symlink, not a folder",
+            "instruction file `.crh/skills/gone.md` is left out: it is a symlink that does not lead to a file of the repository",
         ]
     );
 }
 
 #[test]
-fn of_too_many_files_the_first_are_taken_and_the_rest_is_counted() {
+fn surplus_files_are_counted_and_left_out() {
     let repo = Repo::new();
     let file = |number| (format!(".clinerules/{number:04}/a.md"), "a".to_owned());
     repo.import((0..300).map(file).chain([("REVIEW.md".to_owned(), "a".to_owned())]));
-    let found = found(&repo, &[]);
+    let found = read_files(&repo, &[]);
     assert_eq!(found.files.len(), 200);
-    assert_eq!(
-        found.notes,
-        ["101 more files of instructions are left out: at most 200 are looked at"]
-    );
+    assert_eq!(found.notes, ["101 more instruction files are left out: crh reads at most 200"]);
     let places = places(&found);
     assert!(places.contains(&"rules/REVIEW.md"));
     assert!(places.contains(&"rules/.clinerules%2F0198%2Fa.md"), "{places:?}");
@@ -64,7 +61,7 @@ fn of_too_many_files_the_first_are_taken_and_the_rest_is_counted() {
 }
 
 #[test]
-fn names_that_are_not_text_are_taken_too() {
+fn non_utf8_names_are_read() {
     let repo = Repo::new();
     for folder in [b"d\xff".as_slice(), b".clinerules"] {
         let folder = repo.path().join(OsStr::from_bytes(folder));
@@ -73,6 +70,6 @@ fn names_that_are_not_text_are_taken_too() {
         fs::write(folder.join(OsStr::from_bytes(b"\xfe.md")), "a").unwrap();
     }
     repo.commit("instructions");
-    let found = found(&repo, &[b"d\xff/a.rs"]);
+    let found = read_files(&repo, &[b"d\xff/a.rs"]);
     assert_eq!(places(&found), ["rules/%FE.md", "rules/AGENTS.md", "rules/d%FF%2FAGENTS.md"]);
 }

@@ -1,24 +1,24 @@
-//! The report of a review, from runs that went well and runs that did not.
+//! Reports of reviews, from successful and failed runs.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use crate::staged::{Staged, run, terms};
-use crh_agent::{Limit, Totals};
-use crh_llm::{Money, Usage};
-use crh_pipeline::assemble::{Assembly, assemble, mask};
+use crate::test_change::{TestChange, options, run};
+use crh_agent::{LimitKind, UsageTotals};
+use crh_llm::{Money, TokenUsage};
+use crh_pipeline::assemble::{ReportInputs, assemble, mask};
+use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::collect::collect;
 use crh_pipeline::consolidate::consolidate;
-use crh_pipeline::context::Context;
-use crh_pipeline::credentials::Credentials;
+use crh_pipeline::context::PanelContext;
 use crh_pipeline::plan::Plan;
-use crh_pipeline::runs::{RunEnd, RunRecord, Runs};
-use crh_pipeline::terms::Terms;
-use crh_pipeline::validate::Validated;
+use crh_pipeline::review_options::ReviewOptions;
+use crh_pipeline::runs::{RunEnd, RunRecord, RunResults};
+use crh_pipeline::validate::ValidationOutcome;
 use crh_review::finding::{Origin, Severity};
 use crh_review::render::sarif;
-use crh_review::report::{CoverageState, Dropped, Fate, Report, Status, Strategy};
-use crh_review::{Remembered, conclude, stable_json};
+use crh_review::report::{CoverageState, DroppedFinding, Fate, Report, Status, Strategy};
+use crh_review::{PastDecisions, apply_judgements, stable_json};
 
 const CHANGE: &str = r#"
     //- a.py
@@ -41,13 +41,13 @@ const CHANGE: &str = r#"
     two
 "#;
 
-/// What a review is made of, for tests to change.
+/// Inputs of a report, for tests to change.
 struct Review {
-    staged: Staged,
-    terms: Terms,
+    test_change: TestChange,
+    terms: ReviewOptions,
     plan: Plan,
-    runs: Runs,
-    validated: Validated,
+    runs: RunResults,
+    validated: ValidationOutcome,
     interrupted: bool,
     not_written: Vec<String>,
     min_severity: Option<Severity>,
@@ -55,18 +55,18 @@ struct Review {
 
 impl Review {
     fn new(strategy: Strategy, records: Vec<RunRecord>) -> Self {
-        Self::of(Staged::new(CHANGE), strategy, records)
+        Self::from_change(TestChange::new(CHANGE), strategy, records)
     }
 
-    fn of(staged: Staged, strategy: Strategy, records: Vec<RunRecord>) -> Self {
+    fn from_change(test_change: TestChange, strategy: Strategy, records: Vec<RunRecord>) -> Self {
         let planned = records.iter().filter(|it| !it.assignment.name.starts_with("sub-agent"));
         let assignments = planned.map(|record| record.assignment.clone()).collect();
         Self {
-            staged,
-            terms: terms(strategy),
+            test_change,
+            terms: options(strategy),
             plan: Plan { strategy, assignments, notes: Vec::new() },
-            runs: Runs { records, notes: Vec::new() },
-            validated: Validated::default(),
+            runs: RunResults { records, notes: Vec::new() },
+            validated: ValidationOutcome::default(),
             interrupted: false,
             not_written: Vec::new(),
             min_severity: None,
@@ -74,41 +74,41 @@ impl Review {
     }
 
     fn report(&self) -> Report {
-        let subject = &self.staged.subject;
+        let subject = &self.test_change.subject;
         let collected = collect(&self.runs);
-        let merged = consolidate(collected.members.clone(), subject, &Remembered::default());
-        assemble(Assembly {
-            subject,
-            terms: &self.terms,
-            context: &Context::default(),
-            promised: None,
-            paired: None,
-            undecided: Vec::new(),
+        let merged = consolidate(collected.members.clone(), subject, &PastDecisions::default());
+        assemble(ReportInputs {
+            change: subject,
+            options: &self.terms,
+            context: &PanelContext::default(),
+            requirements: None,
+            pairs_run: None,
+            pairs_notes: Vec::new(),
             plan: &self.plan,
             runs: &self.runs,
             collected: &collected,
-            merged: conclude(merged, &self.validated.judgements),
-            validated: &self.validated,
+            merged: apply_judgements(merged, &self.validated.judgements),
+            validation: &self.validated,
             models: "m".to_owned(),
             prompt_version: "p".to_owned(),
             run_id: "run-1".to_owned(),
             artifact: ".crh/runs/run-1".to_owned(),
-            spent: Totals {
+            spent: UsageTotals {
                 llm_calls: 3,
                 guessed_calls: 0,
                 tool_calls: 4,
-                usage: Usage { input: 100, cache_read: 60, cache_written: 0, output: 20 },
+                usage: TokenUsage { input: 100, cache_read: 60, cache_written: 0, output: 20 },
                 money: Money::cents(12),
             },
             took_ms: 61_500,
             interrupted: self.interrupted,
-            not_written: self.not_written.clone(),
+            write_errors: self.not_written.clone(),
             min_severity: self.min_severity,
         })
     }
 }
 
-/// How far the review came and why it may have missed something.
+/// Shows the status of the review and its reasons.
 fn check(review: &Review, expected: Expect) {
     let report = review.report();
     let mut shown = format!("{} | {}: {}\n", report.status, report.verdict, report.verdict_reason);
@@ -127,9 +127,9 @@ fn failed(record: RunRecord) -> RunRecord {
 }
 
 #[test]
-fn everything_that_is_known_is_in_the_report() {
-    let staged = Staged::new(CHANGE);
-    let members = staged.members(
+fn report_contains_all_data() {
+    let test_change = TestChange::new(CHANGE);
+    let members = test_change.members(
         r#"
         sub-agent a.py:1 P1 0.9 "A password is in the code"
         sub-agent a.py:2 P3 0.8 "`sum` may be slow"
@@ -144,7 +144,7 @@ fn everything_that_is_known_is_in_the_report() {
     first.residual_risks = vec!["load".to_owned()];
     first.model_ms = 1_500;
     first.members = members;
-    first.set_aside = vec![Dropped {
+    first.dropped = vec![DroppedFinding {
         fate: Fate::Nit,
         reason: "too small".to_owned(),
         into: None,
@@ -159,10 +159,10 @@ fn everything_that_is_known_is_in_the_report() {
     second.notes = vec!["was refused `repo_ls`".to_owned()];
     second.model_ms = 500;
     let records = vec![run("secrets", &["a.py", "b.py"]), orchestrator, second, first];
-    let mut review = Review::of(staged, Strategy::Delegate, records);
+    let mut review = Review::from_change(test_change, Strategy::Delegate, records);
     review.plan.notes.push("one file has its own scope".to_owned());
     let mut report = review.report();
-    // Parts that other tests look at, or that are as long as the change.
+    // Covered by other tests, or as long as the change.
     report.issues.clear();
     report.suppressed.clear();
     report.change.head_sha = "HEAD".to_owned();
@@ -288,7 +288,7 @@ fn everything_that_is_known_is_in_the_report() {
           },
           "status": "ok",
           "strategy": "delegate",
-          "summary": "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding is not shown: 1 nit.\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop.",
+          "summary": "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding not shown (nitpick).\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop.",
           "suppressed": [],
           "testing_gaps": [
             "no test of b"
@@ -304,7 +304,7 @@ fn everything_that_is_known_is_in_the_report() {
 }
 
 #[test]
-fn sub_agents_that_say_the_same_are_all_heard() {
+fn equal_findings_of_sub_agents_are_merged() {
     let mut records = vec![run("orchestrator", &[])];
     records[0].summary = "Nothing found.".to_owned();
     for (name, label) in [("sub-agent-1", "shop"), ("sub-agent-2", "mail")] {
@@ -319,14 +319,14 @@ fn sub_agents_that_say_the_same_are_all_heard() {
 }
 
 #[test]
-fn what_could_not_be_written_down_is_a_warning() {
+fn failed_writes_are_warnings() {
     let mut review = Review::new(Strategy::Static, vec![run("secrets", &["a.py"])]);
     review.not_written = vec!["`stages/plan.json` could not be written".to_owned()];
     assert_eq!(review.report().warnings, review.not_written);
 }
 
 #[test]
-fn a_review_in_which_everything_ran_is_complete() {
+fn review_without_failures_is_complete() {
     let records = vec![run("single", &["a.py", "b.py"])];
     check(
         &Review::new(Strategy::Single, records),
@@ -341,12 +341,12 @@ fn a_review_in_which_everything_ran_is_complete() {
 }
 
 #[test]
-fn what_static_reviewers_saw_counts_only_where_no_model_was_asked() {
+fn static_coverage_counts_only_without_a_model() {
     let seen = || run("secrets", &["a.py", "b.py"]);
     check(
         &Review::new(Strategy::Static, vec![seen()]),
         expect![[r#"
-        ok | Incomplete: only checks that need no model ran
+        ok | Incomplete: only static checks ran
         a.py reviewed 
         b.py reviewed 
         excluded/c.py out_of_scope excluded by `excluded/**`
@@ -356,9 +356,9 @@ fn what_static_reviewers_saw_counts_only_where_no_model_was_asked() {
     check(
         &Review::new(Strategy::Single, vec![seen(), run("single", &["a.py"])]),
         expect![[r#"
-        truncated | Incomplete: 1 file not wholly reviewed, the review was cut short
+        truncated | Incomplete: 1 file not fully reviewed, the review was cut short
         a.py reviewed 
-        b.py not_reviewed nobody was given it
+        b.py not_reviewed not assigned to any reviewer
         excluded/c.py out_of_scope excluded by `excluded/**`
         yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
     "#]],
@@ -366,13 +366,13 @@ fn what_static_reviewers_saw_counts_only_where_no_model_was_asked() {
 }
 
 #[test]
-fn nothing_was_reviewed_if_every_run_that_asks_a_model_failed() {
+fn review_fails_if_all_model_runs_failed() {
     let seen = || run("secrets", &["a.py", "b.py"]);
     let single = run("single", &["a.py", "b.py"]);
     check(
         &Review::new(Strategy::Single, vec![seen(), failed(single)]),
         expect![[r#"
-        error | Incomplete: failed reviewers: single, 2 files not wholly reviewed, nothing was reviewed
+        error | Incomplete: failed reviewers: single, 2 files not fully reviewed, nothing was reviewed
         a.py not_reviewed single failed
         b.py not_reviewed single failed
         excluded/c.py out_of_scope excluded by `excluded/**`
@@ -382,9 +382,9 @@ fn nothing_was_reviewed_if_every_run_that_asks_a_model_failed() {
     check(
         &Review::new(Strategy::Single, vec![seen()]),
         expect![[r#"
-        error | Incomplete: 2 files not wholly reviewed, nothing was reviewed
-        a.py not_reviewed nobody was given it
-        b.py not_reviewed nobody was given it
+        error | Incomplete: 2 files not fully reviewed, nothing was reviewed
+        a.py not_reviewed not assigned to any reviewer
+        b.py not_reviewed not assigned to any reviewer
         excluded/c.py out_of_scope excluded by `excluded/**`
         yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
     "#]],
@@ -397,7 +397,7 @@ fn nothing_was_reviewed_if_every_run_that_asks_a_model_failed() {
     check(
         &Review::new(Strategy::Delegate, agents),
         expect![[r#"
-        error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2, 2 files not wholly reviewed, nothing was reviewed
+        error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2, 2 files not fully reviewed, nothing was reviewed
         a.py not_reviewed sub-agent-1 failed
         b.py not_reviewed sub-agent-2 failed
         excluded/c.py out_of_scope excluded by `excluded/**`
@@ -407,7 +407,7 @@ fn nothing_was_reviewed_if_every_run_that_asks_a_model_failed() {
 }
 
 #[test]
-fn one_reviewer_that_failed_makes_a_review_degraded() {
+fn one_failed_reviewer_degrades_review() {
     let agents = vec![
         run("orchestrator", &[]),
         run("sub-agent-1", &["a.py"]),
@@ -416,7 +416,7 @@ fn one_reviewer_that_failed_makes_a_review_degraded() {
     check(
         &Review::new(Strategy::Delegate, agents),
         expect![[r#"
-        degraded | Incomplete: failed reviewers: sub-agent-2, 1 file not wholly reviewed
+        degraded | Incomplete: failed reviewers: sub-agent-2, 1 file not fully reviewed
         a.py reviewed 
         b.py not_reviewed sub-agent-2 failed
         excluded/c.py out_of_scope excluded by `excluded/**`
@@ -437,9 +437,9 @@ fn one_reviewer_that_failed_makes_a_review_degraded() {
 }
 
 #[test]
-fn a_budget_that_ended_or_a_user_who_stopped_truncates_a_review() {
+fn exhausted_budget_or_cancellation_truncates_review() {
     let mut limited = run("single", &["a.py", "b.py"]);
-    limited.limited = Some(Limit::Money);
+    limited.limited = Some(LimitKind::Money);
     check(
         &Review::new(Strategy::Single, vec![limited]),
         expect![[r#"
@@ -448,7 +448,7 @@ fn a_budget_that_ended_or_a_user_who_stopped_truncates_a_review() {
         b.py reviewed 
         excluded/c.py out_of_scope excluded by `excluded/**`
         yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-        warning: single met its limit of money: its work may be incomplete
+        warning: single reached its limit of money; its review may be incomplete
     "#]],
     );
     let mut part = run("single", &["a.py", "b.py"]);
@@ -457,7 +457,7 @@ fn a_budget_that_ended_or_a_user_who_stopped_truncates_a_review() {
     check(
         &Review::new(Strategy::Single, vec![part]),
         expect![[r#"
-        truncated | Incomplete: 1 file not wholly reviewed, the review was cut short
+        truncated | Incomplete: 1 file not fully reviewed, the review was cut short
         a.py reviewed 
         b.py truncated only its first 300 lines
         excluded/c.py out_of_scope excluded by `excluded/**`
@@ -471,28 +471,28 @@ fn a_budget_that_ended_or_a_user_who_stopped_truncates_a_review() {
     check(
         &review,
         expect![[r#"
-        truncated | Incomplete: failed reviewers: single, 2 files not wholly reviewed, the review was cut short
-        a.py not_reviewed the review was stopped before anyone had looked at it
-        b.py not_reviewed the review was stopped before anyone had looked at it
+        truncated | Incomplete: failed reviewers: single, 2 files not fully reviewed, the review was cut short
+        a.py not_reviewed the review was cancelled before it was reviewed
+        b.py not_reviewed the review was cancelled before it was reviewed
         excluded/c.py out_of_scope excluded by `excluded/**`
         yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-        warning: the review was stopped by the user: it is not complete
+        warning: the review was cancelled and is incomplete
     "#]],
     );
 }
 
 #[test]
-fn a_check_that_the_budget_prevents_truncates_a_review_if_something_urgent_stays_unchecked() {
+fn unvalidated_urgent_issue_truncates_review() {
     let reviewed = |row: &str, validation: RunRecord| {
-        let staged = Staged::new(CHANGE);
+        let test_change = TestChange::new(CHANGE);
         let mut record = run("single", &["a.py", "b.py"]);
-        record.members = staged.members(row);
-        let mut review = Review::of(staged, Strategy::Single, vec![record]);
+        record.members = test_change.members(row);
+        let mut review = Review::from_change(test_change, Strategy::Single, vec![record]);
         review.validated.runs.push(validation);
         review.report().status
     };
     let mut prevented = run("validate-1", &[]);
-    prevented.limited = Some(Limit::Turns);
+    prevented.limited = Some(LimitKind::Turns);
     prevented.ended = RunEnd::Failed("no room".to_owned());
     let urgent = r#"alice a.py:1 P1 0.9 "A password is in the code""#;
     let lower = r#"alice a.py:1 P2 0.9 "A password is in the code""#;
@@ -503,18 +503,19 @@ fn a_check_that_the_budget_prevents_truncates_a_review_if_something_urgent_stays
     assert_eq!(reviewed(urgent, run("validate-1", &[])), Status::Ok);
 }
 
-/// A file of which lines 5 to 9 of the diff are changed.
+/// A file with changes in lines 5 to 9 of the diff.
 const PIECES: &str = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,0 +1,5 @@\n+one\n+two\n+three\n+four\n+five\n";
 
 #[test]
-fn a_file_in_pieces_is_reviewed_if_every_changed_line_was() {
+fn split_file_is_reviewed_if_all_lines_were() {
     let piece = |name: &str, lines: (u32, u32)| {
         let mut record = run(name, &["a.py"]);
         record.assignment.parts[0].diff_lines = Some(lines);
         record
     };
     let state = |records: Vec<RunRecord>| {
-        let review = Review::of(Staged::of_diff(PIECES), Strategy::Delegate, records);
+        let review =
+            Review::from_change(TestChange::from_diff(PIECES), Strategy::Delegate, records);
         let file = review.report().coverage.remove(0);
         (file.state, file.reason)
     };
@@ -522,7 +523,7 @@ fn a_file_in_pieces_is_reviewed_if_every_changed_line_was() {
     let whole = vec![piece("sub-agent-1", (1, 6)), piece("sub-agent-2", (7, 9))];
     assert_eq!(state(whole.clone()), (Reviewed, String::new()));
     let gap = vec![piece("sub-agent-1", (1, 6)), piece("sub-agent-2", (8, 9))];
-    assert_eq!(state(gap), (Truncated, "a part of it was given to nobody".to_owned()));
+    assert_eq!(state(gap), (Truncated, "part of it was not assigned to any reviewer".to_owned()));
     let half = vec![whole[0].clone(), failed(whole[1].clone())];
     assert_eq!(state(half), (Truncated, "sub-agent-2 failed".to_owned()));
     let none = vec![failed(whole[0].clone()), failed(whole[1].clone())];
@@ -532,16 +533,16 @@ fn a_file_in_pieces_is_reviewed_if_every_changed_line_was() {
 }
 
 #[test]
-fn what_is_hidden_still_counts_for_the_verdict() {
-    let staged = Staged::new(CHANGE);
+fn hidden_findings_count_for_the_verdict() {
+    let test_change = TestChange::new(CHANGE);
     let mut record = run("single", &["a.py", "b.py"]);
-    record.members = staged.members(
+    record.members = test_change.members(
         r#"
         alice a.py:1 P2 0.9 "A password is in the code"
         bob   a.py:1 P2 0.8 "A password is in the code"
         "#,
     );
-    let mut review = Review::of(staged, Strategy::Single, vec![record]);
+    let mut review = Review::from_change(test_change, Strategy::Single, vec![record]);
     let shown = review.report();
     review.min_severity = Some(Severity::P1);
     let hidden = review.report();
@@ -565,21 +566,21 @@ fn what_is_hidden_still_counts_for_the_verdict() {
 }
 
 #[test]
-fn what_a_limit_has_cut_off_is_hidden_by_its_severity_too() {
-    let staged = Staged::new(CHANGE);
+fn findings_over_the_limit_keep_their_severity() {
+    let test_change = TestChange::new(CHANGE);
     let mut record = run("single", &["a.py", "b.py"]);
     let rows = r#"
         alice a.py:1 P1 0.9 "A password is in the code"
         alice a.py:1 P3 0.9 "A name is too short"
     "#;
-    let cut = staged.members(rows).into_iter().map(|mut member| {
+    let cut = test_change.members(rows).into_iter().map(|mut member| {
         member.origin = Origin::Code;
         let (reason, reviewer) = ("beyond the limit".to_owned(), member.reviewer.clone());
         let member = Some(member);
-        Dropped { fate: Fate::OverCap, reason, into: None, reviewer, member, raw: None }
+        DroppedFinding { fate: Fate::OverCap, reason, into: None, reviewer, member, raw: None }
     });
-    record.set_aside = cut.collect();
-    let mut review = Review::of(staged, Strategy::Single, vec![record]);
+    record.dropped = cut.collect();
+    let mut review = Review::from_change(test_change, Strategy::Single, vec![record]);
     let results = |review: &Review| {
         let log = sarif(&review.report()).unwrap();
         let log: Value = serde_json::from_str(&log).unwrap();
@@ -593,17 +594,17 @@ fn what_a_limit_has_cut_off_is_hidden_by_its_severity_too() {
 
 #[test]
 fn secrets_are_masked_in_every_text() {
-    let staged = Staged::new(CHANGE);
+    let test_change = TestChange::new(CHANGE);
     let mut record = run("single", &["a.py", "b.py"]);
     let rows = r#"
         alice a.py:1 P1 0.9 "hunter2000 is in the code" why="Everyone reads hunter2000."
         bob   a.py:1 P1 0.8 "hunter2000 is in the code" why="Bad."
         carol a.py:1 P1 0.9 "Invented" quote="password = hunter2000 + salt"
     "#;
-    record.members = staged.members(rows);
+    record.members = test_change.members(rows);
     record.summary = "It has hunter2000 and ghp_0123456789abcdefghijABCDEFGHIJ in it".to_owned();
     record.residual_risks = vec!["hunter2000".to_owned()];
-    record.set_aside = vec![Dropped {
+    record.dropped = vec![DroppedFinding {
         fate: Fate::Malformed,
         reason: "unknown field `hunter2000`".to_owned(),
         into: None,
@@ -611,10 +612,10 @@ fn secrets_are_masked_in_every_text() {
         member: None,
         raw: Some(json!({ "hunter2000": ["hunter2000", { "x": "cut ghp_0123456789abcd" }] })),
     }];
-    let review = Review::of(staged, Strategy::Single, vec![record]);
+    let review = Review::from_change(test_change, Strategy::Single, vec![record]);
     let report = review.report();
     let values = ["hunter2000", "ghp_0123456789abcdefghijABCDEFGHIJ"].map(str::to_owned);
-    let values = Credentials::new(&values);
+    let values = ChangeSecrets::new(&values);
     let before = stable_json(&report).unwrap();
     assert!(before.matches("hunter2000").count() > 10 && before.contains("ghp_0123456789abcd"));
     let masked = mask(report.clone(), &values);
@@ -622,5 +623,5 @@ fn secrets_are_masked_in_every_text() {
     assert!(!after.contains("hunter2000") && !after.contains("ghp_0123456789"), "{after}");
     assert_eq!(masked.issues[0].title, "[redacted] is in the code");
     assert_eq!(mask(masked.clone(), &values), masked);
-    assert_eq!(mask(report.clone(), &Credentials::default()), report);
+    assert_eq!(mask(report.clone(), &ChangeSecrets::default()), report);
 }

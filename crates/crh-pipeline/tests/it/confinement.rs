@@ -1,4 +1,5 @@
-//! Nothing outside the workspace is ever read, whatever a model asks for and whatever lies in the folder.
+//! Tools never read outside of the workspace: neither requests of a model nor contents of the folder
+//! lead out of it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,15 +10,15 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
-use crate::samples::{contents, opened};
-use crh_pipeline::tools::{Bench, ToolError, call};
+use crate::samples::{contents, write_and_open};
+use crh_pipeline::tools::{ToolContext, ToolError, call};
 
 #[test]
-fn paths_that_lead_out_are_refused_by_every_tool_with_a_path() {
-    let (folder, workspace) = opened(&contents());
+fn every_tool_rejects_paths_outside() {
+    let (folder, workspace) = write_and_open(&contents());
     fs::write(folder.path().join("secret.txt"), "the secret word").unwrap();
     let absolute = folder.path().join("secret.txt").to_str().unwrap().to_owned();
-    let bench = Bench::new().with_workspace(workspace);
+    let ctx = ToolContext::new().with_workspace(workspace);
     for path in [
         "../secret.txt",
         "agent/../../secret.txt",
@@ -39,22 +40,22 @@ fn paths_that_lead_out_are_refused_by_every_tool_with_a_path() {
             ("diff_get_file", json!({ "path": path })),
             ("mark_file_reviewed", json!({ "path": path })),
         ] {
-            let reply = call(name, &arguments.to_string(), &bench);
+            let reply = call(name, &arguments.to_string(), &ctx);
             let Err(ToolError::TellModel(message)) = reply else {
                 panic!("{name} {path}: {reply:?}")
             };
             assert!(!message.contains("secret word"), "{name} {path}: {message}");
         }
     }
-    // A glob does not walk out either.
+    // A glob does not leave the folder either.
     for pattern in ["../*", "/etc/*", "**/secret.txt", "../**"] {
-        let reply = call("find", &json!({ "pattern": pattern }).to_string(), &bench);
+        let reply = call("find", &json!({ "pattern": pattern }).to_string(), &ctx);
         assert!(matches!(reply, Err(ToolError::TellModel(_))), "{pattern}: {reply:?}");
     }
 }
 
 fn check(name: &str, arguments: &str, expected: Expect) {
-    let (folder, workspace) = opened(&contents());
+    let (folder, workspace) = write_and_open(&contents());
     fs::create_dir(folder.path().join("outside")).unwrap();
     fs::write(folder.path().join("outside/secret.txt"), "the secret word").unwrap();
     let root = workspace.folder().to_owned();
@@ -62,8 +63,8 @@ fn check(name: &str, arguments: &str, expected: Expect) {
     symlink("../outside/secret.txt", root.join("file")).unwrap();
     symlink("metadata.json", root.join("harmless")).unwrap();
     symlink("../../outside", root.join("agent/deep")).unwrap();
-    let bench = Bench::new().with_workspace(workspace);
-    let shown = match call(name, arguments, &bench) {
+    let ctx = ToolContext::new().with_workspace(workspace);
+    let shown = match call(name, arguments, &ctx) {
         Ok(reply) => reply,
         Err(error) => error.to_string(),
     };
@@ -72,7 +73,7 @@ fn check(name: &str, arguments: &str, expected: Expect) {
 }
 
 #[test]
-fn links_in_the_folder_are_seen_but_not_followed() {
+fn symlinks_are_listed_but_not_followed() {
     check(
         "read",
         r#"{"path": "file"}"#,
@@ -129,11 +130,11 @@ fn links_in_the_folder_are_seen_but_not_followed() {
 }
 
 #[test]
-fn a_link_that_is_swapped_in_later_is_not_followed_either() {
-    let (folder, workspace) = opened(&contents());
+fn symlink_created_later_is_not_followed() {
+    let (folder, workspace) = write_and_open(&contents());
     fs::write(folder.path().join("secret.txt"), "the secret word").unwrap();
     let root = workspace.folder().to_owned();
-    let bench = Bench::new().with_workspace(workspace);
+    let ctx = ToolContext::new().with_workspace(workspace);
     fs::remove_file(root.join("preview-diffs/latest")).unwrap();
     symlink("../..", root.join("preview-diffs/latest")).unwrap();
     fs::remove_file(root.join("preview-diffs/10/diff/raw.diff")).unwrap();
@@ -144,15 +145,15 @@ fn a_link_that_is_swapped_in_later_is_not_followed_either() {
         ("diff_numbered", json!({})),
         ("diff_list_files", json!({})),
     ] {
-        let reply = call(name, &arguments.to_string(), &bench);
+        let reply = call(name, &arguments.to_string(), &ctx);
         let message = reply.unwrap_err().to_string();
         assert!(message.contains("symbolic link"), "{name}: {message}");
     }
 }
 
 #[test]
-fn no_path_made_of_traps_leaves_the_folder() {
-    let (folder, workspace) = opened(&contents());
+fn hostile_paths_stay_in_the_folder() {
+    let (folder, workspace) = write_and_open(&contents());
     fs::write(folder.path().join("secret.txt"), "the secret word").unwrap();
     let root = workspace.folder().to_owned();
     symlink("..", root.join("up")).unwrap();
@@ -190,7 +191,7 @@ fn no_path_made_of_traps_leaves_the_folder() {
             let path = parts.join("/");
             if let Ok(inside) = workspace.look_up(&path) {
                 let real = fs::canonicalize(&inside.path).unwrap();
-                prop_assert_eq!(&real, &root.join(&inside.shown), "{}", path);
+                prop_assert_eq!(&real, &root.join(&inside.relative_path), "{}", path);
                 prop_assert!(real.starts_with(&root), "{}", path);
             }
             Ok(())

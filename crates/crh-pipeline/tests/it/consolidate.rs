@@ -1,17 +1,20 @@
-//! Findings held against the files of base and head.
+//! Findings checked against the files of base and head.
 
 use expect_test::{Expect, expect};
 
-use crate::staged::Staged;
-use crh_pipeline::collect::Collected;
+use crate::test_change::TestChange;
+use crh_pipeline::collect::ReviewFindings;
 use crh_pipeline::consolidate::consolidate;
-use crh_review::Remembered;
+use crh_review::PastDecisions;
 use crh_testkit::Repo;
 
-/// The issues with their places, and what became of the others.
-fn check(staged: &Staged, findings: &str, expected: Expect) {
-    let merged =
-        consolidate(staged.collected(findings).members, &staged.subject, &Remembered::default());
+/// Issues with their locations, and the fates of the other findings.
+fn check(test_change: &TestChange, findings: &str, expected: Expect) {
+    let merged = consolidate(
+        test_change.collected_findings(findings).members,
+        &test_change.subject,
+        &PastDecisions::default(),
+    );
     let mut shown = String::new();
     for issue in merged.issues.iter().chain(&merged.pre_existing) {
         let from = issue.relocated_from.map(|line| format!(" from {line}")).unwrap_or_default();
@@ -30,7 +33,7 @@ fn function(name: &str, body: &str) -> String {
 }
 
 #[test]
-fn quotes_are_looked_up_in_files_of_both_sides_also_where_the_diff_does_not_show_them() {
+fn quotes_are_verified_in_whole_files_of_both_sides() {
     let repo = Repo::new();
     let text = |body: &str| function("first", "pass") + &function("second", body);
     repo.write("old/name.py", text("value = before()"));
@@ -42,7 +45,7 @@ fn quotes_are_looked_up_in_files_of_both_sides_also_where_the_diff_does_not_show
     repo.write("ü.py", "umlaut = total_of(1)\n");
     repo.commit("change");
     check(
-        &Staged::of(repo),
+        &TestChange::from_repo(repo),
         r#"
         a new/name.py:65 P1 0.9 "On the changed line" quote="value = after()"
         a old/name.py:65 P1 0.9 "By the old path" quote="value = after()"
@@ -72,10 +75,10 @@ fn quotes_are_looked_up_in_files_of_both_sides_also_where_the_diff_does_not_show
 }
 
 #[test]
-fn of_a_change_that_is_only_a_diff_its_lines_can_be_quoted() {
+fn diff_without_repository_can_be_quoted() {
     let diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -10,2 +10,2 @@\n def f():\n-    return old_value(1)\n+    return new_value(1)\n";
     check(
-        &Staged::of_diff(diff),
+        &TestChange::from_diff(diff),
         r#"
         a a.py:11 P1 0.9 "New" quote="return new_value(1)"
         a a.py:11 P1 0.9 "Old" quote="return old_value(1)" side=old
@@ -90,7 +93,7 @@ fn of_a_change_that_is_only_a_diff_its_lines_can_be_quoted() {
 }
 
 #[test]
-fn thousands_of_findings_on_hundreds_of_files_are_all_accounted_for() {
+fn thousands_of_findings_are_all_accounted_for() {
     let (files, each) = (300, 10);
     let file = |at: usize| format!("src/f{at}.py");
     let text = |at: usize, value: &str| function(&format!("f{at}"), value);
@@ -98,7 +101,7 @@ fn thousands_of_findings_on_hundreds_of_files_are_all_accounted_for() {
     repo.import((0..files).map(|at| (file(at), text(at, "value = before()"))));
     repo.import((0..files).map(|at| (file(at), text(at, "value = after()"))));
     repo.git(&["reset", "--hard", "--quiet"]);
-    let staged = Staged::of(repo);
+    let test_change = TestChange::from_repo(repo);
     let mut findings = String::new();
     for at in 0..files {
         for line in 2..2 + each {
@@ -107,8 +110,9 @@ fn thousands_of_findings_on_hundreds_of_files_are_all_accounted_for() {
                 &format!("a {}:{line} P2 0.9 \"Problem {line}\" quote=\"{quote}\"\n", file(at));
         }
     }
-    let collected = Collected { members: staged.members(&findings), ..Collected::default() };
-    let merged = consolidate(collected.members, &staged.subject, &Remembered::default());
+    let collected =
+        ReviewFindings { members: test_change.members(&findings), ..ReviewFindings::default() };
+    let merged = consolidate(collected.members, &test_change.subject, &PastDecisions::default());
     let members: usize = merged.issues.iter().map(|issue| issue.members.len()).sum();
     assert_eq!((members, merged.dropped.len()), (files * each, 0));
 }

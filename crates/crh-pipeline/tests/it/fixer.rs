@@ -1,4 +1,4 @@
-//! A fixer on an errand, from its issues to its edits, with a scripted model.
+//! A fixer from its issues to its edits, with a scripted model.
 
 mod confined;
 mod failing;

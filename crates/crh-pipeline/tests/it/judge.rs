@@ -1,10 +1,13 @@
-//! The judge of an evaluation, against a fake model over HTTP.
+//! The judge of evaluations, against a fake model over HTTP.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Money, Network, Price, Rates, Wire};
-use crh_pipeline::judge::{Judge, Question, Verdict};
+use crh_llm::{
+    Abilities, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price, Rates, VendorClient,
+    Wire,
+};
+use crh_pipeline::judge::{EvalJudge, JudgeQuestion, JudgeVerdict};
 use crh_review::eval::{Expected, Reported, Span};
 use crh_review::finding::{Category, Severity, Side};
 use crh_testkit::FakeModel;
@@ -14,8 +17,8 @@ fn span(line: u32) -> Span {
     Span::new("a.py", line, line, Side::New).unwrap()
 }
 
-/// A question of two defects and two reports.
-fn question(number: usize) -> Question {
+/// A question with two defects and two reports.
+fn question(number: usize) -> JudgeQuestion {
     let expected = [1, 2].map(|line| Expected {
         spans: vec![span(line)],
         category: Category::Bug,
@@ -36,10 +39,10 @@ fn question(number: usize) -> Question {
         key: String::new(),
         reviewers: Vec::new(),
     });
-    Question::new(number, &expected, &reported).unwrap()
+    JudgeQuestion::new(number, &expected, &reported).unwrap()
 }
 
-fn judge(model: &FakeModel) -> Judge {
+fn judge(model: &FakeModel) -> EvalJudge {
     let token = Money::cents(100).per_million();
     let rates = Rates { input: token, output: token, ..Rates::default() };
     let price = Price { rates, long: None };
@@ -55,21 +58,21 @@ fn judge(model: &FakeModel) -> Judge {
         key: None,
         model: "fake".to_owned(),
     };
-    let live = Live::new(endpoint, &Network::default()).unwrap();
+    let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
     let model = Model::live("openai:fake", facts, live);
-    Judge { model, money: Money::cents(100), side_by_side: 2, seed: 7 }
+    EvalJudge { model, money: Money::cents(100), max_parallel: 2, retry_seed: 7 }
 }
 
-/// Every verdict on so many questions, in their order.
-async fn verdicts(judge: &Judge, questions: usize) -> Vec<Verdict> {
+/// Verdicts on a number of questions, in order.
+async fn verdicts(judge: &EvalJudge, questions: usize) -> Vec<JudgeVerdict> {
     let mut verdicts = vec![None; questions];
     let all = (1..=questions).map(question).collect();
     judge.ask(all, |at, verdict| verdicts[at] = Some(verdict)).await;
     verdicts.into_iter().map(Option::unwrap).collect()
 }
 
-async fn check(judge: &Judge, questions: usize, expected: Expect) {
-    let shown = |verdict: &Verdict| match &verdict.pairs {
+async fn check(judge: &EvalJudge, questions: usize, expected: Expect) {
+    let shown = |verdict: &JudgeVerdict| match &verdict.pairs {
         Ok(pairs) => format!("{pairs:?}\n"),
         Err(why) => format!("{why}\n"),
     };
@@ -82,7 +85,7 @@ fn answers(pairs: &[(u32, u32)]) -> Scripted {
 }
 
 #[tokio::test]
-async fn each_question_is_one_call_and_one_that_fails_leaves_the_others() {
+async fn failed_question_does_not_affect_the_others() {
     let model = FakeModel::start()
         .on("judge-1", [answers(&[(1, 1), (2, 2)])])
         .on("judge-2", [bad_key()])
@@ -97,7 +100,7 @@ async fn each_question_is_one_call_and_one_that_fails_leaves_the_others() {
 }
 
 #[tokio::test]
-async fn the_answer_is_all_that_it_can_call() {
+async fn judge_can_call_only_the_answer_tool() {
     let model = FakeModel::start().on("judge-1", [answers(&[])]);
     verdicts(&judge(&model), 1).await;
     let body = &model.requests()[0].body;
@@ -106,7 +109,7 @@ async fn the_answer_is_all_that_it_can_call() {
 }
 
 #[tokio::test]
-async fn a_number_that_is_not_there_is_repaired() {
+async fn unknown_number_is_sent_back() {
     let model = FakeModel::start().on("judge-1", [answers(&[(1, 7)]), answers(&[(1, 2)])]);
     check(
         &judge(&model),
@@ -116,36 +119,41 @@ async fn a_number_that_is_not_there_is_repaired() {
     "#]],
     )
     .await;
-    let told = model.requests()[1].body.to_string();
-    assert!(told.contains("there is no report 7; they are numbered from 1 to 2"), "{told}");
+    let messages = model.requests()[1].body.to_string();
+    assert!(messages.contains("there is no report 7; they are numbered from 1 to 2"), "{messages}");
 }
 
 #[tokio::test]
-async fn one_that_talks_nonsense_or_says_nothing_is_given_up() {
+async fn invalid_answers_are_given_up() {
     let nonsense = || answers(&[(9, 9)]);
     let model = FakeModel::start()
         .on("judge-1", [nonsense(), nonsense(), nonsense()])
         .on("judge-2", [says("All reports are wonderful."), says("All of them.")])
         .on("judge-3", [says_nothing(), says_nothing()])
         .on("judge-4", [answers(&[(2, 1)])]);
-    check(&judge(&model), 4, expect![[r#"
-        the model's answer was never of the right form: there is no defect 9; they are numbered from 1 to 2
-        the model ended without an answer
-        the model ended without an answer
+    check(
+        &judge(&model),
+        4,
+        expect![[r#"
+        the model's answer was invalid: there is no defect 9; they are numbered from 1 to 2
+        the model did not submit an answer
+        the model did not submit an answer
         [(1, 0)]
-    "#]]).await;
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test]
-async fn nothing_is_asked_that_could_cost_more_than_there_is() {
+async fn question_over_budget_is_not_sent() {
     let model = FakeModel::start();
-    let judge = Judge { money: Money::dollars(0.0001).unwrap(), ..judge(&model) };
+    let judge = EvalJudge { money: Money::dollars(0.0001).unwrap(), ..judge(&model) };
     check(
         &judge,
         2,
         expect![[r#"
-        the budget for money left no room to ask
-        the budget for money left no room to ask
+        the remaining budget for money is too small for another request
+        the remaining budget for money is too small for another request
     "#]],
     )
     .await;

@@ -1,4 +1,4 @@
-//! The crate against real folders and real repositories.
+//! Integration tests with real folders and repositories.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
@@ -11,22 +11,20 @@ mod delegate;
 mod fixer;
 mod judge;
 mod one_fate;
-#[path = "repo_config.rs"]
-mod own_files;
 mod panel;
 mod refute;
+mod repo_config;
 mod repo_tools;
 mod samples;
 mod scope;
 mod single;
-#[path = "test_change.rs"]
-mod staged;
 mod telemetry;
+mod test_change;
 mod tools;
 mod validate;
 mod workspace;
 
-/// A test file that nobody lists is never run.
+/// A test file that is not listed above never runs.
 #[test]
 fn every_file_is_listed() {
     let source = include_str!("main.rs");

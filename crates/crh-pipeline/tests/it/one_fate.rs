@@ -1,5 +1,5 @@
-//! What holds for any runs: every finding has one fate, no invented quote is shown, quotes decide where an issue is, and the
-//! order of runs is of no consequence.
+//! Properties of any review: every finding has one fate, no invented quote is shown, quotes decide
+//! the location of an issue, and the order of runs does not matter.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -9,29 +9,29 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use crate::staged::{Staged, finding, run, terms};
-use crh_agent::Totals;
-use crh_pipeline::assemble::{Assembly, assemble};
+use crate::test_change::{TestChange, finding, options, run};
+use crh_agent::UsageTotals;
+use crh_pipeline::assemble::{ReportInputs, assemble};
 use crh_pipeline::collect::collect;
 use crh_pipeline::consolidate::consolidate;
-use crh_pipeline::context::Context;
+use crh_pipeline::context::PanelContext;
 use crh_pipeline::plan::Plan;
-use crh_pipeline::runs::{RunEnd, RunRecord, Runs};
+use crh_pipeline::runs::{RunEnd, RunRecord, RunResults};
 use crh_pipeline::validate::validate;
 use crh_review::finding::{Confidence, Evidence, Finding, Member, Origin, Severity};
-use crh_review::report::{Dropped, Fate, Issue, Report, Strategy as ReviewStrategy};
-use crh_review::{Judged, Judgement, Remembered, conclude};
+use crh_review::report::{DroppedFinding, Fate, Issue, Report, Strategy as ReviewStrategy};
+use crh_review::{Judgement, JudgementResult, PastDecisions, apply_judgements};
 
 /// Lines of each file after the change.
 const LINES: u32 = 60;
-/// The lines that the change adds to each of them.
+/// Lines that the change adds to each file.
 const ADDED: std::ops::RangeInclusive<u32> = 20..=40;
 
 fn line_of(file: &str, line: u32) -> String {
     format!("value_{line} = compute_{}({line})", file.trim_end_matches(".py"))
 }
 
-fn change() -> Staged {
+fn change() -> TestChange {
     let mut fixture = String::new();
     for (head, files) in [("", ["a.py", "b.py"]), ("//- head\n", ["a.py", "b.py"])] {
         fixture += head;
@@ -42,25 +42,25 @@ fn change() -> Staged {
             }
         }
     }
-    Staged::new(&fixture)
+    TestChange::new(&fixture)
 }
 
-/// How a finding quotes.
+/// What a finding quotes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Quotes {
-    /// The line it cites.
+enum QuoteKind {
+    /// The line that it cites.
     Right,
-    /// Another line than it cites.
+    /// Another line.
     Elsewhere(u32),
-    /// Nothing that is there.
+    /// Text that does not exist.
     Invented,
 }
 
-fn quotes() -> impl Strategy<Value = Quotes> {
+fn quotes() -> impl Strategy<Value = QuoteKind> {
     prop_oneof![
-        3 => Just(Quotes::Right),
-        2 => (1..=LINES).prop_map(Quotes::Elsewhere),
-        1 => Just(Quotes::Invented),
+        3 => Just(QuoteKind::Right),
+        2 => (1..=LINES).prop_map(QuoteKind::Elsewhere),
+        1 => Just(QuoteKind::Invented),
     ]
 }
 
@@ -71,9 +71,9 @@ fn a_finding() -> impl Strategy<Value = Finding> {
     (severity, title, file, 1..=LINES, 0..=1000_u16, quotes(), any::<bool>()).prop_map(
         |(severity, title, file, line, confidence, quotes, pre_existing)| {
             let quote = match quotes {
-                Quotes::Right => line_of(file, line),
-                Quotes::Elsewhere(other) => line_of(file, other),
-                Quotes::Invented => format!("invented_call({line})"),
+                QuoteKind::Right => line_of(file, line),
+                QuoteKind::Elsewhere(other) => line_of(file, other),
+                QuoteKind::Invented => format!("invented_call({line})"),
             };
             Finding {
                 title: title.to_owned(),
@@ -98,15 +98,17 @@ fn a_member() -> impl Strategy<Value = Member> {
     })
 }
 
-fn a_dropped() -> impl Strategy<Value = Dropped> {
+fn a_dropped() -> impl Strategy<Value = DroppedFinding> {
     let fate = prop::sample::select(vec![Fate::Malformed, Fate::Nit, Fate::Softened]);
-    (fate, a_member(), any::<bool>(), 0..3_u32).prop_map(|(fate, member, is_read, raw)| Dropped {
-        fate,
-        reason: "set aside".to_owned(),
-        into: None,
-        reviewer: member.reviewer.clone(),
-        member: is_read.then(|| member.clone()),
-        raw: (!is_read).then(|| json!({ "raw": raw })),
+    (fate, a_member(), any::<bool>(), 0..3_u32).prop_map(|(fate, member, is_read, raw)| {
+        DroppedFinding {
+            fate,
+            reason: "set aside".to_owned(),
+            into: None,
+            reviewer: member.reviewer.clone(),
+            member: is_read.then(|| member.clone()),
+            raw: (!is_read).then(|| json!({ "raw": raw })),
+        }
     })
 }
 
@@ -121,25 +123,30 @@ fn a_run() -> impl Strategy<Value = RunRecord> {
     (ended, members, set_aside).prop_map(|(ended, members, set_aside)| RunRecord {
         ended,
         members,
-        set_aside,
+        dropped: set_aside,
         summary: "It was looked at.".to_owned(),
         notes: vec!["something happened".to_owned()],
         ..run("", &["a.py", "b.py"])
     })
 }
 
-/// A whole review: its runs in some order and in another one, what is judged, what is shown.
+/// A whole review: runs in two orders, verdicts and limits.
 #[derive(Debug, Clone)]
 struct Input {
     records: Vec<RunRecord>,
     shuffled: Vec<RunRecord>,
-    judged: Vec<Judged>,
+    judged: Vec<JudgementResult>,
     min_severity: Option<Severity>,
     cap: usize,
 }
 
 fn an_input() -> impl Strategy<Value = Input> {
-    let judged = vec![Judged::Confirmed, Judged::Refuted, Judged::Unsure, Judged::Failed];
+    let judged = vec![
+        JudgementResult::Confirmed,
+        JudgementResult::Refuted,
+        JudgementResult::Unsure,
+        JudgementResult::Failed,
+    ];
     let min = vec![None, Some(Severity::P0), Some(Severity::P1), Some(Severity::P2)];
     let records = prop::collection::vec(a_run(), 1..6).prop_map(|mut records| {
         for (at, record) in records.iter_mut().enumerate() {
@@ -161,26 +168,26 @@ fn an_input() -> impl Strategy<Value = Input> {
     )
 }
 
-fn report(staged: &Staged, records: &[RunRecord], input: &Input) -> Report {
-    let subject = &staged.subject;
-    let runs = Runs { records: records.to_vec(), notes: Vec::new() };
+fn report(test_change: &TestChange, records: &[RunRecord], input: &Input) -> Report {
+    let subject = &test_change.subject;
+    let runs = RunResults { records: records.to_vec(), notes: Vec::new() };
     let collected = collect(&runs);
-    let merged = consolidate(collected.members.clone(), subject, &Remembered::default());
+    let merged = consolidate(collected.members.clone(), subject, &PastDecisions::default());
     let waiting = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut validated = waiting.block_on(validate(&merged, &collected, subject, None));
     for (issue, result) in merged.issues.iter().zip(&input.judged) {
         let judgement = Judgement { result: *result, reason: "so it is".to_owned() };
         validated.judgements.insert(issue.dedupe_key.clone(), judgement);
     }
-    let mut terms = terms(ReviewStrategy::Delegate);
-    terms.allowance.issues = input.cap;
-    assemble(Assembly {
-        subject,
-        terms: &terms,
-        context: &Context::default(),
-        promised: None,
-        paired: None,
-        undecided: Vec::new(),
+    let mut terms = options(ReviewStrategy::Delegate);
+    terms.budget.issues = input.cap;
+    assemble(ReportInputs {
+        change: subject,
+        options: &terms,
+        context: &PanelContext::default(),
+        requirements: None,
+        pairs_run: None,
+        pairs_notes: Vec::new(),
         plan: &Plan {
             strategy: ReviewStrategy::Delegate,
             assignments: Vec::new(),
@@ -188,16 +195,16 @@ fn report(staged: &Staged, records: &[RunRecord], input: &Input) -> Report {
         },
         runs: &runs,
         collected: &collected,
-        merged: conclude(merged, &validated.judgements),
-        validated: &validated,
+        merged: apply_judgements(merged, &validated.judgements),
+        validation: &validated,
         models: String::new(),
         prompt_version: String::new(),
         run_id: String::new(),
         artifact: String::new(),
-        spent: Totals::default(),
+        spent: UsageTotals::default(),
         took_ms: 0,
         interrupted: false,
-        not_written: Vec::new(),
+        write_errors: Vec::new(),
         min_severity: input.min_severity,
     })
 }
@@ -206,8 +213,8 @@ fn issues(report: &Report) -> impl Iterator<Item = &Issue> {
     report.issues.iter().chain(&report.pre_existing)
 }
 
-/// Findings and how often each is there.
-fn counted<'a>(members: impl Iterator<Item = &'a Member>) -> BTreeMap<&'a Member, usize> {
+/// Findings with their number of occurrences.
+fn count_findings<'a>(members: impl Iterator<Item = &'a Member>) -> BTreeMap<&'a Member, usize> {
     let mut counted = BTreeMap::new();
     for member in members {
         *counted.entry(member).or_default() += 1;
@@ -215,33 +222,33 @@ fn counted<'a>(members: impl Iterator<Item = &'a Member>) -> BTreeMap<&'a Member
     counted
 }
 
-/// The line that a finding quotes, if that line is there.
+/// The line that a finding quotes, if it exists.
 fn quoted_line(finding: &Finding) -> Option<u32> {
     let [Evidence { snippet, .. }] = finding.evidence.as_slice() else { return None };
     (1..=LINES).find(|line| line_of(&finding.file, *line) == *snippet)
 }
 
 #[test]
-fn every_finding_has_one_fate_whatever_the_runs_brought() {
-    let staged = Arc::new(change());
+fn every_finding_has_exactly_one_fate() {
+    let test_change = Arc::new(change());
     let config = ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() };
     let check = |input: Input| {
-        let report_of = |records: &[RunRecord]| report(&staged, records, &input);
+        let report_of = |records: &[RunRecord]| report(&test_change, records, &input);
         let report = report_of(&input.records);
         let members = input.records.iter().flat_map(|record| &record.members);
-        let set_aside = input.records.iter().flat_map(|record| &record.set_aside);
+        let set_aside = input.records.iter().flat_map(|record| &record.dropped);
         let brought = members.chain(set_aside.clone().filter_map(|it| it.member.as_ref()));
-        // The first finding of an issue is kept; the others say the same, and are there with that fate.
+        // The first finding of an issue is kept; the others are dropped as duplicates.
         let kept = issues(&report).filter_map(|issue| issue.members.first());
         let dropped = report.suppressed.iter().filter_map(|it| it.member.as_ref());
-        prop_assert_eq!(counted(brought), counted(kept.chain(dropped)));
+        prop_assert_eq!(count_findings(brought), count_findings(kept.chain(dropped)));
         let unread = set_aside.filter(|it| it.raw.is_some()).count();
         prop_assert_eq!(unread, report.suppressed.iter().filter(|it| it.raw.is_some()).count());
         for issue in issues(&report) {
-            let is_merged = |it: &&Dropped| it.into.as_ref() == Some(&issue.dedupe_key);
+            let is_merged = |it: &&DroppedFinding| it.into.as_ref() == Some(&issue.dedupe_key);
             let merged =
                 report.suppressed.iter().filter(is_merged).filter_map(|it| it.member.as_ref());
-            prop_assert_eq!(counted(merged), counted(issue.members.iter().skip(1)));
+            prop_assert_eq!(count_findings(merged), count_findings(issue.members.iter().skip(1)));
             let by_model = || issue.members.iter().filter(|it| it.origin == Origin::Model);
             prop_assert!(by_model().all(|it| quoted_line(&it.finding).is_some()));
             let shown = &issue.members[0];
@@ -250,9 +257,9 @@ fn every_finding_has_one_fate_whatever_the_runs_brought() {
             }
             prop_assert!(input.min_severity.is_none_or(|min| issue.severity <= min));
         }
-        prop_assert_eq!(report.problem(), None);
+        prop_assert_eq!(report.location_problem(), None);
         let named = Report { review_id: "0123456789abcdef".to_owned(), ..report.clone() };
-        prop_assert_eq!(named.misnamed(), None);
+        prop_assert_eq!(named.id_problem(), None);
         prop_assert_eq!(report, report_of(&input.shuffled));
         Ok(())
     };

@@ -1,32 +1,32 @@
-//! Claims that code refutes, on real trees; and claims that it must leave alone.
+//! Claims that code refutes, and claims that it must leave alone, on real trees.
 
 use expect_test::{Expect, expect};
 
-use crate::staged::Staged;
-use crh_pipeline::collect::Collected;
+use crate::test_change::TestChange;
+use crh_pipeline::collect::ReviewFindings;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::validate::validate;
 use crh_review::report::Fate;
-use crh_review::{Remembered, conclude};
+use crh_review::{PastDecisions, apply_judgements};
 
-/// What becomes of each finding alone.
+/// Fate of each finding on its own.
 async fn check(fixture: &str, findings: &str, expected: Expect) {
-    let staged = Staged::new(fixture);
+    let test_change = TestChange::new(fixture);
     let mut shown = String::new();
     for finding in findings.lines().filter(|row| !row.trim().is_empty()) {
-        shown += &validated(&staged, finding).await;
+        shown += &validated(&test_change, finding).await;
     }
     expected.assert_eq(&shown);
 }
 
-/// The titles of the issues that stay, and why the others do not.
-async fn validated(staged: &Staged, findings: &str) -> String {
-    let collected = staged.collected(findings);
+/// Titles of the remaining issues, and why the others were dropped.
+async fn validated(test_change: &TestChange, findings: &str) -> String {
+    let collected = test_change.collected_findings(findings);
     let count = collected.members.len();
-    let merged = consolidate(collected.members, &staged.subject, &Remembered::default());
-    let validated = validate(&merged, &Collected::default(), &staged.subject, None).await;
+    let merged = consolidate(collected.members, &test_change.subject, &PastDecisions::default());
+    let validated = validate(&merged, &ReviewFindings::default(), &test_change.subject, None).await;
     assert!(validated.runs.is_empty() && validated.notes.is_empty());
-    let merged = conclude(merged, &validated.judgements);
+    let merged = apply_judgements(merged, &validated.judgements);
     let mut shown = String::new();
     for issue in &merged.issues {
         shown += &format!("stays: {}\n", issue.title);
@@ -107,7 +107,7 @@ const SHOP: &str = r#"
 "#;
 
 #[tokio::test]
-async fn what_is_used_is_not_unused() {
+async fn claims_about_unused_symbols_are_refuted() {
     check(
         SHOP,
         r#"
@@ -139,7 +139,7 @@ async fn what_is_used_is_not_unused() {
 }
 
 #[tokio::test]
-async fn imports_that_are_used_are_not_unused_and_what_is_there_is_not_missing() {
+async fn claims_about_used_imports_are_refuted() {
     check(
         SHOP,
         r#"
@@ -173,7 +173,7 @@ async fn imports_that_are_used_are_not_unused_and_what_is_there_is_not_missing()
 }
 
 #[tokio::test]
-async fn what_is_there_once_is_not_there_twice() {
+async fn claims_about_duplicates_are_refuted() {
     check(
         r#"
         //- a.py
@@ -213,8 +213,8 @@ async fn what_is_there_once_is_not_there_twice() {
 }
 
 #[tokio::test]
-async fn an_issue_is_refuted_only_if_all_its_findings_are() {
-    let staged = Staged::new(
+async fn issue_is_refuted_only_if_all_findings_are() {
+    let test_change = TestChange::new(
         r#"
         //- a.py
         x = 1
@@ -229,13 +229,13 @@ async fn an_issue_is_refuted_only_if_all_its_findings_are() {
     let claim = r#"a a.py:1 P1 0.9 "`total` is never called""#;
     let same = r#"b a.py:1 P1 0.7 "`total` is never used""#;
     let other = r#"b a.py:1 P1 0.7 "`total` ignores its currency""#;
-    let both = validated(&staged, &format!("{claim}\n{same}")).await;
+    let both = validated(&test_change, &format!("{claim}\n{same}")).await;
     expect![[r#"
         refuted: `total` is never called -- `total` is used at `a.py:4`
         refuted: `total` is never used -- `total` is used at `a.py:4`
     "#]]
     .assert_eq(&both);
-    let one = validated(&staged, &format!("{claim}\n{other}")).await;
+    let one = validated(&test_change, &format!("{claim}\n{other}")).await;
     expect![[r#"
         stays: `total` is never called
     "#]]

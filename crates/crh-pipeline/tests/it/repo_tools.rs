@@ -1,4 +1,4 @@
-//! The tools that read the repository, on names and histories that are not the usual ones.
+//! Repository tools with unusual names and histories.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,31 +6,31 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Value, json};
 
-use crh_git::Bare;
+use crh_git::BareRepository;
 use crh_pipeline::revisions::Revisions;
-use crh_pipeline::tools::{Bench, ToolError, call};
+use crh_pipeline::tools::{ToolContext, ToolError, call};
 use crh_testkit::Repo;
 
-/// A bench for the change between two commits.
-fn bench(repo: &Repo, base: &str, head: &str) -> Bench {
-    let bare = Bare::new(&repo.path().join(".git"));
+/// Tool context for the change between two commits.
+fn tool_context(repo: &Repo, base: &str, head: &str) -> ToolContext {
+    let bare = BareRepository::new(&repo.path().join(".git"));
     let revisions = Revisions::new(bare, &repo.id(base), &repo.id(head)).unwrap();
-    Bench::new().with_repository(move || Ok(revisions))
+    ToolContext::new().with_repository(move || Ok(revisions))
 }
 
-fn reply(bench: &Bench, tool: &str, arguments: &Value) -> Value {
-    serde_json::from_str(&call(tool, &arguments.to_string(), bench).unwrap()).unwrap()
+fn reply(ctx: &ToolContext, tool: &str, arguments: &Value) -> Value {
+    serde_json::from_str(&call(tool, &arguments.to_string(), ctx).unwrap()).unwrap()
 }
 
-fn refusal(bench: &Bench, tool: &str, arguments: &Value) -> String {
-    match call(tool, &arguments.to_string(), bench).unwrap_err() {
+fn refusal(ctx: &ToolContext, tool: &str, arguments: &Value) -> String {
+    match call(tool, &arguments.to_string(), ctx).unwrap_err() {
         ToolError::TellModel(message) => message,
         ToolError::Abort(message) => format!("abort: {message}"),
     }
 }
 
 #[test]
-fn a_name_that_is_shown_quoted_can_be_asked_for() {
+fn quoted_path_can_be_requested() {
     let repo = Repo::new();
     repo.commit("base");
     let folder = repo.path().join(OsStr::from_bytes(b"d\xff"));
@@ -39,53 +39,53 @@ fn a_name_that_is_shown_quoted_can_be_asked_for() {
     repo.write("\"b\"", "with quotes\n");
     repo.write("b", "without\n");
     repo.commit("odd names");
-    let bench = bench(&repo, "HEAD~1", "HEAD");
-    let listed = reply(&bench, "repo_ls", &json!({}));
+    let ctx = tool_context(&repo, "HEAD~1", "HEAD");
+    let listed = reply(&ctx, "repo_ls", &json!({}));
     assert_eq!(listed["entries"][2]["path"], r#""d\377""#);
-    let listed = reply(&bench, "repo_ls", &json!({ "path": r#""d\377""# }));
+    let listed = reply(&ctx, "repo_ls", &json!({ "path": r#""d\377""# }));
     assert_eq!(listed["entries"][0]["path"], "a.py");
-    let found = reply(&bench, "repo_grep", &json!({ "pattern": "x = 1" }));
+    let found = reply(&ctx, "repo_grep", &json!({ "pattern": "x = 1" }));
     let path = &found["matches"][0]["path"];
     assert_eq!(path, r#""d\377/a.py""#);
-    assert_eq!(reply(&bench, "repo_read", &json!({ "path": path }))["content"], "x = 1\n");
-    assert_eq!(reply(&bench, "repo_stat", &json!({ "path": path }))["size"], 6);
-    assert_eq!(reply(&bench, "read_file", &json!({ "path": path }))["language"], "python");
-    // A file that has the quotes in its name is that one.
-    let read = reply(&bench, "repo_read", &json!({ "path": "\"b\"" }));
+    assert_eq!(reply(&ctx, "repo_read", &json!({ "path": path }))["content"], "x = 1\n");
+    assert_eq!(reply(&ctx, "repo_stat", &json!({ "path": path }))["size"], 6);
+    assert_eq!(reply(&ctx, "read_file", &json!({ "path": path }))["language"], "python");
+    // An existing file with quotes in its name wins.
+    let read = reply(&ctx, "repo_read", &json!({ "path": "\"b\"" }));
     assert_eq!(read["content"], "with quotes\n");
     assert_eq!(
-        refusal(&bench, "repo_log", &json!({ "path": path })),
+        refusal(&ctx, "repo_log", &json!({ "path": path })),
         r#"the history of `"d\377/a.py"` cannot be read: it is not UTF-8"#
     );
 }
 
 #[test]
-fn the_path_that_a_line_had_is_shown_as_it_is_and_not_as_git_quotes_it() {
+fn blame_shows_the_unquoted_original_path() {
     let repo = Repo::new();
     repo.write("ü \"a\"\t.txt", "one\ntwo\nthree\n");
     repo.commit("base");
     fs::rename(repo.path().join("ü \"a\"\t.txt"), repo.path().join("b.txt")).unwrap();
     repo.commit("renamed");
-    let bench = bench(&repo, "HEAD~1", "HEAD");
-    let blamed = reply(&bench, "repo_blame", &json!({ "path": "b.txt", "startLine": 1 }));
+    let ctx = tool_context(&repo, "HEAD~1", "HEAD");
+    let blamed = reply(&ctx, "repo_blame", &json!({ "path": "b.txt", "startLine": 1 }));
     assert_eq!(blamed["lines"][0]["originalPath"], "ü \"a\"\t.txt");
 }
 
 #[test]
-fn the_log_of_a_path_is_asked_for_inside_the_repository() {
+fn log_rejects_paths_outside_the_repository() {
     let repo = Repo::new();
     repo.commit("base");
     repo.write("a.txt", "1\n");
     repo.commit("change");
-    let bench = bench(&repo, "HEAD~1", "HEAD");
+    let ctx = tool_context(&repo, "HEAD~1", "HEAD");
     for path in ["/etc/passwd", "../a.txt", "."] {
-        let says = refusal(&bench, "repo_log", &json!({ "path": path }));
-        assert_eq!(says, refusal(&bench, "repo_read", &json!({ "path": path })));
+        let says = refusal(&ctx, "repo_log", &json!({ "path": path }));
+        assert_eq!(says, refusal(&ctx, "repo_read", &json!({ "path": path })));
     }
 }
 
 #[test]
-fn the_last_commit_of_the_history_is_not_taken_for_the_one_that_brought_a_path() {
+fn boundary_commit_is_marked_or_older() {
     let repo = Repo::new();
     repo.write("a.txt", "1\n");
     repo.commit("the first");
@@ -94,8 +94,8 @@ fn the_last_commit_of_the_history_is_not_taken_for_the_one_that_brought_a_path()
     }
     repo.write("a.txt", "2\n");
     repo.commit("change");
-    let bench = bench(&repo, "HEAD~1", "HEAD");
-    let log = |arguments: Value| reply(&bench, "repo_log", &arguments)["commits"].clone();
+    let ctx = tool_context(&repo, "HEAD~1", "HEAD");
+    let log = |arguments: Value| reply(&ctx, "repo_log", &arguments)["commits"].clone();
     let of_path = log(json!({ "path": "a.txt" }));
     let rows: Vec<_> = of_path.as_array().unwrap().iter().collect();
     let shown: Vec<_> = rows.iter().map(|row| (&row["subject"], &row["orOlder"])).collect();
@@ -106,12 +106,12 @@ fn the_last_commit_of_the_history_is_not_taken_for_the_one_that_brought_a_path()
 }
 
 #[test]
-fn of_very_many_files_the_name_that_was_meant_is_still_found() {
+fn path_suggestion_works_with_many_files() {
     let repo = Repo::new();
     let file = |number| (format!("a/{number:020}.rs"), String::new());
     repo.import((0..6_000).map(file).chain([("zz/target.rs".to_owned(), String::new())]));
-    let bench = bench(&repo, "main", "main");
-    let says = refusal(&bench, "repo_read", &json!({ "path": "zz/tagret.rs" }));
+    let ctx = tool_context(&repo, "main", "main");
+    let says = refusal(&ctx, "repo_read", &json!({ "path": "zz/tagret.rs" }));
     let expected = "there is no `zz/tagret.rs` at this revision; did you mean `zz/target.rs`, ";
     assert!(says.starts_with(expected), "{says}");
 }

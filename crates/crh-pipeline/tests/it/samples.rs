@@ -1,4 +1,4 @@
-//! A workspace with something in every file of it, for all tests.
+//! Sample workspace with contents in every file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,15 +9,15 @@ use tempfile::TempDir;
 
 use crh_pipeline::workspace;
 use crh_pipeline::workspace::{
-    AgentFile, Check, Ci, Comment, Commit, Contents, LinkedIssue, Metadata, Round, Thread,
-    Workspace,
+    AgentFile, ChangeMetadata, CiCheck, CiStatus, CommitEntry, LinkedIssueEntry, Workspace,
+    WorkspaceComment, WorkspaceContents, WorkspaceRound, WorkspaceThread,
 };
 use crh_review::diff::Diff;
 
-/// One real diff with every edge case that has broken a reader.
+/// A real diff with every edge case that has broken a parser.
 pub(crate) const EDGE: &[u8] = include_bytes!("../../../crh-review/tests/data/edge.diff");
 
-/// A small first round: one changed line, one file that was a file and becomes a link.
+/// A small first round: one changed line, and a file that becomes a symlink.
 pub(crate) const SMALL: &str = "\
 diff --git a/src/a.rs b/src/a.rs
 index 1111111..2222222 100644
@@ -45,8 +45,8 @@ index 0000000..4444444
 \\ No newline at end of file
 ";
 
-pub(crate) fn comment(id: &str, content: &str) -> Comment {
-    Comment {
+pub(crate) fn comment(id: &str, content: &str) -> WorkspaceComment {
+    WorkspaceComment {
         id: id.to_owned(),
         author: Some("ada".to_owned()),
         created_at: Some("2026-01-02T00:00:00Z".to_owned()),
@@ -54,8 +54,12 @@ pub(crate) fn comment(id: &str, content: &str) -> Comment {
     }
 }
 
-pub(crate) fn round(id: &str, created_at: Option<&str>, diff: impl Into<Vec<u8>>) -> Round {
-    Round {
+pub(crate) fn round(
+    id: &str,
+    created_at: Option<&str>,
+    diff: impl Into<Vec<u8>>,
+) -> WorkspaceRound {
+    WorkspaceRound {
         id: id.to_owned(),
         created_at: created_at.map(str::to_owned),
         base_rev: Some("aaaa".to_owned()),
@@ -67,8 +71,8 @@ pub(crate) fn round(id: &str, created_at: Option<&str>, diff: impl Into<Vec<u8>>
     }
 }
 
-/// Two rounds, given in the wrong order, and comments on both.
-pub(crate) fn contents() -> Contents {
+/// Two rounds in the wrong order, with comments on both.
+pub(crate) fn contents() -> WorkspaceContents {
     let mut first = round("9", Some("2026-01-01T00:00:00Z"), SMALL);
     first.general.push(comment("g1", "please explain"));
     first.inline.insert(8, vec![comment("i1", "is this right?")]);
@@ -76,7 +80,7 @@ pub(crate) fn contents() -> Contents {
     second.general.push(comment("g2", "ready again"));
     second.inline.insert(22, vec![comment("i2", "why the capital?"), comment("i3", "agreed")]);
     second.inline.insert(7, vec![comment("i4", "new indeed")]);
-    second.threads.push(Thread {
+    second.threads.push(WorkspaceThread {
         id: "t1".to_owned(),
         file: Some("src/a.rs".to_owned()),
         line: None,
@@ -88,8 +92,8 @@ pub(crate) fn contents() -> Contents {
         place: place.to_owned(),
         bytes: text.as_bytes().to_vec(),
     };
-    Contents {
-        metadata: Metadata {
+    WorkspaceContents {
+        metadata: ChangeMetadata {
             url: "https://forge.example/1".to_owned(),
             title: "Capital\n  letters\u{2028}# everywhere".to_owned(),
             body: "They are\nbetter.".to_owned(),
@@ -105,22 +109,22 @@ pub(crate) fn contents() -> Contents {
             labels: vec!["style".to_owned()],
             votes: Vec::new(),
         },
-        ci: Ci {
-            checks: vec![Check {
+        ci: CiStatus {
+            checks: vec![CiCheck {
                 name: "build".to_owned(),
                 state: "failure".to_owned(),
                 url: None,
                 summary: Some("2 tests failed".to_owned()),
             }],
         },
-        commits: vec![Commit {
+        commits: vec![CommitEntry {
             id: "head10".to_owned(),
             author: "Bob <bob@example.com>".to_owned(),
             date: "2026-01-01T00:00:00Z".to_owned(),
             subject: "Use capitals".to_owned(),
             body: String::new(),
         }],
-        linked_issues: vec![LinkedIssue {
+        linked_issues: vec![LinkedIssueEntry {
             id: "7".to_owned(),
             title: "Letters are small".to_owned(),
             body: "all of them".to_owned(),
@@ -135,11 +139,11 @@ pub(crate) fn contents() -> Contents {
     }
 }
 
-/// Nothing but one round.
-pub(crate) fn one_round(diff: impl Into<Vec<u8>>) -> Contents {
-    Contents {
-        metadata: Metadata::default(),
-        ci: Ci::default(),
+/// A single round.
+pub(crate) fn one_round(diff: impl Into<Vec<u8>>) -> WorkspaceContents {
+    WorkspaceContents {
+        metadata: ChangeMetadata::default(),
+        ci: CiStatus::default(),
         commits: Vec::new(),
         linked_issues: Vec::new(),
         agent: Vec::new(),
@@ -147,16 +151,16 @@ pub(crate) fn one_round(diff: impl Into<Vec<u8>>) -> Contents {
     }
 }
 
-/// Writes a workspace into a folder of its own and opens it.
-pub(crate) fn opened(contents: &Contents) -> (TempDir, Workspace) {
+/// Writes a workspace to a new folder and opens it.
+pub(crate) fn write_and_open(contents: &WorkspaceContents) -> (TempDir, Workspace) {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("ws");
-    workspace::write(contents, &out).unwrap();
+    workspace::write_workspace(contents, &out).unwrap();
     let workspace = Workspace::open(&out).unwrap();
     (folder, workspace)
 }
 
-/// Everything below a folder: paths, permissions, links and bytes.
+/// Everything below a folder: paths, permissions, symlinks and contents.
 pub(crate) fn tree(root: &Path) -> String {
     let mut out = String::new();
     let mut folders = vec![root.to_owned()];

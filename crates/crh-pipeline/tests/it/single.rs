@@ -1,4 +1,4 @@
-//! `single` from end to end: a real repository, and a model over loopback.
+//! `single` from end to end, with a real repository and a model over loopback.
 
 mod scene;
 
@@ -7,23 +7,24 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::json;
 
 use self::scene::{
-    SUBMIT, Stage, finding, journal, result, said_to, shop, submits, titles, verdict, with,
+    SUBMIT, SingleScene, finding, journal, last_request_text, result, shop, submits, titles,
+    verdict, with,
 };
-use crh_agent::{Cancel, Contents as Logged, Ledger, Limit};
+use crh_agent::{CancelToken, Ledger, LimitKind, TranscriptDetail as Logged};
 use crh_llm::{Money, Redactor};
-use crh_pipeline::events::Event;
-use crh_pipeline::journal::Journal;
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::journal::ReviewJournal;
+use crh_pipeline::review_options::{Profile, ReviewBudget};
 use crh_pipeline::runs::{RunEnd, RunRecord};
-use crh_pipeline::terms::{Allowance, Profile};
-use crh_review::Judged;
+use crh_review::JudgementResult;
 use crh_review::report::{CoverageState, Fate};
 use crh_testkit::fake_model::{Scripted, bad_key, calls, calls_raw, says};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
-async fn a_change_without_doubts_is_one_call_with_the_function_around_the_change() {
+async fn clear_change_takes_one_call_with_its_function() {
     let fake = FakeModel::start().on("single", [submits(result(&[finding("a", "P1", 0.75)]))]);
-    let stage = Stage::standard(&fake);
+    let stage = SingleScene::standard(&fake);
     let record = stage.run().await;
     assert_eq!(record.ended, RunEnd::Completed);
     assert_eq!((titles(&record), record.summary.as_str()), (vec!["a"], "One division."));
@@ -31,16 +32,16 @@ async fn a_change_without_doubts_is_one_call_with_the_function_around_the_change
     assert_eq!((record.totals.llm_calls, record.totals.tool_calls), (1, 0));
     assert_eq!(record.models, ["openai:mini"]);
     assert_eq!(record.coverage[0].state, CoverageState::Reviewed);
-    let said = said_to(&fake, "single");
+    let said = last_request_text(&fake, "single");
     assert!(said.contains("    1  def price(order):\n    2      step_1 = 1\n"), "{said}");
     assert_eq!(
-        stage.told(),
+        stage.event_lines(),
         ["single begins, 1 files", "single ends, 1 findings", "reviewed shop/orders.py"]
     );
 }
 
 #[tokio::test]
-async fn what_is_doubtful_is_looked_at_by_code_and_asked_about_once_more() {
+async fn doubtful_findings_get_lookups_and_a_second_round() {
     let mut contract = finding("callers break", "P2", 0.75);
     contract["category"] = json!("api_contract");
     let findings = [finding("a guess", "P1", 0.62), finding("sure", "P3", 1.0), contract];
@@ -57,24 +58,24 @@ async fn what_is_doubtful_is_looked_at_by_code_and_asked_about_once_more() {
     let fake = FakeModel::start()
         .on("single", [submits(with(result(&findings), "context_requests", requests))])
         .on("single-round", [submits(second)]);
-    let stage = Stage::standard(&fake);
+    let stage = SingleScene::standard(&fake);
     let record = stage.run().await;
     assert_eq!(titles(&record), ["sure", "callers break", "new"]);
-    let refuted: Vec<_> = record.set_aside.iter().map(|it| (it.fate, it.reason.as_str())).collect();
+    let refuted: Vec<_> = record.dropped.iter().map(|it| (it.fate, it.reason.as_str())).collect();
     assert_eq!(refuted, [(Fate::Refuted, "line 32 shows it")]);
     let [checked] = record.checked.as_slice() else { panic!("{:?}", record.checked) };
     assert_eq!(
         (checked.finding.title.as_str(), checked.judgement.result),
-        ("callers break", Judged::Confirmed)
+        ("callers break", JudgementResult::Confirmed)
     );
     assert_eq!(checked.finding, record.members[1].finding, "with its new confidence");
     assert_eq!((record.totals.llm_calls, record.totals.tool_calls), (2, 3));
-    assert_eq!(stage.office.ledger.spent().tool_calls, 3);
+    assert_eq!(stage.context.ledger.spent().tool_calls, 3);
     assert_eq!(
         (record.models.as_slice(), record.limited, &record.notes),
         (["openai:mini".to_owned()].as_slice(), None, &Vec::new())
     );
-    let said = said_to(&fake, "single-round");
+    let said = last_request_text(&fake, "single-round");
     for part in [
         r#""id": "F1""#,
         r#""title": "a guess""#,
@@ -87,7 +88,7 @@ async fn what_is_doubtful_is_looked_at_by_code_and_asked_about_once_more() {
     }
     assert!(!said.contains(r#""title": "sure""#), "what is in no doubt is not asked about");
     assert_eq!(
-        stage.told(),
+        stage.event_lines(),
         [
             "single begins, 1 files",
             "single ends, 3 findings",
@@ -102,11 +103,11 @@ async fn what_is_doubtful_is_looked_at_by_code_and_asked_about_once_more() {
 }
 
 #[tokio::test]
-async fn both_calls_begin_with_the_same_bytes() {
+async fn both_calls_share_the_prompt_prefix() {
     let fake = FakeModel::start()
         .on("single", [submits(result(&[finding("a", "P1", 0.62)]))])
         .on("single-round", [submits(result(&[]))]);
-    Stage::standard(&fake).run().await;
+    SingleScene::standard(&fake).run().await;
     let requests = fake.requests();
     let [first, second] = requests.as_slice() else { panic!("{requests:?}") };
     let shared = first.read().iter().zip(&second.read()).take_while(|(a, b)| a == b).count();
@@ -114,118 +115,118 @@ async fn both_calls_begin_with_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn a_quote_that_is_nowhere_is_doubtful_and_a_missing_verdict_is_undecided() {
+async fn unverified_quote_is_doubtful() {
     let mut invented = finding("invented", "P2", 1.0);
     invented["evidence"] = json!([{ "snippet": "return nothing_like_this()" }]);
     let fake = FakeModel::start()
         .on("single", [submits(result(&[invented]))])
         .on("single-round", [submits(result(&[finding("found", "P2", 1.0)]))]);
-    let record = Stage::standard(&fake).run().await;
+    let record = SingleScene::standard(&fake).run().await;
     assert_eq!(titles(&record), ["invented", "found"]);
-    assert_eq!(record.checked[0].judgement.result, Judged::Unsure);
-    let said = said_to(&fake, "single-round");
+    assert_eq!(record.checked[0].judgement.result, JudgementResult::Unsure);
+    let said = last_request_text(&fake, "single-round");
     assert!(said.contains("the quote `return nothing_like_this()` is not in `shop/orders.py`"));
     assert!(said.contains("read_file `shop/orders.py` (around F1):\nall 32 lines:\n"), "{said}");
 }
 
 #[tokio::test]
-async fn a_suspicion_without_a_finding_is_looked_up_and_may_become_one() {
+async fn suspicion_is_looked_up_and_may_become_a_finding() {
     let look = json!([{ "tool": "search_code", "arguments": { "query": "LIMIT_299" }, "why": "who uses it?" }]);
     let fake = FakeModel::start()
         .on("single", [submits(with(result(&[]), "context_requests", look))])
         .on("single-round", [submits(result(&[finding("a caller breaks", "P1", 1.0)]))]);
-    let record = Stage::standard(&fake).run().await;
+    let record = SingleScene::standard(&fake).run().await;
     assert_eq!((titles(&record), record.totals.tool_calls), (vec!["a caller breaks"], 1));
-    let said = said_to(&fake, "single-round");
+    let said = last_request_text(&fake, "single-round");
     assert!(said.contains("search_code `LIMIT_299` (who uses it?):\n"), "{said}");
     assert!(said.contains(r#""snippet": "LIMIT_299 = 299""#), "{said}");
 }
 
 #[tokio::test]
-async fn no_more_findings_are_looked_at_again_than_may_be_the_most_severe_first() {
+async fn second_round_takes_the_most_severe_findings() {
     let findings = [finding("minor", "P2", 0.62), finding("major", "P1", 0.62)];
     let fake = FakeModel::start().on("single", [submits(result(&findings))]).on(
         "single-round",
         [submits(with(result(&[]), "verdicts", json!([verdict("F1", "refuted")])))],
     );
-    let allowance = Allowance { verify: 1, ..Profile::Standard.allowance() };
-    let record = Stage::new(shop(), &fake, allowance).run().await;
+    let allowance = ReviewBudget { verify: 1, ..Profile::Standard.budget() };
+    let record = SingleScene::new(shop(), &fake, allowance).run().await;
     assert_eq!((titles(&record), record.checked.len()), (vec!["minor"], 0));
-    assert_eq!(record.notes, ["1 more doubtful findings were not looked at again: 1 are the most"]);
+    assert_eq!(record.notes, ["1 more doubtful findings were not checked again: the limit is 1"]);
 }
 
 #[tokio::test]
-async fn an_id_that_was_made_up_is_refused_and_the_model_is_asked_again() {
+async fn invented_id_is_sent_back() {
     let invents = with(result(&[]), "verdicts", json!([verdict("F7", "refuted")]));
     let corrected = with(result(&[]), "verdicts", json!([verdict("F1", "refuted")]));
     let fake = FakeModel::start()
         .on("single", [submits(result(&[finding("a", "P1", 0.62)]))])
         .on("single-round", [submits(invents), submits(corrected)]);
-    let record = Stage::standard(&fake).run().await;
-    assert_eq!((titles(&record), record.set_aside.len()), (vec![], 1));
-    let said = said_to(&fake, "single-round");
+    let record = SingleScene::standard(&fake).run().await;
+    assert_eq!((titles(&record), record.dropped.len()), (vec![], 1));
+    let said = last_request_text(&fake, "single-round");
     assert!(said.contains("there is no finding `F7`; there are `F1`."), "{said}");
 }
 
 #[tokio::test]
-async fn a_severe_guess_goes_to_the_stronger_model_and_that_is_recorded() {
+async fn severe_guess_goes_to_the_stronger_model() {
     let script = || {
         FakeModel::start()
             .on("single", [submits(result(&[finding("a", "P0", 0.5)]))])
             .on("single-round", [submits(result(&[]))])
     };
     let fake = script();
-    let record = Stage::standard(&fake).run().await;
+    let record = SingleScene::standard(&fake).run().await;
     assert_eq!(record.models, ["openai:mini", "openai:strong"]);
-    assert_eq!(record.notes, ["`openai:strong` was asked about severe findings of low confidence"]);
+    assert_eq!(record.notes, ["`openai:strong` checked severe findings of low confidence"]);
     let models: Vec<_> = fake.requests().iter().map(|asked| asked.model.clone()).collect();
     assert_eq!(models, ["mini", "strong"]);
     let fake = script();
-    let mut stage = Stage::standard(&fake);
-    stage.office.crew.escalation = stage.office.crew.reviewer.clone();
+    let mut stage = SingleScene::standard(&fake);
+    stage.context.models.escalation = stage.context.models.reviewer.clone();
     let record = stage.run().await;
     assert_eq!((record.models.len(), record.notes.len()), (1, 0), "{record:?}");
 }
 
 #[tokio::test]
-async fn with_two_calls_the_second_is_the_validation_of_what_is_severe() {
+async fn second_of_two_calls_validates_severe_findings() {
     let verdicts = json!([verdict("F1", "confirmed"), verdict("F9", "refuted")]);
     let fake = FakeModel::start()
         .on("single", [submits(result(&[finding("sure", "P1", 1.0), finding("minor", "P2", 1.0)]))])
         .on("single-round", [submits(with(result(&[]), "verdicts", verdicts))]);
-    let record = Stage::quick(&fake).run().await;
+    let record = SingleScene::quick(&fake).run().await;
     assert_eq!(titles(&record), ["sure", "minor"]);
-    assert_eq!(record.checked[0].judgement.result, Judged::Confirmed);
-    // There is no call left to ask again, so what was made up is set aside.
+    assert_eq!(record.checked[0].judgement.result, JudgementResult::Confirmed);
+    // No call is left to ask again, so the invented finding is dropped.
     assert_eq!(record.notes, ["second round: there is no finding `F9`; there are `F1`"]);
     assert_eq!((record.totals.llm_calls, record.limited), (2, None));
 }
 
 #[tokio::test]
-async fn with_two_calls_a_repair_leaves_none_for_a_round_and_the_draft_stands() {
+async fn repair_call_leaves_no_call_for_a_round() {
     let doubtful = submits(result(&[finding("a", "P1", 0.5)]));
     let fake = FakeModel::start().on("single", [calls_raw(SUBMIT, "{\"findings\": ["), doubtful]);
-    let stage = Stage::quick(&fake);
+    let stage = SingleScene::quick(&fake);
     let record = stage.run().await;
     assert_eq!((record.ended.clone(), titles(&record)), (RunEnd::Completed, vec!["a"]));
-    assert_eq!(record.limited, Some(Limit::Turns));
+    assert_eq!(record.limited, Some(LimitKind::Turns));
     assert_eq!(
         record.notes,
         [
-            "the budget for calls of the model left no room to look again at doubtful findings, and the draft stands as it is"
+            "the budget for model calls was too small to check doubtful findings again; the first answer is used unchanged"
         ]
     );
     assert_eq!((record.totals.llm_calls, record.totals.tool_calls), (2, 0));
     // A draft without doubts is complete, repaired or not.
     let fake = FakeModel::start().on("single", [says("no"), submits(result(&[]))]);
-    let record = Stage::quick(&fake).run().await;
+    let record = SingleScene::quick(&fake).run().await;
     assert_eq!((record.ended, record.limited, record.notes.len()), (RunEnd::Completed, None, 0));
 }
 
-/// What a model does when it is asked.
+/// Scripted behaviour of a model.
 type Behaviour = fn() -> Scripted;
 
-/// What a model may do on its first and second call, good and bad.
+/// Good and bad behaviours for the first and second call.
 fn behaviours() -> Vec<Behaviour> {
     vec![
         || submits(result(&[])),
@@ -250,24 +251,24 @@ fn behaviours() -> Vec<Behaviour> {
 }
 
 #[tokio::test]
-async fn quick_never_makes_more_than_two_calls_of_models_and_three_of_tools() {
-    // What the model does next, the last first.
+async fn quick_review_makes_at_most_two_model_calls() {
+    // Next behaviours, last first.
     let next: Arc<Mutex<Vec<Behaviour>>> = Arc::default();
     let script = Arc::clone(&next);
     let fake = FakeModel::answering(move |_| {
         script.lock().unwrap().pop().map_or_else(|| says("?"), |it| it())
     });
-    let mut stage = Stage::quick(&fake);
-    let budget = stage.office.terms.allowance.budget();
+    let mut stage = SingleScene::quick(&fake);
+    let budget = stage.context.options.budget.ledger_budget();
     let mut most = (0, 0);
     for first in behaviours() {
         for second in behaviours() {
             *next.lock().unwrap() = vec![second, first];
-            stage.office.ledger = Ledger::open(budget);
+            stage.context.ledger = Ledger::open(budget);
             let before = fake.counted().requests;
             let record = stage.run().await;
             assert!(fake.counted().requests - before <= 2, "{record:?}");
-            let spent = stage.office.ledger.spent();
+            let spent = stage.context.ledger.spent();
             assert!(spent.llm_calls <= 2 && spent.tool_calls <= 3, "{spent:?}");
             assert_eq!(spent, record.totals, "everything is on the record");
             most = (most.0.max(spent.llm_calls), most.1.max(spent.tool_calls));
@@ -277,48 +278,49 @@ async fn quick_never_makes_more_than_two_calls_of_models_and_three_of_tools() {
 }
 
 #[tokio::test]
-async fn a_round_that_the_money_does_not_allow_is_noted_and_costs_nothing() {
+async fn unaffordable_round_is_noted() {
     let fake = FakeModel::start()
         .on("single", [submits(result(&[finding("a", "P1", 0.62)])).without_usage()]);
-    // Enough for one call whose cost nobody knows and that is therefore booked at the worst, and for no other.
-    let allowance = Allowance { money: Money::cents(2), ..Profile::Standard.allowance() };
-    let stage = Stage::new(shop(), &fake, allowance);
+    // Enough for exactly one call that is booked at its maximum cost.
+    let allowance = ReviewBudget { money: Money::cents(2), ..Profile::Standard.budget() };
+    let stage = SingleScene::new(shop(), &fake, allowance);
     let record = stage.run().await;
     assert_eq!(
         (record.ended.clone(), record.limited),
-        (RunEnd::Completed, Some(Limit::Money)),
+        (RunEnd::Completed, Some(LimitKind::Money)),
         "{record:?}"
     );
     assert_eq!(record.totals.tool_calls, 0);
     assert_eq!(
         record.notes,
         [
-            "the token budget had no room for all of the code around the changes in `shop/orders.py`",
-            "the budget for money left no room to look again at doubtful findings, and the draft stands as it is"
+            "the token budget is too small for all code around the changes in `shop/orders.py`",
+            "the budget for money was too small to check doubtful findings again; the first answer is used unchanged"
         ]
     );
 }
 
 #[tokio::test]
-async fn the_second_round_may_use_what_is_held_back_and_is_cut_to_what_is_left() {
+async fn second_round_uses_the_reserved_budget() {
     let look = json!([{ "tool": "read_file", "arguments": { "path": "shop/limits.py" } }]);
     let doubtful = with(result(&[finding("a", "P1", 0.75)]), "context_requests", look);
     let fake = FakeModel::start()
         .on("single", [submits(result(&[])).without_usage(), submits(doubtful).without_usage()])
         .on("single-round", [submits(result(&[]))]);
-    let first = Stage::quick(&fake).run().await;
-    // A call whose cost nobody knows is booked at its worst: two of them are more than four fifths of this.
+    let first = SingleScene::quick(&fake).run().await;
+    // A call without reported usage is booked at its maximum cost: two of them exceed four fifths
+    // of this.
     let input_tokens = first.totals.usage.input * 21 / 10;
-    let allowance = Allowance { input_tokens, ..Profile::Quick.allowance() };
-    let record = Stage::new(shop(), &fake, allowance).run().await;
+    let allowance = ReviewBudget { input_tokens, ..Profile::Quick.budget() };
+    let record = SingleScene::new(shop(), &fake, allowance).run().await;
     assert_eq!((record.totals.llm_calls, record.limited), (2, None), "{:?}", record.notes);
-    let said = said_to(&fake, "single-round");
+    let said = last_request_text(&fake, "single-round");
     assert!(said.contains("    1  LIMIT_1 = 1\n") && !said.contains("LIMIT_200"), "{said}");
     assert!(said.contains(" lines are left out: there is no room for them]"), "{said}");
 }
 
 #[tokio::test]
-async fn a_look_that_fails_is_noted_and_the_round_goes_on_without_it() {
+async fn failed_lookup_is_noted() {
     let look = json!([{ "tool": "read_file", "arguments": { "path": "shop/../../etc/passwd" }, "for_finding": 0 }]);
     let fake = FakeModel::start()
         .on(
@@ -329,15 +331,15 @@ async fn a_look_that_fails_is_noted_and_the_round_goes_on_without_it() {
             "single-round",
             [submits(with(result(&[]), "verdicts", json!([verdict("F1", "confirmed")])))],
         );
-    let record = Stage::standard(&fake).run().await;
-    assert_eq!(record.checked[0].judgement.result, Judged::Confirmed);
+    let record = SingleScene::standard(&fake).run().await;
+    assert_eq!(record.checked[0].judgement.result, JudgementResult::Confirmed);
     let [note] = record.notes.as_slice() else { panic!("{:?}", record.notes) };
     assert!(note.starts_with("read_file `shop/../../etc/passwd` failed: "), "{note}");
-    assert!(said_to(&fake, "single-round").contains("this failed: "));
+    assert!(last_request_text(&fake, "single-round").contains("this failed: "));
 }
 
 #[tokio::test]
-async fn only_the_looks_that_the_ledger_grants_are_made() {
+async fn lookups_stay_within_the_budget() {
     let fake = FakeModel::start()
         .on(
             "single",
@@ -351,23 +353,23 @@ async fn only_the_looks_that_the_ledger_grants_are_made() {
             ))],
         )
         .on("single-round", [submits(result(&[]))]);
-    let allowance = Allowance { tool_calls: 1, ..Profile::Standard.allowance() };
-    let record = Stage::new(shop(), &fake, allowance).run().await;
-    assert_eq!((record.totals.tool_calls, record.limited), (1, Some(Limit::ToolCalls)));
-    let said = said_to(&fake, "single-round");
+    let allowance = ReviewBudget { tool_calls: 1, ..Profile::Standard.budget() };
+    let record = SingleScene::new(shop(), &fake, allowance).run().await;
+    assert_eq!((record.totals.tool_calls, record.limited), (1, Some(LimitKind::ToolCalls)));
+    let said = last_request_text(&fake, "single-round");
     assert!(said.contains("search_code `step_1`") && !said.contains("search_code `step_2`"));
 }
 
 #[tokio::test]
-async fn a_run_that_fails_or_is_stopped_has_reviewed_nothing() {
+async fn failed_or_cancelled_run_covers_nothing() {
     let fake = FakeModel::start().on("single", [bad_key()]);
-    let stage = Stage::standard(&fake);
+    let stage = SingleScene::standard(&fake);
     let record = stage.run().await;
     assert!(matches!(&record.ended, RunEnd::Failed(why) if why.contains("key")), "{record:?}");
     assert_eq!(record.coverage[0].state, CoverageState::NotReviewed);
     let fake = FakeModel::start();
-    let stage = Stage::standard(&fake);
-    stage.office.journal.cancel().cancel();
+    let stage = SingleScene::standard(&fake);
+    stage.context.journal.cancel().cancel();
     let record = stage.run().await;
     assert_eq!(
         (&record.ended, record.coverage[0].state),
@@ -377,31 +379,31 @@ async fn a_run_that_fails_or_is_stopped_has_reviewed_nothing() {
 }
 
 #[tokio::test]
-async fn a_round_that_fails_leaves_the_draft_as_it_is() {
+async fn failed_round_keeps_the_draft() {
     let fake = FakeModel::start()
         .on("single", [submits(result(&[finding("a", "P1", 0.62)]))])
         .on("single-round", [bad_key()]);
-    let record = Stage::standard(&fake).run().await;
+    let record = SingleScene::standard(&fake).run().await;
     assert_eq!((&record.ended, titles(&record)), (&RunEnd::Completed, vec!["a"]));
     let checked: Vec<_> = record.checked.iter().map(|it| it.judgement.result).collect();
-    assert_eq!(checked, [Judged::Failed], "whoever checks next knows that nobody looked");
+    assert_eq!(checked, [JudgementResult::Failed], "a failed check is recorded");
     assert_eq!(record.notes.len(), 1, "{:?}", record.notes);
 }
 
 #[tokio::test]
-async fn what_an_earlier_attempt_completed_is_not_paid_for_again() {
+async fn completed_runs_are_not_repeated() {
     let fake = FakeModel::start()
         .on("single", [submits(result(&[])), submits(result(&[finding("a", "P3", 1.0)]))]);
-    let mut stage = Stage::standard(&fake);
+    let mut stage = SingleScene::standard(&fake);
     let done = stage.run().await;
-    stage.office.journal = journal(vec![done.clone()], &stage.events);
+    stage.context.journal = journal(vec![done.clone()], &stage.events);
     assert_eq!(stage.run().await, done);
     let failed = RunRecord { ended: RunEnd::Cancelled, ..done.clone() };
-    stage.office.journal = journal(vec![failed], &stage.events);
+    stage.context.journal = journal(vec![failed], &stage.events);
     assert_eq!(titles(&stage.run().await), ["a"], "what was not completed is done again");
 }
 
-/// A change with a file of so many lines, and a small one before it.
+/// A change with a file of `lines` lines, and a small one before it.
 fn large(lines: usize) -> Repo {
     let repo = Repo::new();
     repo.write("a_small.py", "x = 1\n");
@@ -418,7 +420,7 @@ fn states(record: &RunRecord) -> Vec<(&str, CoverageState)> {
 }
 
 #[tokio::test]
-async fn a_diff_that_is_too_large_for_others_is_shown_and_again_when_it_is_asked_about() {
+async fn large_diff_is_shown_again_in_the_second_round() {
     let mut doubtful = finding("a", "P1", 0.62);
     doubtful["file"] = json!("large.py");
     doubtful["line_start"] = json!(3900);
@@ -426,36 +428,33 @@ async fn a_diff_that_is_too_large_for_others_is_shown_and_again_when_it_is_asked
     let fake = FakeModel::start()
         .on("single", [submits(result(&[doubtful]))])
         .on("single-round", [submits(result(&[]))]);
-    let stage = Stage::new(large(4_000), &fake, Profile::Standard.allowance());
-    assert!(!stage.office.prompts.shows_diff_of("large.py"));
+    let stage = SingleScene::new(large(4_000), &fake, Profile::Standard.budget());
+    assert!(!stage.context.prompts.shows_diff_of("large.py"));
     let record = stage.run().await;
     assert_eq!(
         states(&record),
         [("a_small.py", CoverageState::Reviewed), ("large.py", CoverageState::Reviewed)]
     );
     for caller in ["single", "single-round"] {
-        assert!(said_to(&fake, caller).contains("+value_4000 = compute()\n"), "{caller}");
+        assert!(last_request_text(&fake, caller).contains("+value_4000 = compute()\n"), "{caller}");
     }
 }
 
 #[tokio::test]
-async fn a_diff_that_fits_nowhere_is_not_covered_and_the_rest_is() {
+async fn oversized_diff_is_not_covered() {
     let fake = FakeModel::start().on("single", [submits(result(&[]))]);
-    let record = Stage::new(large(10_000), &fake, Profile::Quick.allowance()).run().await;
+    let record = SingleScene::new(large(10_000), &fake, Profile::Quick.budget()).run().await;
     assert_eq!(
         states(&record),
         [("a_small.py", CoverageState::Reviewed), ("large.py", CoverageState::Truncated)]
     );
-    assert_eq!(
-        record.coverage[1].reason,
-        "there was no room for its diff in what the reviewer reads at once"
-    );
-    let said = said_to(&fake, "single");
+    assert_eq!(record.coverage[1].reason, "its diff did not fit into the prompt");
+    let said = last_request_text(&fake, "single");
     assert!(said.contains("+x = 2\n") && !said.contains("+value_10000"), "{said}");
 }
 
 #[tokio::test]
-async fn where_there_is_no_room_for_all_diffs_those_with_the_most_changes_are_shown() {
+async fn largest_diffs_are_shown_if_room_is_short() {
     let repo = Repo::new();
     repo.commit("base");
     for number in 0..30_usize {
@@ -464,7 +463,7 @@ async fn where_there_is_no_room_for_all_diffs_those_with_the_most_changes_are_sh
     }
     repo.commit("change");
     let fake = FakeModel::start().on("single", [submits(result(&[]))]);
-    let record = Stage::new(repo, &fake, Profile::Quick.allowance()).run().await;
+    let record = SingleScene::new(repo, &fake, Profile::Quick.budget()).run().await;
     let states = states(&record);
     let truncated = states.iter().filter(|(_, state)| *state == CoverageState::Truncated).count();
     assert!((5..25).contains(&truncated), "{truncated}");
@@ -474,20 +473,21 @@ async fn where_there_is_no_room_for_all_diffs_those_with_the_most_changes_are_sh
 }
 
 #[tokio::test]
-async fn whoever_is_stopped_in_the_second_round_keeps_the_draft() {
+async fn cancel_in_second_round_keeps_the_draft() {
     let fake = FakeModel::start().on("single", [submits(result(&[finding("a", "P1", 0.62)]))]);
-    let mut stage = Stage::standard(&fake);
-    let cancel: Arc<OnceLock<Cancel>> = Arc::default();
+    let mut stage = SingleScene::standard(&fake);
+    let cancel: Arc<OnceLock<CancelToken>> = Arc::default();
     let to_cancel = Arc::clone(&cancel);
-    let listen = move |event: &Event| {
-        if matches!(event, Event::RunStarted { run, .. } if run == "single-round") {
+    let listen = move |event: &ReviewEvent| {
+        if matches!(event, ReviewEvent::RunStarted { run, .. } if run == "single-round") {
             to_cancel.get().unwrap().cancel();
         }
     };
     let redactor = Redactor::default();
-    stage.office.journal = Journal::open(None, redactor, Logged::Withheld, Vec::new(), listen);
-    cancel.set(stage.office.journal.cancel().clone()).unwrap();
+    stage.context.journal =
+        ReviewJournal::open(None, redactor, Logged::LengthsOnly, Vec::new(), listen);
+    cancel.set(stage.context.journal.cancel().clone()).unwrap();
     let record = stage.run().await;
     assert_eq!((&record.ended, titles(&record)), (&RunEnd::Completed, vec!["a"]));
-    assert_eq!(record.notes, ["the review was stopped in the second round"]);
+    assert_eq!(record.notes, ["the review was cancelled in the second round"]);
 }

@@ -1,4 +1,4 @@
-//! What a review took, read from the transcripts that real runs wrote.
+//! Telemetry from the transcripts of real runs.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crh_agent::{
-    Budget, Contents, Ledger, Limits, Means, NoTools, Outcome, Purpose, Run, Submit, TOOL_TIME,
-    Task, Watch,
+    AgentOutcome, AgentRun, AgentTask, Budget, CallPurpose, Ledger, NoTools, ProgressListener,
+    RunContext, RunLimits, SubmitTool, TOOL_TIMEOUT, TranscriptDetail,
 };
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{
-    Abilities, Cache, Conversation, Endpoint, Live, Model, ModelFacts, Money, Network, Price,
-    Rates, Redactor, ToolSpec, Wire,
+    Abilities, CacheMark, Conversation, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price,
+    Rates, Redactor, ToolSpec, VendorClient, Wire,
 };
 use crh_pipeline::events::Stage;
-use crh_pipeline::journal::Journal;
-use crh_pipeline::run_folder::{Completion, RunFolder, Stamp, Standpoint};
+use crh_pipeline::journal::ReviewJournal;
+use crh_pipeline::run_folder::{CheckoutState, Completion, RunFolder, Timestamp};
 use crh_review::report::Report;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Tokens, calls, overloaded, says};
@@ -42,43 +42,47 @@ fn model(fake: &FakeModel) -> Model {
         key: None,
         model: "fake".to_owned(),
     };
-    Model::live("openai:fake", facts, Live::new(endpoint, &Network::default()).unwrap())
+    Model::live(
+        "openai:fake",
+        facts,
+        VendorClient::new(endpoint, &NetworkSettings::default()).unwrap(),
+    )
 }
 
-fn run(caller: &str, facts: &ModelFacts) -> Run<Value> {
+fn run(caller: &str, facts: &ModelFacts) -> AgentRun<Value> {
     let mut conversation = Conversation::new("Follow the rules.");
-    conversation.say("Judge this.", Cache::Breakpoint);
+    conversation.push_user("Judge this.", CacheMark::Breakpoint);
     let spec = |name: &str| ToolSpec {
         name: name.to_owned(),
         description: "A tool.".to_owned(),
         schema: json!({ "type": "object" }),
     };
-    let task = Task {
+    let task = AgentTask {
         caller: caller.to_owned(),
         conversation,
         tools: vec![spec("look")],
-        submit: Submit::new(spec("submit"), Ok),
-        purpose: Purpose::Work,
+        submit: SubmitTool::new(spec("submit"), Ok),
+        purpose: CallPurpose::Work,
         max_output_tokens: 200,
         temperature: None,
         effort: None,
     };
-    let limits = Limits {
+    let limits = RunLimits {
         turns: 9,
         tool_calls: 9,
         tokens: 1_000_000,
         money: DOLLAR,
         wall: Duration::from_secs(60),
     };
-    Run::new(task, limits, facts)
+    AgentRun::new(task, limits, facts)
 }
 
-fn means(fake: &FakeModel, ledger: &Ledger, journal: &Journal) -> Means<NoTools> {
-    Means {
+fn run_context(fake: &FakeModel, ledger: &Ledger, journal: &ReviewJournal) -> RunContext<NoTools> {
+    RunContext {
         model: model(fake),
         ledger: ledger.clone(),
         toolbox: Arc::new(NoTools),
-        tool_time: TOOL_TIME,
+        tool_timeout: TOOL_TIMEOUT,
         transcript: journal.transcript("sub-agent-1"),
         retry: RetryPolicy {
             attempts: 4,
@@ -87,12 +91,12 @@ fn means(fake: &FakeModel, ledger: &Ledger, journal: &Journal) -> Means<NoTools>
         },
         seed: 7,
         cancel: journal.cancel().clone(),
-        watch: Watch::nobody(),
+        watch: ProgressListener::silent(),
     }
 }
 
 #[tokio::test]
-async fn every_call_of_a_real_run_is_in_the_telemetry_and_its_sum_is_the_ledgers() {
+async fn telemetry_totals_equal_the_ledger() {
     let tokens = |input, output| Tokens { input, cached: 10, written: 0, output, thoughts: 0 };
     let fake = FakeModel::start().on(
         "sub-agent-1",
@@ -104,11 +108,17 @@ async fn every_call_of_a_real_run_is_in_the_telemetry_and_its_sum_is_the_ledgers
         ],
     );
     let place = TempDir::new().unwrap();
-    let folder = RunFolder::create(place.path(), Stamp::from_unix(0), "0123456789abcdef").unwrap();
-    folder.begin(&Standpoint::default()).unwrap();
+    let folder =
+        RunFolder::create(place.path(), Timestamp::from_unix(0), "0123456789abcdef").unwrap();
+    folder.write_start(&CheckoutState::default()).unwrap();
     let path = folder.path().to_owned();
-    let journal =
-        Journal::open(Some(folder), Redactor::default(), Contents::Withheld, Vec::new(), |_| {});
+    let journal = ReviewJournal::open(
+        Some(folder),
+        Redactor::default(),
+        TranscriptDetail::LengthsOnly,
+        Vec::new(),
+        |_| {},
+    );
     let ledger = Ledger::open(Budget {
         llm_calls: 10,
         tool_calls: 10,
@@ -116,12 +126,12 @@ async fn every_call_of_a_real_run_is_in_the_telemetry_and_its_sum_is_the_ledgers
         wall: Duration::from_secs(60),
         money: DOLLAR,
     });
-    let means = means(&fake, &ledger, &journal);
+    let means = run_context(&fake, &ledger, &journal);
     let review = crh_agent::drive(run("sub-agent-1", means.model.facts()), &means);
     let ended = journal
-        .waiting_stage(Stage::Review, async {
-            match review.await.ended.outcome {
-                Outcome::Answered(answer) => answer,
+        .async_stage(Stage::Review, async {
+            match review.await.end.outcome {
+                AgentOutcome::Answered(answer) => answer,
                 other => panic!("{other:?}"),
             }
         })
@@ -131,8 +141,8 @@ async fn every_call_of_a_real_run_is_in_the_telemetry_and_its_sum_is_the_ledgers
     let folder = RunFolder::open(&path).unwrap();
     assert_eq!(folder.spent_before().unwrap(), ledger.spent());
 
-    journal.finish(&Report::default(), &[], Completion::At(Stamp::from_unix(60)));
-    assert_eq!(journal.problems(), [""; 0]);
+    journal.finish(&Report::default(), &[], Completion::At(Timestamp::from_unix(60)));
+    assert_eq!(journal.write_problems(), [""; 0]);
     let mut telemetry: Value = folder.read("telemetry.json").unwrap();
     without_times(&mut telemetry);
     expect_file!["../data/telemetry.json"].assert_eq(&crh_review::stable_json(&telemetry).unwrap());
@@ -140,7 +150,7 @@ async fn every_call_of_a_real_run_is_in_the_telemetry_and_its_sum_is_the_ledgers
     assert!(!transcript.contains("Judge this"), "contents are withheld");
 }
 
-/// Times differ from run to run; that they are numbers does not.
+/// Replaces times, which differ from run to run.
 fn without_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! A change from a fixture as the stages of a review see it, and findings about it as rows of a table.
+//! A change from a fixture, and findings about it as a table.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -6,67 +6,71 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::samples::{one_round, opened};
-use crh_agent::{Contents, Ledger};
-use crh_git::{Bare, Globs};
-use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Network, Price, Redactor, Wire};
-use crh_pipeline::collect::Collected;
-use crh_pipeline::events::Event;
-use crh_pipeline::found_by_code::FoundByCode;
-use crh_pipeline::journal::Journal;
-use crh_pipeline::office::Office;
-use crh_pipeline::plan::{Assignment, Part};
+use crate::samples::{one_round, write_and_open};
+use crh_agent::{Ledger, TranscriptDetail};
+use crh_git::{BareRepository, PathGlobs};
+use crh_llm::{
+    Abilities, Endpoint, Model, ModelFacts, NetworkSettings, Price, Redactor, VendorClient, Wire,
+};
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::collect::ReviewFindings;
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::journal::ReviewJournal;
+use crh_pipeline::plan::{Assignment, DiffPart};
 use crh_pipeline::prompts::Prompts;
+use crh_pipeline::review_context::ReviewContext;
+use crh_pipeline::review_options::{
+    ModelSet, PanelOptions, Profile, PromptOverrides, ReviewOptions,
+};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::{DiffAlone, Rules, scope};
-use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::{Crew, PanelTerms, Profile, PromptOverrides, Terms};
-use crh_pipeline::tools::Bench;
+use crh_pipeline::scope::{DiffOnly, ScopeRules, decide_scope};
+use crh_pipeline::static_findings::StaticFindings;
+use crh_pipeline::tools::ToolContext;
 use crh_review::finding::{Finding, Member, Origin, Side};
-use crh_review::report::{Change, CoverageState, FileCoverage, Mode, Strategy};
-use crh_review::verdict::Asked;
+use crh_review::report::{CoverageState, FileCoverage, ReviewMode, ReviewedChange, Strategy};
+use crh_review::verdict::CommandKind;
 use crh_testkit::{FakeModel, Repo};
 
-/// A change in a real repository and a real workspace, which live as long as this.
-pub(crate) struct Staged {
-    pub(crate) subject: Subject,
+/// A change in a real repository and workspace, which live as long as this value.
+pub(crate) struct TestChange {
+    pub(crate) subject: ChangeUnderReview,
     repo: Option<Repo>,
     _workspace: TempDir,
 }
 
-impl Staged {
+impl TestChange {
     /// The change of a fixture.
     pub(crate) fn new(fixture: &str) -> Self {
-        Self::of(Repo::from_fixture(fixture))
+        Self::from_repo(Repo::from_fixture(fixture))
     }
 
-    /// The change of a repository's last commit.
-    pub(crate) fn of(repo: Repo) -> Self {
+    /// The last commit of a repository.
+    pub(crate) fn from_repo(repo: Repo) -> Self {
         let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
         let diff = repo.git(&["diff", "-U10", "-M", "--full-index", "--no-color", &base, &head]);
-        let bare = Bare::new(&repo.path().join(".git"));
+        let bare = BareRepository::new(&repo.path().join(".git"));
         let revisions = Revisions::new(bare, &base, &head).unwrap();
-        let (folder, workspace) = opened(&one_round(diff));
-        let bench = Bench::new().with_workspace(workspace);
-        let bench = bench.with_repository(move || Ok(revisions));
-        Self { subject: subject(bench, &head), repo: Some(repo), _workspace: folder }
+        let (folder, workspace) = write_and_open(&one_round(diff));
+        let ctx = ToolContext::new().with_workspace(workspace);
+        let ctx = ctx.with_repository(move || Ok(revisions));
+        Self { subject: change_under_review(ctx, &head), repo: Some(repo), _workspace: folder }
     }
 
-    /// A change of which only the diff is known.
-    pub(crate) fn of_diff(diff: &str) -> Self {
-        let (folder, workspace) = opened(&one_round(diff));
-        let bench = Bench::new().with_workspace(workspace);
-        Self { subject: subject(bench, "abc"), repo: None, _workspace: folder }
+    /// A change without a repository.
+    pub(crate) fn from_diff(diff: &str) -> Self {
+        let (folder, workspace) = write_and_open(&one_round(diff));
+        let ctx = ToolContext::new().with_workspace(workspace);
+        Self { subject: change_under_review(ctx, "abc"), repo: None, _workspace: folder }
     }
 
-    /// An office that asks this model whatever is asked, and what is told of its runs.
-    pub(crate) fn office(
+    /// A review context that uses this model for everything, and its events.
+    pub(crate) fn review_context(
         &self,
         model: &FakeModel,
-        terms: Terms,
+        terms: ReviewOptions,
         earlier: Vec<RunRecord>,
-    ) -> (Office, Arc<Mutex<Vec<Event>>>) {
+    ) -> (ReviewContext, Arc<Mutex<Vec<ReviewEvent>>>) {
         let facts = ModelFacts {
             context: 200_000,
             max_output: 10_000,
@@ -75,37 +79,43 @@ impl Staged {
         };
         let (wire, url) = (Wire::OpenAiChat, model.url().parse().unwrap());
         let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };
-        let live = Live::new(endpoint, &Network::default()).unwrap();
+        let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
         let asked = Model::live("openai:fake", facts, live);
         let crew =
-            Crew { reviewer: asked.clone(), cheap: asked.clone(), escalation: asked.clone() };
+            ModelSet { reviewer: asked.clone(), cheap: asked.clone(), escalation: asked.clone() };
         let events = Arc::new(Mutex::new(Vec::new()));
         let heard = events.clone();
-        let listen = move |event: &Event| heard.lock().unwrap().push(event.clone());
+        let listen = move |event: &ReviewEvent| heard.lock().unwrap().push(event.clone());
         let redactor = Redactor::default();
-        let office = Office {
+        let context = ReviewContext {
             prompts: Arc::new(Prompts::new(&self.subject, &terms, 200_000)),
-            subject: Arc::new(self.subject.clone()),
-            ledger: Ledger::open(terms.allowance.budget()),
-            terms: Arc::new(terms),
-            crew,
-            found: FoundByCode::nothing(),
-            journal: Journal::open(None, redactor, Contents::Withheld, earlier, listen),
-            seed: 7,
+            change: Arc::new(self.subject.clone()),
+            ledger: Ledger::open(terms.budget.ledger_budget()),
+            options: Arc::new(terms),
+            models: crew,
+            static_findings: StaticFindings::empty(),
+            journal: ReviewJournal::open(
+                None,
+                redactor,
+                TranscriptDetail::LengthsOnly,
+                earlier,
+                listen,
+            ),
+            retry_seed: 7,
         };
-        (office, events)
+        (context, events)
     }
 
-    /// The findings of a table. A row is `reviewer file:line severity confidence "title"`, then any of `quote="…"`,
-    /// `why="…"`, `side=old`, `code`. Without a quote it quotes its line.
+    /// Parses findings from a table. A row is `reviewer file:line severity confidence "title"`,
+    /// then any of `quote="…"`, `why="…"`, `side=old`, `code`. Without `quote` it quotes its line.
     pub(crate) fn members(&self, table: &str) -> Vec<Member> {
         let rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
         rows.map(|row| self.member(row)).collect()
     }
 
-    /// The same as what was collected.
-    pub(crate) fn collected(&self, table: &str) -> Collected {
-        Collected { members: self.members(table), ..Collected::default() }
+    /// Collected findings of a table.
+    pub(crate) fn collected_findings(&self, table: &str) -> ReviewFindings {
+        ReviewFindings { members: self.members(table), ..ReviewFindings::default() }
     }
 
     fn member(&self, row: &str) -> Member {
@@ -147,24 +157,24 @@ impl Staged {
     }
 }
 
-fn subject(bench: Bench, head: &str) -> Subject {
-    let diff = bench.workspace().unwrap().diff("1").unwrap();
-    let none = Globs::default;
-    let exclude = Globs::new(["excluded/**"]).unwrap();
-    let rules = Rules { exclude, include: none(), generated: none(), max_file_bytes: 1 << 20 };
-    Subject {
-        scope: scope(&diff, &DiffAlone, &rules),
+fn change_under_review(ctx: ToolContext, head: &str) -> ChangeUnderReview {
+    let diff = ctx.workspace().unwrap().diff("1").unwrap();
+    let none = PathGlobs::default;
+    let exclude = PathGlobs::new(["excluded/**"]).unwrap();
+    let rules = ScopeRules { exclude, include: none(), generated: none(), max_file_bytes: 1 << 20 };
+    ChangeUnderReview {
+        scope: decide_scope(&diff, &DiffOnly, &rules),
         diff: Arc::clone(&diff),
-        bench,
-        change: Change {
+        tool_context: ctx,
+        report_change: ReviewedChange {
             repo: "o/r".to_owned(),
             head_sha: head.to_owned(),
             title: "A change".to_owned(),
-            ..Change::default()
+            ..ReviewedChange::default()
         },
         untracked: vec!["notes.txt".to_owned()],
         notes: Vec::new(),
-        since: None,
+        incremental: None,
     }
 }
 
@@ -179,16 +189,16 @@ pub(crate) fn finding(severity: &str, confidence: f64, quote: &str) -> Finding {
     .unwrap()
 }
 
-pub(crate) fn terms(strategy: Strategy) -> Terms {
-    Terms {
+pub(crate) fn options(strategy: Strategy) -> ReviewOptions {
+    ReviewOptions {
         strategy,
-        asked: Asked::Review,
-        mode: Mode::ReportOnly,
-        allowance: Profile::Standard.allowance(),
+        command: CommandKind::Review,
+        mode: ReviewMode::ReportOnly,
+        budget: Profile::Standard.budget(),
         language: String::new(),
-        side_by_side: 4,
+        max_parallel: 4,
         overrides: PromptOverrides::default(),
-        panel: PanelTerms::default(),
+        panel: PanelOptions::default(),
     }
 }
 
@@ -200,12 +210,12 @@ pub(crate) fn run(name: &str, paths: &[&str]) -> RunRecord {
         label: String::new(),
         why: String::new(),
         focus: String::new(),
-        parts: paths.iter().map(|path| Part::whole(*path)).collect(),
+        parts: paths.iter().map(|path| DiffPart::whole(*path)).collect(),
     };
     let reviewed = |path: &&str| FileCoverage {
         path: (*path).to_owned(),
         state: CoverageState::Reviewed,
         reason: String::new(),
     };
-    RunRecord { coverage: paths.iter().map(reviewed).collect(), ..RunRecord::begun(assignment) }
+    RunRecord { coverage: paths.iter().map(reviewed).collect(), ..RunRecord::new(assignment) }
 }

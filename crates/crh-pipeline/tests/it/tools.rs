@@ -1,4 +1,4 @@
-//! Every tool on a real workspace: what it answers, and what it says to bad input.
+//! Every tool on a real workspace: replies, and errors for bad input.
 
 use std::fs::File;
 use std::time::Duration;
@@ -7,54 +7,54 @@ use expect_test::{ExpectFile, expect, expect_file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::samples::{EDGE, comment, contents, one_round, opened};
-use crh_pipeline::tools::{Bench, Limits, ToolError, call, call_within, catalogue};
-use crh_pipeline::workspace::Contents;
+use crate::samples::{EDGE, comment, contents, one_round, write_and_open};
+use crh_pipeline::tools::{ToolContext, ToolError, ToolLimits, call, call_with_limits, catalogue};
+use crh_pipeline::workspace::WorkspaceContents;
 use crh_review::stable_json;
 
-fn bench(contents: &Contents) -> (TempDir, Bench) {
-    let (folder, workspace) = opened(contents);
-    (folder, Bench::new().with_workspace(workspace))
+fn tool_context(contents: &WorkspaceContents) -> (TempDir, ToolContext) {
+    let (folder, workspace) = write_and_open(contents);
+    (folder, ToolContext::new().with_workspace(workspace))
 }
 
-/// What a call says: the reply, or the error with its kind.
-fn shown(bench: &Bench, name: &str, arguments: &str) -> String {
-    match call(name, arguments, bench) {
+/// The reply, or the error with its kind.
+fn render(ctx: &ToolContext, name: &str, arguments: &str) -> String {
+    match call(name, arguments, ctx) {
         Ok(reply) => reply,
         Err(ToolError::TellModel(message)) => format!("to the model: {message}"),
         Err(ToolError::Abort(message)) => format!("abort: {message}"),
     }
 }
 
-/// Calls on the sample workspace, one a line, against the transcript of what each says.
+/// Runs calls on the sample workspace, one per line, and compares the transcript.
 fn check(calls: &str, expected: ExpectFile) {
-    let (_folder, bench) = bench(&contents());
+    let (_folder, ctx) = tool_context(&contents());
     let mut transcript = String::new();
     for call in calls.trim().lines().map(str::trim) {
         let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
-        let said = shown(&bench, name, arguments);
+        let said = render(&ctx, name, arguments);
         transcript.push_str(&format!("$ {call}\n{}\n\n", said.trim_end()));
     }
     expected.assert_eq(&transcript);
 }
 
 #[test]
-fn the_catalogue_is_what_models_are_told() {
+fn catalogue_matches_the_golden_file() {
     expect_file!["../data/tools/catalogue.json"].assert_eq(&stable_json(&catalogue()).unwrap());
 }
 
 #[test]
-fn an_unknown_tool_is_told_its_nearest() {
-    let (_folder, bench) = bench(&contents());
-    expect!["to the model: there is no tool `diff_list`; did you mean `diff_list_files`, `diff_map_line`, `repo_ls`?"].assert_eq(&shown(&bench, "diff_list", "{}"));
+fn unknown_tool_suggests_similar_names() {
+    let (_folder, ctx) = tool_context(&contents());
+    expect!["to the model: there is no tool `diff_list`; did you mean `diff_list_files`, `diff_map_line`, `repo_ls`?"].assert_eq(&render(&ctx, "diff_list", "{}"));
 }
 
 #[test]
 fn tools_that_only_compute_need_no_workspace() {
-    let bench = Bench::new();
-    assert_eq!(shown(&bench, "calc", r#"{"expression": "6 * 7"}"#), "42");
-    expect!["abort: this tool needs a workspace, and there is none"].assert_eq(&shown(
-        &bench,
+    let ctx = ToolContext::new();
+    assert_eq!(render(&ctx, "calc", r#"{"expression": "6 * 7"}"#), "42");
+    expect!["abort: this tool needs a workspace, and there is none"].assert_eq(&render(
+        &ctx,
         "mp_metadata",
         "{}",
     ));
@@ -102,19 +102,19 @@ fn grep_finds_lines() {
 }
 
 #[test]
-fn grep_cuts_long_lines_and_is_quick_on_patterns_that_are_built_to_be_slow() {
+fn grep_cuts_long_lines_and_handles_slow_patterns() {
     let line = format!("+{}", "a".repeat(100_000));
     let diff = format!("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n{line}\n");
-    let (_folder, bench) = bench(&one_round(diff));
-    let found = shown(
-        &bench,
+    let (_folder, ctx) = tool_context(&one_round(diff));
+    let found = render(
+        &ctx,
         "grep",
         r#"{"pattern": "^\\+(a+)+$", "path": "preview-diffs/1/diff/raw.diff"}"#,
     );
     let expected = format!("preview-diffs/1/diff/raw.diff:5: +{}… [99501 more]\n", "a".repeat(499));
     assert_eq!(found, expected);
     let none =
-        shown(&bench, "grep", r#"{"pattern": "(a*)*b$", "path": "preview-diffs/1/diff/raw.diff"}"#);
+        render(&ctx, "grep", r#"{"pattern": "(a*)*b$", "path": "preview-diffs/1/diff/raw.diff"}"#);
     assert_eq!(none, "[no line matches `(a*)*b$` in 1 file(s)]\n");
 }
 
@@ -140,14 +140,14 @@ fn find_and_ls_show_what_is_there() {
 }
 
 #[test]
-fn a_glob_that_ends_in_a_slash_is_a_folder() {
-    let (_folder, bench) = bench(&contents());
-    let found = shown(&bench, "find", r#"{"pattern": "agent/"}"#);
+fn glob_with_trailing_slash_matches_a_folder() {
+    let (_folder, ctx) = tool_context(&contents());
+    let found = render(&ctx, "find", r#"{"pattern": "agent/"}"#);
     assert!(found.contains("agent/AGENTS.md\n"), "{found}");
 }
 
 #[test]
-fn the_change_is_described() {
+fn metadata_describes_the_change() {
     check(
         r#"
         mp_metadata {}
@@ -161,7 +161,7 @@ fn the_change_is_described() {
 }
 
 #[test]
-fn the_files_of_a_diff_are_listed() {
+fn diff_list_files_lists_files() {
     check(
         r#"
         diff_list_files {"previewDiffId": 9}
@@ -175,7 +175,7 @@ fn the_files_of_a_diff_are_listed() {
 }
 
 #[test]
-fn a_file_of_the_diff_is_shown() {
+fn diff_get_file_shows_a_file() {
     check(
         r#"
         diff_get_file {"path": "src/a.rs", "previewDiffId": "9"}
@@ -190,26 +190,26 @@ fn a_file_of_the_diff_is_shown() {
 }
 
 #[test]
-fn what_is_listed_can_be_asked_for() {
-    // The last path is not UTF-8; the one before is named like a folder of the one before that.
+fn listed_files_can_be_requested() {
+    // The last path is not UTF-8; the one before is named like a folder of its predecessor.
     let odd = b"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n\
         diff --git a/x/patch b/x/patch\nold mode 100644\nnew mode 100755\n\
         diff --git \"a/\\377\\\"\\n\" \"b/\\377\\\"\\n\"\nold mode 100644\nnew mode 100755\n";
-    let (_folder, bench) = bench(&one_round([EDGE, odd].concat()));
+    let (_folder, ctx) = tool_context(&one_round([EDGE, odd].concat()));
     let listed: Value =
-        serde_json::from_str(&call("diff_list_files", "{}", &bench).unwrap()).unwrap();
+        serde_json::from_str(&call("diff_list_files", "{}", &ctx).unwrap()).unwrap();
     let files = listed["files"].as_array().unwrap();
     assert_eq!(listed["total"], files.len());
     assert_eq!(files.last().unwrap()["path"], r#""\377\"\n""#);
     for file in files {
         let arguments = json!({ "path": file["path"] }).to_string();
         let reply: Value =
-            serde_json::from_str(&call("diff_get_file", &arguments, &bench).unwrap()).unwrap();
+            serde_json::from_str(&call("diff_get_file", &arguments, &ctx).unwrap()).unwrap();
         for field in ["path", "oldPath", "status", "additions", "deletions"] {
             assert_eq!(reply["meta"][field], file[field]);
         }
         let marked: Value =
-            serde_json::from_str(&call("mark_file_reviewed", &arguments, &bench).unwrap()).unwrap();
+            serde_json::from_str(&call("mark_file_reviewed", &arguments, &ctx).unwrap()).unwrap();
         assert_eq!(marked["path"], file["path"]);
     }
 }
@@ -230,24 +230,24 @@ fn numbered_lines_are_shown_page_by_page() {
 
 #[test]
 fn an_empty_diff_has_no_lines() {
-    let (_folder, bench) = bench(&one_round(""));
-    expect!["to the model: the diff is empty"].assert_eq(&shown(&bench, "diff_numbered", "{}"));
-    expect!["to the model: there are 0 files, so none from 1 on"].assert_eq(&shown(
-        &bench,
+    let (_folder, ctx) = tool_context(&one_round(""));
+    expect!["to the model: the diff is empty"].assert_eq(&render(&ctx, "diff_numbered", "{}"));
+    expect!["to the model: there are 0 files, so none from 1 on"].assert_eq(&render(
+        &ctx,
         "diff_list_files",
         r#"{"start": 1}"#,
     ));
 }
 
 #[test]
-fn by_default_five_hundred_lines_are_shown() {
+fn numbered_diff_shows_500_lines_by_default() {
     let diff =
         format!("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1,700 @@\n{}", "+x\n".repeat(700));
-    let (_folder, bench) = bench(&one_round(diff));
+    let (_folder, ctx) = tool_context(&one_round(diff));
     let mut shown = String::new();
     let mut start = 1;
     loop {
-        let reply = call("diff_numbered", &json!({ "start": start }).to_string(), &bench).unwrap();
+        let reply = call("diff_numbered", &json!({ "start": start }).to_string(), &ctx).unwrap();
         let reply: Value = serde_json::from_str(&reply).unwrap();
         assert_eq!(reply["totalLines"], 704);
         shown.push_str(reply["content"].as_str().unwrap());
@@ -262,7 +262,7 @@ fn by_default_five_hundred_lines_are_shown() {
 }
 
 #[test]
-fn lines_of_the_diff_are_mapped() {
+fn diff_lines_map_to_file_lines() {
     check(
         r#"
         diff_map_line {"diffLine": 21}
@@ -293,7 +293,7 @@ fn comments_are_shown_with_their_round_and_line() {
 }
 
 #[test]
-fn marks_are_counted_and_only_files_of_the_change_take_one() {
+fn only_files_of_the_change_can_be_marked() {
     check(
         r#"
         mark_file_reviewed {"path": "src/mod.txt"}
@@ -306,7 +306,7 @@ fn marks_are_counted_and_only_files_of_the_change_take_one() {
 }
 
 #[test]
-fn a_function_is_found_with_its_imports() {
+fn function_context_has_imports() {
     let python = "import os\n\nclass A:\n    def run(self):\n        pass\n\nclass B:\n    def run(self):\n        return os.name\n";
     let nim = "proc greet(name: string) =\n  echo name\n";
     let mut calls = String::new();
@@ -337,7 +337,7 @@ fn calc_calculates() {
 }
 
 /// A change that is too long for every reply.
-fn large() -> Contents {
+fn large() -> WorkspaceContents {
     let mut diff = String::new();
     for file in 0..700 {
         let path = format!("src/{}/file{file}.rs", "a_folder_with_a_long_name_".repeat(5));
@@ -356,8 +356,8 @@ fn large() -> Contents {
 }
 
 #[test]
-fn long_replies_are_cut_between_rows_and_say_so() {
-    let (_folder, bench) = bench(&large());
+fn long_replies_are_cut_between_rows() {
+    let (_folder, ctx) = tool_context(&large());
     for (name, arguments) in [
         ("mp_metadata", "{}"),
         ("diff_list_files", "{}"),
@@ -369,7 +369,7 @@ fn long_replies_are_cut_between_rows_and_say_so() {
         ("find", r#"{"pattern": "*", "limit": 50000}"#),
         ("ls", r#"{"path": "preview-diffs/1/diff/files", "limit": 50000}"#),
     ] {
-        let reply = call(name, arguments, &bench).unwrap();
+        let reply = call(name, arguments, &ctx).unwrap();
         let chars = reply.chars().count();
         assert!((70_000..=80_000).contains(&chars), "{name}: {chars}");
         let (kept, notice) = reply.rsplit_once('\n').unwrap();
@@ -392,9 +392,9 @@ fn long_replies_are_cut_between_rows_and_say_so() {
 }
 
 #[test]
-fn a_cut_page_of_the_diff_says_where_it_ends() {
-    let (_folder, bench) = bench(&large());
-    let reply = call("diff_numbered", r#"{"start": 4301, "end": 24000}"#, &bench).unwrap();
+fn truncated_diff_page_states_its_end() {
+    let (_folder, ctx) = tool_context(&large());
+    let reply = call("diff_numbered", r#"{"start": 4301, "end": 24000}"#, &ctx).unwrap();
     let value: Value = serde_json::from_str(reply.rsplit_once('\n').unwrap().0).unwrap();
     let last = value["content"].as_str().unwrap().lines().last().unwrap();
     assert!(last.starts_with(&format!("{}  +a line", value["end"])), "{last}");
@@ -402,22 +402,22 @@ fn a_cut_page_of_the_diff_says_where_it_ends() {
 }
 
 #[test]
-fn a_call_that_cannot_go_on_ends_in_time() {
-    let (_folder, bench) = bench(&contents());
-    // Somebody else is about to mark a file, and takes for ever.
-    let other = File::open(bench.workspace().unwrap().folder().join("metadata.json")).unwrap();
+fn slow_call_times_out() {
+    let (_folder, ctx) = tool_context(&contents());
+    // Another process holds the lock for marking files.
+    let other = File::open(ctx.workspace().unwrap().folder().join("metadata.json")).unwrap();
     other.lock().unwrap();
     let arguments = r#"{"path": "src/mod.txt"}"#;
-    let limits = Limits { time: Duration::from_millis(30), ..Limits::USUAL };
-    let reply = call_within(limits, "mark_file_reviewed", arguments, &bench);
+    let limits = ToolLimits { time: Duration::from_millis(30), ..ToolLimits::USUAL };
+    let reply = call_with_limits(limits, "mark_file_reviewed", arguments, &ctx);
     let expected = "tool mark_file_reviewed timed out after 30ms".to_owned();
     assert_eq!(reply, Err(ToolError::TellModel(expected)));
     drop(other);
-    assert!(call("mark_file_reviewed", arguments, &bench).is_ok());
+    assert!(call("mark_file_reviewed", arguments, &ctx).is_ok());
 }
 
 #[test]
-fn run_ruff_skips_what_is_no_python_and_says_that_it_is_not_there() {
+fn run_ruff_skips_other_languages() {
     check(
         r#"
         run_ruff {"file_content": "import os\n", "filename": "shop/orders.py"}

@@ -1,22 +1,22 @@
-//! The runs that look at issues again, against a fake model over HTTP.
+//! Validation runs, against a fake model over HTTP.
 
 use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::staged::{Staged, terms};
-use crh_agent::Limit;
-use crh_pipeline::collect::Collected;
+use crate::test_change::{TestChange, options};
+use crh_agent::LimitKind;
+use crh_pipeline::collect::ReviewFindings;
 use crh_pipeline::consolidate::consolidate;
-use crh_pipeline::events::Event;
-use crh_pipeline::office::Office;
-use crh_pipeline::runs::{Checked, RunEnd, RunRecord};
-use crh_pipeline::terms::Terms;
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::review_context::ReviewContext;
+use crh_pipeline::review_options::ReviewOptions;
+use crh_pipeline::runs::{CheckedFinding, RunEnd, RunRecord};
 use crh_pipeline::tools::session::agent_tools;
-use crh_pipeline::validate::{Validated, validate};
+use crh_pipeline::validate::{ValidationOutcome, validate};
 use crh_review::report::Strategy;
-use crh_review::{Judged, Judgement, Merged, Remembered, conclude};
+use crh_review::{Judgement, JudgementResult, MergeResult, PastDecisions, apply_judgements};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Read, bad_key, calls, calls_all};
 
@@ -52,34 +52,35 @@ const FINDINGS: &str = r#"
     a shop.py:6 P2 0.7 "A discount below zero raises the price" quote="total - order.discount"
 "#;
 
-struct Stage {
-    staged: Staged,
-    merged: Merged,
-    office: Office,
-    events: Arc<Mutex<Vec<Event>>>,
+struct ValidationScene {
+    test_change: TestChange,
+    merged: MergeResult,
+    context: ReviewContext,
+    events: Arc<Mutex<Vec<ReviewEvent>>>,
 }
 
-impl Stage {
+impl ValidationScene {
     fn new(model: &FakeModel, fixture: &str, findings: &str) -> Self {
-        Self::with(model, Staged::new(fixture), findings, |_| {}, Vec::new())
+        Self::with(model, TestChange::new(fixture), findings, |_| {}, Vec::new())
     }
 
     fn with(
         model: &FakeModel,
-        staged: Staged,
+        test_change: TestChange,
         findings: &str,
-        change: impl FnOnce(&mut Terms),
+        change: impl FnOnce(&mut ReviewOptions),
         earlier: Vec<RunRecord>,
     ) -> Self {
-        let collected = staged.collected(findings);
-        let merged = consolidate(collected.members, &staged.subject, &Remembered::default());
-        let mut terms = terms(Strategy::Delegate);
+        let collected = test_change.collected_findings(findings);
+        let merged =
+            consolidate(collected.members, &test_change.subject, &PastDecisions::default());
+        let mut terms = options(Strategy::Delegate);
         change(&mut terms);
-        let (office, events) = staged.office(model, terms, earlier);
-        Self { staged, merged, office, events }
+        let (context, events) = test_change.review_context(model, terms, earlier);
+        Self { test_change, merged, context, events }
     }
 
-    /// The key of the issue with a title.
+    /// Key of the issue with this title.
     fn key(&self, title: &str) -> String {
         let issue = self.merged.issues.iter().find(|issue| issue.title.contains(title));
         issue.unwrap().dedupe_key.clone()
@@ -89,14 +90,14 @@ impl Stage {
         json!({ "id": self.key(title), "verdict": verdict, "reason": format!("{verdict} by line 5") })
     }
 
-    async fn validated(&self, checked: &[Checked]) -> Validated {
-        let collected = Collected { checked: checked.to_vec(), ..Collected::default() };
-        validate(&self.merged, &collected, &self.staged.subject, Some(&self.office)).await
+    async fn validated(&self, checked: &[CheckedFinding]) -> ValidationOutcome {
+        let collected = ReviewFindings { checked: checked.to_vec(), ..ReviewFindings::default() };
+        validate(&self.merged, &collected, &self.test_change.subject, Some(&self.context)).await
     }
 
-    /// What became of the issues, one a line, and what the reader is told.
-    fn shown(&self, validated: &Validated) -> String {
-        let merged = conclude(self.merged.clone(), &validated.judgements);
+    /// Outcome of each issue, one per line, and the notes.
+    fn render(&self, validated: &ValidationOutcome) -> String {
+        let merged = apply_judgements(self.merged.clone(), &validated.judgements);
         let mut shown = String::new();
         for issue in &merged.issues {
             let (severity, confidence) = (issue.severity, issue.confidence);
@@ -124,7 +125,7 @@ fn report(checks: &[Value]) -> crh_testkit::fake_model::Scripted {
 #[tokio::test]
 async fn each_issue_is_confirmed_refuted_or_left_undecided() {
     let model = FakeModel::start();
-    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     let checks = [stage.check("Tax", "confirmed"), stage.check("price", "refuted")];
     model.script("validate-1", [report(&checks)]);
     let validated = stage.validated(&[]).await;
@@ -133,7 +134,7 @@ async fn each_issue_is_confirmed_refuted_or_left_undecided() {
         refuted: `price` fails without an order -- refuted by line 5
         below_gate: A discount below zero raises the price -- confidence 0.45 after an undecided check
         validate-1 Completed None
-    "#]].assert_eq(&stage.shown(&validated));
+    "#]].assert_eq(&stage.render(&validated));
     let record = &validated.runs[0];
     assert_eq!(
         (record.totals.llm_calls, record.models.as_slice()),
@@ -142,9 +143,9 @@ async fn each_issue_is_confirmed_refuted_or_left_undecided() {
 }
 
 #[tokio::test]
-async fn a_run_sees_the_claim_and_the_code_and_not_the_reasons() {
+async fn validator_sees_claim_and_code_only() {
     let model = FakeModel::start();
-    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     model.script("validate-1", [report(&[])]);
     stage.validated(&[]).await;
     let asked = &model.requests()[0];
@@ -186,15 +187,15 @@ async fn a_run_sees_the_claim_and_the_code_and_not_the_reasons() {
         <fence>
     "#]]
     .assert_eq(&(shown.join("\n") + "\n"));
-    // The same tools as everyone's, so that the vendor's cache has them.
+    // The same tools as for all agents, so that the vendor's cache serves them.
     let tools = read.iter().filter(|read| matches!(read, Read::Tool(_))).count();
     assert_eq!(tools, agent_tools().len());
 }
 
 #[tokio::test]
-async fn a_checking_run_reads_and_leaves_no_mark() {
+async fn validator_cannot_mark_files() {
     let model = FakeModel::start();
-    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     let looks = calls_all([
         ("repo_read", json!({ "path": "tax.py" })),
         ("mark_file_reviewed", json!({ "path": "shop.py" })),
@@ -203,21 +204,23 @@ async fn a_checking_run_reads_and_leaves_no_mark() {
     model.script("validate-1", [looks, report(&[stage.check("Tax", "confirmed")])]);
     let validated = stage.validated(&[]).await;
     assert_eq!(validated.runs[0].ended, RunEnd::Completed);
-    let mut told: Vec<String> = stage
+    let mut messages: Vec<String> = stage
         .events
         .lock()
         .unwrap()
         .iter()
         .map(|event| match event {
-            Event::RunStarted { run, files, .. } => format!("{run} begins: {files} file"),
-            Event::ToolCalled { tool, about, .. } => format!("calls {tool} {about}"),
-            Event::Refused { told, .. } => told.clone(),
-            Event::RunEnded { failure, findings, .. } => format!("ends {failure:?} {findings}"),
+            ReviewEvent::RunStarted { run, files, .. } => format!("{run} begins: {files} file"),
+            ReviewEvent::ToolCalled { tool, about, .. } => format!("calls {tool} {about}"),
+            ReviewEvent::Refused { told, .. } => told.clone(),
+            ReviewEvent::RunEnded { failure, findings, .. } => {
+                format!("ends {failure:?} {findings}")
+            }
             other => format!("{}", serde_json::to_value(other).unwrap()["event"]),
         })
         .collect();
-    // The calls of one turn are made side by side.
-    told.sort();
+    // The calls of one turn run concurrently.
+    messages.sort();
     expect![[r#"
         "spent"
         `mark_file_reviewed` is not for checking claims: read what you need and call `report_checks`
@@ -226,7 +229,7 @@ async fn a_checking_run_reads_and_leaves_no_mark() {
         ends None 0
         validate-1 begins: 1 file
     "#]]
-    .assert_eq(&(told.join("\n") + "\n"));
+    .assert_eq(&(messages.join("\n") + "\n"));
     let results: Vec<String> = model.requests()[1]
         .read()
         .into_iter()
@@ -240,18 +243,18 @@ async fn a_checking_run_reads_and_leaves_no_mark() {
 }
 
 #[tokio::test]
-async fn an_answer_about_something_else_is_refused_and_repaired() {
+async fn answer_with_wrong_id_is_sent_back() {
     let model = FakeModel::start();
-    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     let wrong = json!({ "id": "#1", "verdict": "refuted", "reason": "no" });
     let right = [stage.check("Tax", "confirmed")];
     model.script("validate-1", [report(&[wrong]), report(&right)]);
     let validated = stage.validated(&[]).await;
-    assert_eq!(validated.judgements[&stage.key("Tax")].result, Judged::Confirmed);
+    assert_eq!(validated.judgements[&stage.key("Tax")].result, JudgementResult::Confirmed);
 }
 
-/// So many P1 issues and so many P2, each in a function of its own.
-fn many(urgent: usize, lower: usize) -> (String, String) {
+/// `urgent` P1 issues and `lower` P2 issues, each in its own function.
+fn many_issues(urgent: usize, lower: usize) -> (String, String) {
     let (mut file, mut findings) = (String::new(), String::new());
     for number in 0..urgent + lower {
         file += &format!("def f{number}():\n    return call_{number}(1)\n\n\n\n\n");
@@ -263,27 +266,28 @@ fn many(urgent: usize, lower: usize) -> (String, String) {
 }
 
 #[tokio::test]
-async fn issues_are_looked_at_in_batches_the_most_urgent_first_and_not_more_than_allowed() {
+async fn issues_are_validated_in_batches_by_urgency() {
     let model = FakeModel::start();
-    let (fixture, findings) = many(13, 2);
-    let limit = |terms: &mut Terms| terms.allowance.verify = 12;
-    let stage = Stage::with(&model, Staged::new(&fixture), &findings, limit, Vec::new());
+    let (fixture, findings) = many_issues(13, 2);
+    let limit = |terms: &mut ReviewOptions| terms.budget.verify = 12;
+    let stage =
+        ValidationScene::with(&model, TestChange::new(&fixture), &findings, limit, Vec::new());
     for batch in 1..=2 {
         model.script(&format!("validate-{batch}"), [report(&[])]);
     }
     let validated = stage.validated(&[]).await;
     let sizes: Vec<usize> = validated.runs.iter().map(|record| record.checked.len()).collect();
     assert_eq!(sizes, [6, 6]);
-    assert_eq!(validated.notes, ["1 P0 or P1 not checked: at most 12 are"]);
-    let unsure = validated.judgements.values().all(|it| it.result == Judged::Unsure);
+    assert_eq!(validated.notes, ["1 P0 or P1 not validated: the limit is 12"]);
+    let unsure = validated.judgements.values().all(|it| it.result == JudgementResult::Unsure);
     assert!(unsure && validated.judgements.len() == 12);
 }
 
 #[tokio::test]
-async fn a_batch_that_fails_keeps_its_issues_and_the_others_are_unaffected() {
+async fn failed_batch_keeps_its_issues() {
     let model = FakeModel::start();
-    let (fixture, findings) = many(7, 3);
-    let stage = Stage::new(&model, &fixture, &findings);
+    let (fixture, findings) = many_issues(7, 3);
+    let stage = ValidationScene::new(&model, &fixture, &findings);
     model.script("validate-1", [report(&[])]);
     model.script("validate-2", [bad_key()]);
     let validated = stage.validated(&[]).await;
@@ -299,81 +303,86 @@ async fn a_batch_that_fails_keeps_its_issues_and_the_others_are_unaffected() {
         P2 0.90 not_run Problem 08
         P2 0.90 not_run Problem 09
         validate-1 Completed None
-        validate-2 Failed("the key is not accepted: Incorrect API key provided: .; no key was sent") None
-        note: validate-2 failed: the key is not accepted: Incorrect API key provided: .; no key was sent; 4 issues not checked, 1 P0 or P1
-    "#]].assert_eq(&stage.shown(&validated));
+        validate-2 Failed("the API key was rejected: Incorrect API key provided: .; no key was sent") None
+        note: validate-2 failed: the API key was rejected: Incorrect API key provided: .; no key was sent; 4 issues not validated, 1 of them P0 or P1
+    "#]].assert_eq(&stage.render(&validated));
 }
 
 #[tokio::test]
-async fn what_the_budget_prevents_is_said_and_nothing_is_judged() {
+async fn issues_over_budget_stay_unvalidated() {
     let model = FakeModel::start();
-    let none = |terms: &mut Terms| terms.allowance.llm_calls = 0;
-    let stage = Stage::with(&model, Staged::new(SHOP), FINDINGS, none, Vec::new());
+    let none = |terms: &mut ReviewOptions| terms.budget.llm_calls = 0;
+    let stage = ValidationScene::with(&model, TestChange::new(SHOP), FINDINGS, none, Vec::new());
     let validated = stage.validated(&[]).await;
     expect![[r#"
         P0 0.90 not_run Tax is added twice
         P1 0.90 not_run `price` fails without an order
         P2 0.70 not_run A discount below zero raises the price
-        validate-1 Failed("the budget for calls of the model left no room to ask") Some(Turns)
-        note: 2 P0 or P1 not checked: the budget for calls of the model left no room to ask
+        validate-1 Failed("the remaining budget for model calls is too small for another request") Some(Turns)
+        note: 2 P0 or P1 not validated: the remaining budget for model calls is too small for another request
     "#]]
-    .assert_eq(&stage.shown(&validated));
+    .assert_eq(&stage.render(&validated));
     assert!(validated.judgements.is_empty());
-    assert_eq!(validated.runs[0].limited, Some(Limit::Turns));
+    assert_eq!(validated.runs[0].limited, Some(LimitKind::Turns));
 }
 
 #[tokio::test]
-async fn the_last_call_of_a_budget_is_an_answer_and_not_a_look() {
+async fn last_call_of_a_budget_must_answer() {
     let model = FakeModel::start();
-    let one = |terms: &mut Terms| terms.allowance.llm_calls = 1;
-    let stage = Stage::with(&model, Staged::new(SHOP), FINDINGS, one, Vec::new());
+    let one = |terms: &mut ReviewOptions| terms.budget.llm_calls = 1;
+    let stage = ValidationScene::with(&model, TestChange::new(SHOP), FINDINGS, one, Vec::new());
     model.script("validate-1", [report(&[stage.check("Tax", "confirmed")])]);
     let validated = stage.validated(&[]).await;
-    assert_eq!(validated.judgements[&stage.key("Tax")].result, Judged::Confirmed);
+    assert_eq!(validated.judgements[&stage.key("Tax")].result, JudgementResult::Confirmed);
 }
 
 #[tokio::test]
-async fn a_review_that_was_stopped_asks_nothing() {
+async fn cancelled_review_validates_nothing() {
     let model = FakeModel::start();
-    let stage = Stage::new(&model, SHOP, FINDINGS);
-    stage.office.journal.cancel().cancel();
+    let stage = ValidationScene::new(&model, SHOP, FINDINGS);
+    stage.context.journal.cancel().cancel();
     let validated = stage.validated(&[]).await;
-    assert_eq!(validated.notes, ["2 P0 or P1 not checked: the review was stopped"]);
+    assert_eq!(validated.notes, ["2 P0 or P1 not validated: the review was stopped"]);
     assert!(validated.judgements.is_empty() && validated.runs.is_empty());
 }
 
 #[tokio::test]
-async fn what_an_earlier_attempt_has_looked_at_is_not_paid_for_again() {
+async fn earlier_validations_are_reused() {
     let model = FakeModel::start();
-    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     model.script("validate-1", [report(&[stage.check("Tax", "refuted")])]);
     let first = stage.validated(&[]).await;
     let again = FakeModel::start();
     let earlier = first.runs.clone();
-    let resumed = Stage::with(&again, Staged::new(SHOP), FINDINGS, |_| {}, earlier.clone());
+    let resumed =
+        ValidationScene::with(&again, TestChange::new(SHOP), FINDINGS, |_| {}, earlier.clone());
     assert_eq!(resumed.validated(&[]).await, first);
-    // Other issues are another batch, and so is the same one if its run failed.
+    // Other issues form another batch, and a failed batch is repeated.
     let fewer: String = FINDINGS.lines().take(3).map(|row| format!("{row}\n")).collect();
-    let other = Stage::with(&again, Staged::new(SHOP), &fewer, |_| {}, earlier.clone());
+    let other =
+        ValidationScene::with(&again, TestChange::new(SHOP), &fewer, |_| {}, earlier.clone());
     again.script("validate-1", [report(&[])]);
     assert_ne!(other.validated(&[]).await, first);
     let mut failed = earlier;
     failed[0].ended = RunEnd::Failed("it hung up".to_owned());
-    let retried = Stage::with(&again, Staged::new(SHOP), FINDINGS, |_| {}, failed);
+    let retried = ValidationScene::with(&again, TestChange::new(SHOP), FINDINGS, |_| {}, failed);
     again.script("validate-1", [report(&[])]);
     assert_ne!(retried.validated(&[]).await, first);
 }
 
 #[tokio::test]
-async fn what_a_second_look_has_settled_is_not_asked_again() {
+async fn settled_issues_are_not_validated_again() {
     let model = FakeModel::start();
-    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     let checked = |title: &str, result| {
         let issue = stage.merged.issues.iter().find(|issue| issue.title.contains(title)).unwrap();
         let judgement = Judgement { result, reason: "looked again".to_owned() };
-        Checked { finding: issue.members[0].finding.clone(), judgement }
+        CheckedFinding { finding: issue.members[0].finding.clone(), judgement }
     };
-    let checked = [checked("Tax", Judged::Confirmed), checked("price` fails", Judged::Refuted)];
+    let checked = [
+        checked("Tax", JudgementResult::Confirmed),
+        checked("price` fails", JudgementResult::Refuted),
+    ];
     let lower = stage.check("discount", "confirmed");
     model.script("validate-1", [report(&[lower])]);
     let validated = stage.validated(&checked).await;
@@ -383,15 +392,16 @@ async fn what_a_second_look_has_settled_is_not_asked_again() {
         refuted: `price` fails without an order -- looked again
         validate-1 Completed None
     "#]]
-    .assert_eq(&stage.shown(&validated));
+    .assert_eq(&stage.render(&validated));
 }
 
 #[tokio::test]
-async fn of_a_diff_alone_the_code_is_what_the_diff_shows() {
+async fn without_repository_the_validator_sees_the_diff() {
     let diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n def f():\n-    return old_value(1)\n+    return new_value(1)\n # end\n";
     let model = FakeModel::start();
     let findings = r#"a a.py:2 P1 0.9 "Wrong value" quote="return new_value(1)""#;
-    let stage = Stage::with(&model, Staged::of_diff(diff), findings, |_| {}, Vec::new());
+    let stage =
+        ValidationScene::with(&model, TestChange::from_diff(diff), findings, |_| {}, Vec::new());
     model.script("validate-1", [report(&[stage.check("Wrong", "confirmed")])]);
     stage.validated(&[]).await;
     let body = model.requests()[0].body.to_string();

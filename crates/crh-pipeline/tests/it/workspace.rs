@@ -7,15 +7,15 @@ use std::path::Path;
 use expect_test::{Expect, expect, expect_file};
 use tempfile::TempDir;
 
-use crate::samples::{EDGE, SMALL, contents, one_round, opened, round, tree};
+use crate::samples::{EDGE, SMALL, contents, one_round, round, tree, write_and_open};
 use crh_pipeline::workspace;
-use crh_pipeline::workspace::{AgentFile, Contents, Workspace, WorkspaceError};
+use crh_pipeline::workspace::{AgentFile, Workspace, WorkspaceContents, WorkspaceError};
 use crh_review::diff::Diff;
 use crh_testkit::Program;
 
 #[test]
-fn the_whole_tree_is_as_it_always_was() {
-    let (_folder, workspace) = opened(&contents());
+fn tree_matches_the_golden_file() {
+    let (_folder, workspace) = write_and_open(&contents());
     let tree = tree(workspace.folder());
     expect_file!["../data/workspace.txt"].assert_eq(&tree);
     let raw = fs::read(workspace.folder().join("preview-diffs/10/diff/raw.diff")).unwrap();
@@ -23,30 +23,30 @@ fn the_whole_tree_is_as_it_always_was() {
 }
 
 #[test]
-fn two_writes_are_equal_and_a_reused_folder_is_replaced() {
+fn writes_are_deterministic_and_replace_a_workspace() {
     let folder = TempDir::new().unwrap();
     let (once, again) = (folder.path().join("once"), folder.path().join("deep/er/again"));
-    workspace::write(&contents(), &once).unwrap();
-    // Round 77 and the mark are gone afterwards.
+    workspace::write_workspace(&contents(), &once).unwrap();
+    // Removes round 77 and the mark.
     let mut other = contents();
     other.rounds.push(round("77", None, SMALL));
-    workspace::write(&other, &again).unwrap();
+    workspace::write_workspace(&other, &again).unwrap();
     Workspace::open(&again).unwrap().mark_reviewed("src/a.rs").unwrap();
     assert!(again.join("reviewed.json").exists());
-    workspace::write(&contents(), &again).unwrap();
+    workspace::write_workspace(&contents(), &again).unwrap();
     assert_eq!(tree(&once), tree(&again));
     let names = |path: &Path| fs::read_dir(path).unwrap().count();
     assert_eq!((names(folder.path()), names(again.parent().unwrap())), (2, 1), "nothing is left");
 }
 
-/// A umask belongs to the whole process, so the golden (which has the permissions in it) runs in another one.
+/// The umask is per process, so the golden test runs in a child process.
 #[test]
 fn the_tree_is_the_same_under_any_umask() {
     let exe = std::env::current_exe().unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for umask in ["000", "027", "077"] {
         let script = format!("umask {umask}; exec \"$0\" --exact \"$1\"");
-        let test = "workspace::the_whole_tree_is_as_it_always_was";
+        let test = "workspace::tree_matches_the_golden_file";
         let args = [OsStr::new("-c"), OsStr::new(&script), exe.as_os_str(), OsStr::new(test)];
         let output = Program::new("sh", folder)
             .args(args)
@@ -56,12 +56,12 @@ fn the_tree_is_the_same_under_any_umask() {
     }
 }
 
-/// What writing to `out` says, with the temporary folder taken out; and that everything is still there.
+/// Error of writing to `out`, without the temporary path. Checks that nothing was changed.
 fn check_refused(prepare: impl Fn(&Path), out: &str, expected: Expect) {
     let folder = TempDir::new().unwrap();
     prepare(folder.path());
     let before = tree(folder.path());
-    let error = workspace::write(&contents(), &folder.path().join(out)).unwrap_err();
+    let error = workspace::write_workspace(&contents(), &folder.path().join(out)).unwrap_err();
     let real = fs::canonicalize(folder.path()).unwrap();
     let error = error.to_string().replace(real.to_str().unwrap(), "TMP");
     expected.assert_eq(&error.replace(folder.path().to_str().unwrap(), "TMP"));
@@ -69,7 +69,7 @@ fn check_refused(prepare: impl Fn(&Path), out: &str, expected: Expect) {
 }
 
 #[test]
-fn a_folder_that_is_not_ours_is_left_alone() {
+fn foreign_folder_is_not_replaced() {
     let write = |path: &'static str| {
         move |folder: &Path| {
             let path = folder.join(path);
@@ -81,113 +81,114 @@ fn a_folder_that_is_not_ours_is_left_alone() {
         write("home/thesis.tex"),
         "home",
         expect![
-            "`TMP/home` is left as it is: `thesis.tex` is in it, which is no part of a workspace"
+            "crh does not replace `TMP/home`: it contains `thesis.tex`, which is not part of a workspace"
         ],
     );
     check_refused(
         write("home/metadata.json"),
         "home",
         expect![
-            "`TMP/home` is left as it is: it is not empty, and no workspace: `preview-diffs/index.json` is missing"
+            "crh does not replace `TMP/home`: it is not empty, and not a workspace: `preview-diffs/index.json` is missing"
         ],
     );
     check_refused(
         |folder| {
-            workspace::write(&contents(), &folder.join("ws")).unwrap();
+            workspace::write_workspace(&contents(), &folder.join("ws")).unwrap();
             fs::write(folder.join("ws/notes.txt"), "mine").unwrap();
         },
         "ws",
-        expect!["`TMP/ws` is left as it is: `notes.txt` is in it, which is no part of a workspace"],
+        expect![
+            "crh does not replace `TMP/ws`: it contains `notes.txt`, which is not part of a workspace"
+        ],
     );
     check_refused(
         write("a.txt"),
         "a.txt",
-        expect!["`TMP/a.txt` is left as it is: it is a file, not a folder"],
+        expect!["crh does not replace `TMP/a.txt`: it is a file, not a folder"],
     );
     check_refused(
         write("a.txt"),
         "a.txt/ws",
-        expect!["writing `TMP/a.txt/ws`: Not a directory (os error 20)"],
+        expect!["cannot write `TMP/a.txt/ws`: Not a directory (os error 20)"],
     );
     let link = |folder: &Path| {
-        workspace::write(&contents(), &folder.join("real")).unwrap();
+        workspace::write_workspace(&contents(), &folder.join("real")).unwrap();
         std::os::unix::fs::symlink("real", folder.join("link")).unwrap();
     };
     check_refused(
         link,
         "link",
-        expect!["`TMP/link` is left as it is: it is a symbolic link; name the folder itself"],
+        expect!["crh does not replace `TMP/link`: it is a symlink; name the folder itself"],
     );
     check_refused(
         link,
         "link/",
-        expect!["`TMP/link` is left as it is: it is a symbolic link; name the folder itself"],
+        expect!["crh does not replace `TMP/link`: it is a symlink; name the folder itself"],
     );
 }
 
 #[test]
-fn an_empty_folder_is_taken() {
+fn empty_folder_is_replaced() {
     let folder = TempDir::new().unwrap();
-    workspace::write(&contents(), folder.path()).unwrap();
+    workspace::write_workspace(&contents(), folder.path()).unwrap();
     assert_eq!(Workspace::open(folder.path()).unwrap().rounds().len(), 2);
 }
 
 #[test]
-fn a_write_that_fails_half_way_leaves_the_old_workspace_whole() {
+fn failed_write_keeps_the_old_workspace() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("ws");
-    workspace::write(&contents(), &out).unwrap();
+    workspace::write_workspace(&contents(), &out).unwrap();
     let before = tree(folder.path());
-    // The second file needs a folder where the first one lies.
+    // The second file needs a folder in the place of the first file.
     let mut clash = contents();
     let file = |place: &str| AgentFile { place: place.to_owned(), bytes: Vec::new() };
     clash.agent = vec![file("x"), file("x/y")];
-    let error = workspace::write(&clash, &out).unwrap_err();
+    let error = workspace::write_workspace(&clash, &out).unwrap_err();
     let real = fs::canonicalize(&out).unwrap();
     let error = error.to_string().replace(real.to_str().unwrap(), "WS");
-    assert_eq!(error, "writing `WS/agent/x`: File exists (os error 17)");
+    assert_eq!(error, "cannot write `WS/agent/x`: File exists (os error 17)");
     assert_eq!(tree(folder.path()), before);
 }
 
-fn check_contents(change: impl Fn(&mut Contents), expected: &str) {
+fn check_contents(change: impl Fn(&mut WorkspaceContents), expected: &str) {
     let folder = TempDir::new().unwrap();
     let mut contents = contents();
     change(&mut contents);
-    let error = workspace::write(&contents, &folder.path().join("ws")).unwrap_err();
+    let error = workspace::write_workspace(&contents, &folder.path().join("ws")).unwrap_err();
     assert_eq!(error.to_string(), expected);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn names_that_would_leave_the_folder_are_refused() {
-    let id =
-        |id: &'static str| move |contents: &mut Contents| contents.rounds[0].id = id.to_owned();
+fn names_outside_the_folder_are_rejected() {
+    let id = |id: &'static str| {
+        move |contents: &mut WorkspaceContents| contents.rounds[0].id = id.to_owned()
+    };
     for bad in ["", "..", "a/b", "latest", ".x", "index.json", "é"] {
         check_contents(
             id(bad),
             &format!(
-                "`{bad}` cannot be the id of a round: letters, digits, `.`, `_` and `-` can, up to 100 of them"
+                "`{bad}` is not a valid round id: use up to 100 letters, digits, `.`, `_` and `-`"
             ),
         );
     }
     check_contents(id("9"), "two rounds have the id `9`");
     let place = |place: &'static str| {
-        move |contents: &mut Contents| contents.agent[2].place = place.to_owned()
+        move |contents: &mut WorkspaceContents| contents.agent[2].place = place.to_owned()
     };
     for bad in ["", "/etc/x", "../x", "a//b", "a/./b", "rules", "Rules/Style.md", "a\0b", "a\\b"] {
         check_contents(
             place(bad),
-            &format!(
-                "`{bad}` cannot be the place of an agent file: it is not below `agent`, or it is taken"
-            ),
+            &format!("`{bad}` is not a valid path below `agent`, or it is already used"),
         );
     }
 }
 
 #[test]
-fn what_was_written_is_read_back() {
+fn workspace_round_trips() {
     let contents = contents();
-    let (_folder, workspace) = opened(&contents);
+    let (_folder, workspace) = write_and_open(&contents);
     assert_eq!(workspace.metadata(), &contents.metadata);
     let ids: Vec<_> = workspace.rounds().iter().map(|round| round.id.as_str()).collect();
     assert_eq!(ids, ["9", "10"], "numbers are compared as numbers");
@@ -204,19 +205,19 @@ fn what_was_written_is_read_back() {
 }
 
 #[test]
-fn a_workspace_without_a_round_is_one() {
+fn workspace_without_rounds_is_valid() {
     let mut contents = one_round(SMALL);
     contents.rounds.clear();
-    let (_folder, workspace) = opened(&contents);
+    let (_folder, workspace) = write_and_open(&contents);
     assert_eq!(workspace.latest(), None);
     assert!(!workspace.folder().join("preview-diffs/latest").exists());
 }
 
-/// What opening (and then reading everything) says after the folder was changed.
+/// Error of opening and reading after the folder was changed.
 fn check_damaged(change: impl Fn(&Path), expected: Expect) {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("ws");
-    workspace::write(&contents(), &out).unwrap();
+    workspace::write_workspace(&contents(), &out).unwrap();
     fs::write(folder.path().join("secret"), "secret").unwrap();
     change(&out);
     let read = || -> Result<(), WorkspaceError> {
@@ -247,7 +248,7 @@ fn replace_with_link(path: &'static str, target: &'static str) -> impl Fn(&Path)
 }
 
 #[test]
-fn a_file_that_is_missing_is_named() {
+fn missing_file_is_named() {
     let remove = |path: &'static str| move |root: &Path| fs::remove_file(root.join(path)).unwrap();
     check_damaged(
         remove("metadata.json"),
@@ -274,7 +275,7 @@ fn a_file_that_is_missing_is_named() {
 }
 
 #[test]
-fn a_file_that_was_edited_is_named() {
+fn edited_file_is_named() {
     let write = |path: &'static str, text: &'static str| {
         move |root: &Path| fs::write(root.join(path), text).unwrap()
     };
@@ -287,7 +288,7 @@ fn a_file_that_was_edited_is_named() {
     check_damaged(
         write("metadata.json", "{\"url\": 5}"),
         expect![
-            "the workspace is damaged: `metadata.json` is not what it should be: url: invalid type: integer `5`, expected a string"
+            "the workspace is damaged: `metadata.json` has the wrong format: url: invalid type: integer `5`, expected a string"
         ],
     );
     check_damaged(
@@ -305,13 +306,13 @@ fn a_file_that_was_edited_is_named() {
     check_damaged(
         write("preview-diffs/10/comments/inline/x.json", "[]"),
         expect![
-            "the workspace is damaged: `preview-diffs/10/comments/inline/x.json` is not named after a line"
+            "the workspace is damaged: `preview-diffs/10/comments/inline/x.json` is not named after a line number"
         ],
     );
     check_damaged(
         write("reviewed.json", "{}"),
         expect![
-            "the workspace is damaged: `reviewed.json` is not what it should be: invalid type: map, expected a sequence"
+            "the workspace is damaged: `reviewed.json` has the wrong format: invalid type: map, expected a sequence"
         ],
     );
     check_damaged(
@@ -320,13 +321,13 @@ fn a_file_that_was_edited_is_named() {
             r#"[{"id": "..", "createdAt": null, "baseRev": null, "headRev": null, "isLatest": true}]"#,
         ),
         expect![
-            "the workspace is damaged: `preview-diffs/index.json` has a round with the id `..`, which cannot be"
+            "the workspace is damaged: `preview-diffs/index.json` has a round with the invalid id `..`"
         ],
     );
 }
 
 #[test]
-fn a_link_leads_nowhere() {
+fn symlinks_are_not_followed() {
     let link = replace_with_link;
     check_damaged(
         link("metadata.json", "../secret"),
@@ -381,9 +382,9 @@ fn a_link_leads_nowhere() {
 }
 
 #[test]
-fn marks_of_many_threads_and_handles_are_all_kept() {
-    let (_folder, workspace) = opened(&contents());
-    // What a process that was ended in the middle leaves behind, and a trap.
+fn concurrent_marks_are_all_kept() {
+    let (_folder, workspace) = write_and_open(&contents());
+    // A leftover of a killed process, and a symlink as a trap.
     std::os::unix::fs::symlink("metadata.json", workspace.folder().join("reviewed.json.new"))
         .unwrap();
     std::thread::scope(|scope| {
@@ -393,7 +394,7 @@ fn marks_of_many_threads_and_handles_are_all_kept() {
                 let own = Workspace::open(workspace.folder()).unwrap();
                 for at in 0..10 {
                     let marked = own.mark_reviewed(&format!("{thread}-{at}")).unwrap();
-                    assert!(!marked.already);
+                    assert!(!marked.was_marked);
                 }
             });
         }
@@ -402,6 +403,6 @@ fn marks_of_many_threads_and_handles_are_all_kept() {
     reviewed.sort();
     reviewed.dedup();
     assert_eq!(reviewed.len(), 80);
-    assert!(workspace.mark_reviewed("3-3").unwrap().already);
+    assert!(workspace.mark_reviewed("3-3").unwrap().was_marked);
     Workspace::open(workspace.folder()).unwrap();
 }

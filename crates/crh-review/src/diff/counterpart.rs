@@ -1,9 +1,9 @@
-//! Which lines of one side of a change stand for lines of the other.
+//! Maps lines of one side of a change to lines of the other side.
 
 use super::{Diff, FileChange, FileDiff, LineKind};
 use crate::finding::Side;
 
-/// A run of lines that is in one place on both sides. Ranges are half open.
+/// A run of lines with a position on both sides. Ranges are half open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stretch {
     old: (u32, u32),
@@ -11,56 +11,56 @@ struct Stretch {
     kind: StretchKind,
 }
 
-/// How the two sides of a stretch are related.
+/// Relation between the two sides of a stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StretchKind {
-    /// They are the same lines.
+    /// Same lines.
     Same,
-    /// One is in the place of the other.
+    /// One side replaces the other.
     Replaced,
 }
 
 impl Diff {
-    /// The lines on the other side that stand for lines `first` to `last` of `side`: the same lines, all of those that
-    /// were changed together with them, or, where nothing is in their place, the line before it (the first line, if none
-    /// is before). None if the file is not there on the other side.
+    /// The lines on the other side for lines `first` to `last` of `side`: unchanged lines map to
+    /// themselves, changed lines to all lines changed with them, and lines without a counterpart to
+    /// the line before (or the first line). `None` if the file does not exist on the other side.
     pub fn counterpart(
         &self,
         file: &FileDiff,
         side: Side,
         (first, last): (u32, u32),
     ) -> Option<(u32, u32)> {
-        let is_alone = match side {
+        let has_no_other_side = match side {
             Side::Old => file.change == FileChange::Deleted,
             Side::New => file.change == FileChange::Added,
         };
         let (mut low, mut high) = (u32::MAX, 0);
         for Stretch { old, new, kind } in self.stretches(file) {
-            let (here, there) = match side {
+            let (own, other) = match side {
                 Side::Old => (old, new),
                 Side::New => (new, old),
             };
-            let (from, to) = (first.max(here.0), last.min(here.1.saturating_sub(1)));
+            let (from, to) = (first.max(own.0), last.min(own.1.saturating_sub(1)));
             if from > to {
                 continue;
             }
             let (from, to) = match kind {
                 StretchKind::Same => {
-                    let moved = |line: u32| there.0.saturating_add(line - here.0);
-                    (moved(from), moved(to))
+                    let other_line = |line: u32| other.0.saturating_add(line - own.0);
+                    (other_line(from), other_line(to))
                 }
-                StretchKind::Replaced if there.0 < there.1 => (there.0, there.1 - 1),
+                StretchKind::Replaced if other.0 < other.1 => (other.0, other.1 - 1),
                 StretchKind::Replaced => {
-                    let before = there.0.saturating_sub(1).max(1);
-                    (before, before)
+                    let line_before = other.0.saturating_sub(1).max(1);
+                    (line_before, line_before)
                 }
             };
             (low, high) = (low.min(from), high.max(to));
         }
-        (high > 0 && !is_alone).then_some((low, high))
+        (high > 0 && !has_no_other_side).then_some((low, high))
     }
 
-    /// The whole file, taken apart where its sides part and meet.
+    /// The whole file as alternating unchanged and replaced stretches.
     fn stretches(&self, file: &FileDiff) -> Vec<Stretch> {
         let mut stretches = Vec::new();
         let (mut old, mut new) = (1_u32, 1_u32);
@@ -70,19 +70,19 @@ impl Diff {
                 LineKind::Added | LineKind::Removed => StretchKind::Replaced,
                 LineKind::Remark => continue,
             };
-            // What lies between two hunks is the same on both sides.
-            let shown = if line.kind.in_old() { line.old } else { old };
-            let skipped = match line.kind {
+            // Lines between two hunks are unchanged.
+            let old_line = if line.kind.in_old() { line.old } else { old };
+            let skipped_lines = match line.kind {
                 LineKind::Added => line.new.saturating_sub(new),
                 LineKind::Context | LineKind::Removed | LineKind::Remark => {
-                    shown.saturating_sub(old)
+                    old_line.saturating_sub(old)
                 }
             };
-            if skipped > 0 {
+            if skipped_lines > 0 {
                 let (from_old, from_new) = (old, new);
-                (old, new) = (old.saturating_add(skipped), new.saturating_add(skipped));
-                let same = StretchKind::Same;
-                stretches.push(Stretch { old: (from_old, old), new: (from_new, new), kind: same });
+                (old, new) = (old.saturating_add(skipped_lines), new.saturating_add(skipped_lines));
+                let kind = StretchKind::Same;
+                stretches.push(Stretch { old: (from_old, old), new: (from_new, new), kind });
             }
             let (old_end, new_end) = (
                 old.saturating_add(u32::from(line.kind.in_old())),
@@ -105,7 +105,8 @@ impl Diff {
 mod tests {
     use super::*;
 
-    /// Twelve lines, of which 3 is replaced by two, 6 is gone, and one comes before 10.
+    /// Line 3 is replaced by two lines, line 6 is removed, and a line is added before line 10 of
+    /// twelve.
     const DIFF: &str = "\
 --- a/f
 +++ b/f
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_stay_are_followed() {
+    fn unchanged_lines_map_to_themselves() {
         for (old, new) in [(1, 1), (2, 2), (4, 5), (5, 6), (8, 8), (9, 9), (10, 11), (12, 13)] {
             check(DIFF, Side::Old, (old, old), Some((new, new)));
             check(DIFF, Side::New, (new, new), Some((old, old)));
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_were_changed_together_stand_for_each_other() {
+    fn lines_changed_together_map_to_each_other() {
         check(DIFF, Side::New, (3, 3), Some((3, 3)));
         check(DIFF, Side::New, (4, 4), Some((3, 3)));
         check(DIFF, Side::Old, (3, 3), Some((3, 4)));
@@ -146,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_in_their_place_the_line_before_stands_for_them() {
+    fn removed_lines_map_to_the_line_before() {
         check(DIFF, Side::Old, (6, 6), Some((6, 6)));
         check(DIFF, Side::New, (10, 10), Some((9, 9)));
         check("--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+x\n", Side::New, (1, 1), Some((1, 1)));
     }
 
     #[test]
-    fn a_file_that_is_on_one_side_only_has_no_counterpart() {
+    fn added_file_has_no_counterpart() {
         let added =
             "diff --git a/f b/f\nnew file mode 100644\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n";
         check(added, Side::New, (1, 1), None);

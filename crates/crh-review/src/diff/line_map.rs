@@ -1,4 +1,5 @@
-//! Numbered line ↔ line of a file: the map that lets a finding cite the diff and a comment land in a file.
+//! Maps numbered diff lines to file lines, so that findings can cite the diff and comments land in
+//! a file.
 
 use schemars::JsonSchema;
 use serde::ser::SerializeMap;
@@ -7,42 +8,44 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::{DiffLine, LineKind};
 use crate::finding::Side;
 
-/// Where the lines of one file's hunks stand in the old and the new file.
+/// Positions of one file's diff lines in the old and the new file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineMap {
     lines: Vec<MappedLine>,
-    // (line of the file, line of the diff), sorted: a malformed diff can have its hunks out of order.
+    // (file line, diff line), sorted, because a malformed diff can have its hunks out of order.
     old: Vec<(u32, u32)>,
     new: Vec<(u32, u32)>,
 }
 
-/// A line of the diff that stands in a file.
+/// A diff line that is part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MappedLine {
-    /// Its number in the diff.
+    /// Number in the diff.
     pub number: u32,
-    /// Whether it was added, removed or stayed.
+    /// Added, removed or context.
     pub kind: LineKind,
-    /// Its line in the old file; 0 if it is not there.
+    /// Line in the old file; 0 if absent.
     pub old: u32,
-    /// Its line in the new file; 0 if it is not there.
+    /// Line in the new file; 0 if absent.
     pub new: u32,
 }
 
-/// A line's place as `lineMap` spells it.
+/// An entry of `lineMap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct LineMapEntry {
     /// Which file `fileLine` counts in: `before` in the old, `after` and `context` in the new.
-    pub side: PlaceSide,
-    /// The line of that file, 1-based.
+    pub side: LineMapSide,
+    /// Line of that file, 1-based.
     #[serde(rename = "fileLine")]
     pub file_line: u32,
 }
 
-/// The three words of `lineMap`.
+/// Side of a `lineMap` entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum PlaceSide {
+#[schemars(rename = "PlaceSide")]
+pub enum LineMapSide {
     /// A removed line.
     Before,
     /// An added line.
@@ -52,8 +55,8 @@ pub enum PlaceSide {
 }
 
 impl MappedLine {
-    /// The mapped form of a line of a hunk; `None` for a remark of git's, which is in no file.
-    pub(super) fn of(line: &DiffLine<'_>) -> Option<Self> {
+    /// `None` for a git remark, which is in no file.
+    pub(super) fn from_diff_line(line: &DiffLine<'_>) -> Option<Self> {
         match line.kind {
             LineKind::Remark => None,
             LineKind::Context | LineKind::Added | LineKind::Removed => {
@@ -62,25 +65,25 @@ impl MappedLine {
         }
     }
 
-    /// The side a comment on this line belongs to, and the line there.
+    /// The side and line that a comment on this line belongs to.
     pub fn side(&self) -> (Side, u32) {
         if self.kind.in_new() { (Side::New, self.new) } else { (Side::Old, self.old) }
     }
 
-    /// The place as `lineMap` spells it.
-    pub fn place(&self) -> Place {
+    /// The line as a `lineMap` entry.
+    pub fn entry(&self) -> LineMapEntry {
         let (side, file_line) = match self.kind {
-            LineKind::Removed => (PlaceSide::Before, self.old),
-            LineKind::Added => (PlaceSide::After, self.new),
-            LineKind::Context | LineKind::Remark => (PlaceSide::Context, self.new),
+            LineKind::Removed => (LineMapSide::Before, self.old),
+            LineKind::Added => (LineMapSide::After, self.new),
+            LineKind::Context | LineKind::Remark => (LineMapSide::Context, self.new),
         };
-        Place { side, file_line }
+        LineMapEntry { side, file_line }
     }
 }
 
 impl LineMap {
-    pub(super) fn of<'a>(lines: impl Iterator<Item = DiffLine<'a>>) -> Self {
-        let lines: Vec<_> = lines.filter_map(|line| MappedLine::of(&line)).collect();
+    pub(super) fn new<'a>(lines: impl Iterator<Item = DiffLine<'a>>) -> Self {
+        let lines: Vec<_> = lines.filter_map(|line| MappedLine::from_diff_line(&line)).collect();
         let index = |line_in: fn(&MappedLine) -> u32| {
             let mut index: Vec<_> = lines
                 .iter()
@@ -99,20 +102,20 @@ impl LineMap {
         &self.lines
     }
 
-    /// The line of the diff with this number, if it stands in a file.
+    /// The mapped line with this number in the diff.
     pub fn get(&self, number: u32) -> Option<&MappedLine> {
-        let at = self.lines.binary_search_by_key(&number, |line| line.number).ok()?;
-        self.lines.get(at)
+        let index = self.lines.binary_search_by_key(&number, |line| line.number).ok()?;
+        self.lines.get(index)
     }
 
-    /// The line of the diff that shows this line of a file. Context lines are found from both sides.
+    /// The diff line that shows a line of a file. Context lines are found from both sides.
     pub fn number_of(&self, side: Side, file_line: u32) -> Option<u32> {
         let index = match side {
             Side::Old => &self.old,
             Side::New => &self.new,
         };
-        let at = index.partition_point(|(line, _)| *line < file_line);
-        index.get(at).filter(|(line, _)| *line == file_line).map(|(_, number)| *number)
+        let position = index.partition_point(|(line, _)| *line < file_line);
+        index.get(position).filter(|(line, _)| *line == file_line).map(|(_, number)| *number)
     }
 }
 
@@ -120,7 +123,7 @@ impl Serialize for LineMap {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.lines.len()))?;
         for line in &self.lines {
-            map.serialize_entry(&line.number, &line.place())?;
+            map.serialize_entry(&line.number, &line.entry())?;
         }
         map.end()
     }

@@ -1,7 +1,7 @@
-//! A unified diff as git, GitHub and Launchpad print it: read without ever failing, kept to the last byte.
+//! Parses unified diffs as printed by git, GitHub and Launchpad. Parsing never fails.
 //!
-//! Invariant: every byte of the input belongs to one file's header, to one hunk, or to the text around
-//! them, so that [`Diff::to_bytes`] gives back exactly what was read.
+//! Invariant: every byte of the input belongs to a file header, a hunk, or the text around them, so
+//! [`Diff::to_bytes`] restores the input exactly.
 
 mod apply;
 mod counterpart;
@@ -13,17 +13,17 @@ use std::fmt;
 use std::ops::Range;
 
 pub use apply::ApplyError;
-pub use line_map::{LineMap, MappedLine, Place};
+pub use line_map::{LineMap, LineMapEntry, MappedLine};
 pub use path::RepoPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A diff that was read: its bytes, its files, and what could not be understood.
+/// A parsed diff: its bytes, files and problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
     raw: Vec<u8>,
     files: Vec<FileDiff>,
-    problems: Vec<Problem>,
+    problems: Vec<DiffProblem>,
 }
 
 /// One file of a diff.
@@ -33,108 +33,109 @@ pub struct FileDiff {
     pub path: RepoPath,
     /// The path before the change, for renamed and copied files only.
     pub old_path: Option<RepoPath>,
-    /// What happened to the file as a whole.
+    /// Kind of change.
     pub change: FileChange,
-    /// Whether its lines can be read.
+    /// Kind of content.
     pub content: Content,
-    /// The file mode before, as git prints it (`100644`), where the diff tells.
+    /// The file mode before (`100644`), if the diff contains it.
     pub old_mode: Option<u32>,
-    /// The file mode after, where the diff tells.
+    /// The file mode after, if the diff contains it.
     pub new_mode: Option<u32>,
-    /// The changed places, in the order of the diff.
+    /// Hunks in diff order.
     pub hunks: Vec<Hunk>,
-    /// How many lines were added.
+    /// Number of added lines.
     pub additions: u32,
-    /// How many lines were removed.
+    /// Number of removed lines.
     pub deletions: u32,
     header: Range<usize>,
     first_line: u32,
 }
 
-/// What happened to a file as a whole.
+/// Kind of change to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChange {
-    /// It did not exist before.
+    /// New file.
     Added,
-    /// It does not exist afterwards.
+    /// Deleted file.
     Deleted,
-    /// It stayed where it was.
+    /// Same path before and after.
     Modified,
-    /// It moved, with or without edits.
+    /// Renamed, with or without edits.
     Renamed,
-    /// It was made from another file that stayed.
+    /// Copied from another file.
     Copied,
 }
 
-/// Whether a file's lines can be read from the diff.
+/// Kind of content in the diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Lines in hunks (or none, for a pure rename or mode change).
     Text,
-    /// Bytes that git does not show as lines.
+    /// Binary content without lines.
     Binary,
-    /// A form of diff that has no single old side; the lines are kept but not mapped.
+    /// A diff without a single old side, such as a combined diff. Its lines are kept but not
+    /// mapped.
     Unsupported,
 }
 
-/// The one word for a file in `meta.json` and in `crh diff files`.
+/// Status of a file in `meta.json` and `crh diff files`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileStatus {
-    /// New in this change.
+    /// New file.
     Added,
-    /// Gone after this change.
+    /// Deleted file.
     Deleted,
     /// Edited in place.
     Modified,
-    /// Moved, with or without edits.
+    /// Renamed, with or without edits.
     Renamed,
-    /// Made from another file.
+    /// Copied from another file.
     Copied,
-    /// Not text, whatever happened to it.
+    /// Binary, with any kind of change.
     Binary,
-    /// Only its mode changed.
+    /// Only the mode changed.
     Mode,
 }
 
-/// One hunk: a run of lines around a change.
+/// One hunk of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    /// The lines it covers in the old file.
+    /// Lines in the old file.
     pub old: LineSpan,
-    /// The lines it covers in the new file.
+    /// Lines in the new file.
     pub new: LineSpan,
-    /// The number of its `@@` line in the diff.
+    /// Number of its `@@` line in the diff.
     pub first_line: u32,
     bytes: Range<usize>,
     body: usize,
 }
 
-/// A run of lines in a file: where it starts (1-based, 0 for an empty file) and how many there are.
+/// A run of lines in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineSpan {
-    /// The first line.
+    /// First line, 1-based; 0 for an empty file.
     pub start: u32,
-    /// The number of lines.
+    /// Number of lines.
     pub len: u32,
 }
 
 /// One line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiffLine<'a> {
-    /// Its number in the diff, 1-based.
+    /// Number in the diff, 1-based.
     pub number: u32,
-    /// What it is.
+    /// Kind of line.
     pub kind: LineKind,
-    /// Its line in the old file; 0 if it is not there.
+    /// Line in the old file; 0 if absent.
     pub old: u32,
-    /// Its line in the new file; 0 if it is not there.
+    /// Line in the new file; 0 if absent.
     pub new: u32,
-    /// The line as it stands in the diff, with its sign and its newline.
+    /// The raw diff line, with sign and newline.
     pub raw: &'a [u8],
 }
 
-/// What a line of a hunk is.
+/// Kind of a hunk line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LineKind {
     /// In both files.
@@ -143,44 +144,44 @@ pub enum LineKind {
     Removed,
     /// Only in the new file.
     Added,
-    /// A remark of git's (`\ No newline at end of file`), in neither.
+    /// A git remark (`\ No newline at end of file`), in neither file.
     Remark,
 }
 
-/// Something in the diff that could not be understood, and where.
+/// A part of the diff that could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct DiffProblem {
     /// The line of the diff, 1-based.
     pub line: u32,
-    /// What is wrong with it.
-    pub kind: ProblemKind,
+    /// Kind of problem.
+    pub kind: DiffProblemKind,
 }
 
-/// What can be wrong with a diff.
+/// Kind of problem in a diff.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ProblemKind {
-    /// Lines that belong to no file.
-    #[error("{lines} line(s) belong to no file or hunk and were passed over")]
+pub enum DiffProblemKind {
+    /// Lines outside any file.
+    #[error("{lines} line(s) outside any file or hunk were ignored")]
     Stray {
-        /// How many in a row.
+        /// Number of consecutive lines.
         lines: u32,
     },
-    /// A hunk that has fewer lines than its header says.
-    #[error("the hunk ends {missing} line(s) before its header says")]
+    /// A hunk with fewer lines than its header says.
+    #[error("the hunk is {missing} line(s) shorter than its header says")]
     ShortHunk {
-        /// How many lines are missing, on both sides together.
+        /// Number of missing lines on both sides together.
         missing: u64,
     },
-    /// A file whose header announces lines that are not there.
-    #[error("the file's lines are missing")]
+    /// A file header that announces changes without a hunk.
+    #[error("the file header announces changes, but no hunk follows")]
     NoHunk,
-    /// The end of the diff is not the end of a line.
-    #[error("the last line has no newline: it may be cut short")]
+    /// The diff does not end with a newline.
+    #[error("the last line has no newline; the diff may be truncated")]
     CutLine,
-    /// A line that looks like a hunk header and is none.
+    /// An invalid hunk header.
     #[error("the hunk header cannot be read")]
     HunkHeader,
-    /// A file header from which no path can be had.
+    /// A file header without a path.
     #[error("the file's path cannot be read")]
     Path,
     /// A combined (merge) diff.
@@ -192,40 +193,40 @@ pub enum ProblemKind {
 }
 
 impl Diff {
-    /// Reads a diff. What cannot be understood is in [`Diff::problems`]; nothing is an error.
+    /// Parses a diff. It never fails; [`Diff::problems`] lists what could not be parsed.
     pub fn read(raw: impl Into<Vec<u8>>) -> Self {
         let raw = raw.into();
         let (files, problems) = reader::read(&raw);
         Self { raw, files, problems }
     }
 
-    /// The bytes that were read.
+    /// The original bytes.
     pub fn raw(&self) -> &[u8] {
         &self.raw
     }
 
-    /// The files, in the order of the diff.
+    /// The files in diff order.
     pub fn files(&self) -> &[FileDiff] {
         &self.files
     }
 
-    /// What could not be understood, in the order of the diff.
-    pub fn problems(&self) -> &[Problem] {
+    /// The problems in diff order.
+    pub fn problems(&self) -> &[DiffProblem] {
         &self.problems
     }
 
-    /// The bytes of [`Diff::raw`] that a hunk's lines are, its `@@` line left out.
+    /// The range of [`Diff::raw`] with the lines of a hunk, without its `@@` line.
     pub fn body(&self, hunk: &Hunk) -> Range<usize> {
         hunk.body..hunk.bytes.end
     }
 
-    /// The lines of a hunk, its `@@` line left out.
+    /// The lines of a hunk, without its `@@` line.
     pub fn lines<'a>(&'a self, hunk: &Hunk) -> impl Iterator<Item = DiffLine<'a>> + use<'a> {
         let mut old = hunk.old.start;
         let mut new = hunk.new.start;
         let body = &self.raw[self.body(hunk)];
         (hunk.first_line + 1..).zip(split_lines(body)).map(move |(number, raw)| {
-            let kind = reader::kind_of(raw).unwrap_or(LineKind::Remark);
+            let kind = reader::line_kind(raw).unwrap_or(LineKind::Remark);
             let line = DiffLine {
                 number,
                 kind,
@@ -239,37 +240,37 @@ impl Diff {
         })
     }
 
-    /// Where the lines of a file stand in both files, with lookups both ways.
+    /// The line map of a file.
     pub fn line_map(&self, file: &FileDiff) -> LineMap {
-        LineMap::of(file.hunks.iter().flat_map(|hunk| self.lines(hunk)))
+        LineMap::new(file.hunks.iter().flat_map(|hunk| self.lines(hunk)))
     }
 
-    /// Which file a line of the diff belongs to, as an index into [`Diff::files`].
+    /// The index into [`Diff::files`] of the file that contains a diff line.
     pub fn file_at(&self, number: u32) -> Option<usize> {
         self.files.partition_point(|file| file.first_line <= number).checked_sub(1)
     }
 
-    /// The file and the place of a line of the diff; `None` for a line outside every hunk. It reads the hunk
-    /// from its start: for many lookups, [`Diff::line_map`].
+    /// File and position of a diff line; `None` outside hunks. It scans the hunk from its start, so
+    /// use [`Diff::line_map`] for many lookups.
     pub fn locate(&self, number: u32) -> Option<(&FileDiff, MappedLine)> {
         let file = &self.files[self.file_at(number)?];
-        let after = file.hunks.partition_point(|hunk| hunk.first_line <= number);
-        let hunk = &file.hunks[after.checked_sub(1)?];
+        let next_hunk = file.hunks.partition_point(|hunk| hunk.first_line <= number);
+        let hunk = &file.hunks[next_hunk.checked_sub(1)?];
         let line = self.lines(hunk).find(|line| line.number == number)?;
-        MappedLine::of(&line).map(|mapped| (file, mapped))
+        MappedLine::from_diff_line(&line).map(|mapped| (file, mapped))
     }
 
-    /// Every line with its 1-based number and two spaces before it: the text of `numbered.diff`.
-    pub fn numbered(&self) -> impl Iterator<Item = (u32, &[u8])> {
+    /// Every line with its 1-based number.
+    pub fn numbered_lines(&self) -> impl Iterator<Item = (u32, &[u8])> {
         (1..).zip(split_lines(&self.raw))
     }
 
-    /// The text of `numbered.diff` as one piece. Line N of it is line N of the diff.
+    /// The content of `numbered.diff`: every line with its number and two spaces before it.
     pub fn numbered_text(&self) -> Vec<u8> {
-        // Ten bytes for number and spaces fit a million lines; beyond that the vector grows.
+        // Reserve ten bytes per line for number and spaces, enough for a million lines.
         let lines = memchr::memchr_iter(b'\n', &self.raw).count() + 1;
         let mut text = Vec::with_capacity(self.raw.len() + lines * 10);
-        for (number, line) in self.numbered() {
+        for (number, line) in self.numbered_lines() {
             write_number(&mut text, number);
             text.extend_from_slice(b"  ");
             text.extend_from_slice(line);
@@ -283,7 +284,7 @@ impl Diff {
         &self.raw[file.header.start..end]
     }
 
-    /// Writes the diff from its parts. Equal to what was read, byte for byte.
+    /// Writes the diff from its parts. The result equals the input.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.raw.len());
         let parts = self.files.iter().flat_map(|file| {
@@ -292,7 +293,7 @@ impl Diff {
             std::iter::once(header).chain(hunks)
         });
         for (part, hunk) in parts {
-            // Text around the parts is copied; the parts themselves are written from what was read.
+            // Text between the parts is copied.
             out.extend_from_slice(&self.raw[out.len()..part.start]);
             out.extend_from_slice(&self.raw[part]);
             for line in hunk.into_iter().flat_map(|hunk| self.lines(hunk)) {
@@ -305,7 +306,7 @@ impl Diff {
 }
 
 impl FileDiff {
-    /// The one word for what happened to the file.
+    /// The status of the file.
     pub fn status(&self) -> FileStatus {
         match (self.content, self.change) {
             (Content::Binary, _) => FileStatus::Binary,
@@ -332,59 +333,60 @@ impl FileDiff {
 }
 
 impl LineKind {
-    /// Whether such a line stands in the old file.
+    /// Whether the line is in the old file.
     pub fn in_old(self) -> bool {
         matches!(self, Self::Context | Self::Removed)
     }
 
-    /// Whether such a line stands in the new file.
+    /// Whether the line is in the new file.
     pub fn in_new(self) -> bool {
         matches!(self, Self::Context | Self::Added)
     }
 }
 
 impl<'a> DiffLine<'a> {
-    /// The line's text as it stands in the file: without its sign and without its newline.
+    /// The text of the line without sign and newline.
     pub fn text(&self) -> &'a [u8] {
         let line = self.raw.strip_suffix(b"\n").unwrap_or(self.raw);
-        // An empty line stands for an empty context line whose blank was lost on the way.
+        // An empty line is a context line that lost its leading space.
         line.get(1..).unwrap_or_default()
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for DiffProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.kind)
     }
 }
 
-/// The lines of a text, each with its newline; the last may have none.
+/// Splits a text into lines, each with its newline. The last may have none.
 fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-        let (line, after) = rest.split_at(end);
-        rest = after;
+        let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |offset| offset + 1);
+        let (line, remaining) = rest.split_at(end);
+        rest = remaining;
         Some(line)
     })
 }
 
-/// Appends a number in decimal. A diff of 50 MB has a million of them, so no formatter is involved.
+/// Appends a number in decimal. Avoids the formatter, because a diff of 50 MB has a million
+/// numbers.
 pub fn write_number(out: &mut Vec<u8>, mut number: u32) {
     let mut digits = [0_u8; 10];
-    let mut at = digits.len();
+    let mut start = digits.len();
     loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
         number /= 10;
         if number == 0 {
             break;
         }
     }
-    out.extend_from_slice(&digits[at..]);
+    out.extend_from_slice(&digits[start..]);
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Paths as diffs spell them: quoted, prefixed, with spaces; and as folders of a workspace spell them.
+//! Paths in diffs (quoted, prefixed, with spaces) and their folder names in a workspace.
 
 use std::borrow::Cow;
 
@@ -7,46 +7,47 @@ use sha2::{Digest, Sha256};
 
 use crate::hex;
 
-/// File systems allow 255 bytes a name; this leaves room for what is put around it.
-const SAFE_PATH_MAX: usize = 200;
-/// What is kept of a longer one, before the hash.
-const SAFE_PATH_HEAD: usize = 160;
+/// Maximum length of a folder name in bytes. File systems allow 255 bytes; the remaining bytes are
+/// for prefixes and suffixes.
+const MAX_FOLDER_NAME: usize = 200;
+/// Bytes of a longer name that are kept before its hash.
+const FOLDER_NAME_HEAD: usize = 160;
 
-/// Two paths of the longest kind that systems allow (4,096 bytes) and their prefixes; trying every blank of
-/// a longer line would take forever.
-const NAMES_MAX: usize = 2 * 4_096 + 64;
+/// Maximum length of a `diff --git` line in bytes: two paths of the maximum length (4,096 bytes)
+/// and their prefixes. Limits a quadratic search.
+const MAX_GIT_LINE: usize = 2 * 4_096 + 64;
 
-/// A path from the root of a repository: bytes, since git does not promise more.
+/// A path from the repository root. Bytes, because git paths need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RepoPath(Vec<u8>);
 
 impl RepoPath {
-    /// A path from its bytes.
+    /// Creates a path from bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
     }
 
-    /// The bytes as git has them.
+    /// The bytes as git stores them.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The path as text. One that is not UTF-8 is shown as git quotes it, so that two such paths never
-    /// look the same and a reviewer that copies it from the diff is understood.
+    /// The path as text. A path that is not UTF-8 is quoted as git does, so that two paths never
+    /// look the same and a copied path can be resolved.
     pub fn shown(&self) -> Cow<'_, str> {
         match std::str::from_utf8(&self.0) {
             Ok(text) => Cow::Borrowed(text),
-            Err(_) => Cow::Owned(quoted(&self.0)),
+            Err(_) => Cow::Owned(quote(&self.0)),
         }
     }
 
-    /// The path that a text is in git's quoting, with nothing around it; none if it is not quoted.
-    pub fn unquoted(text: &[u8]) -> Option<Self> {
+    /// Parses a path in git's quoting; `None` if the text is not quoted.
+    pub fn from_quoted(text: &[u8]) -> Option<Self> {
         unquote(text).filter(|(_, rest)| rest.is_empty()).map(|(path, _)| Self(path))
     }
 
-    /// The name of this path's folder in a workspace: flat, without collisions, safe on any file system.
-    pub fn safe(&self) -> String {
+    /// The folder name of this path in a workspace: flat, unique, safe on any file system.
+    pub fn folder_name(&self) -> String {
         let mut name = String::with_capacity(self.0.len() + 8);
         for &byte in &self.0 {
             if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-') {
@@ -56,14 +57,14 @@ impl RepoPath {
             }
         }
         match name.as_str() {
-            // No path of a repository is one of these, but a forged diff can say so, and a folder of
-            // that name would be another folder. A `~` is never the result of encoding.
+            // A forged diff can contain these names, which would be another folder. Encoding never
+            // produces a `~`.
             "" => return "~".to_owned(),
             "." | ".." => return name.replace('.', "%2E"),
             _ => {}
         }
-        if name.len() > SAFE_PATH_MAX {
-            name.truncate(SAFE_PATH_HEAD);
+        if name.len() > MAX_FOLDER_NAME {
+            name.truncate(FOLDER_NAME_HEAD);
             name.push('~');
             name.push_str(&hex(&Sha256::digest(&self.0)[..8]));
         }
@@ -77,10 +78,10 @@ impl Serialize for RepoPath {
     }
 }
 
-/// The path of a `diff --git` line's two names, if they are the same file under two prefixes.
+/// The path of a `diff --git` line, if both names are the same file under two prefixes.
 ///
-/// The names are not separated by anything that could not be part of them, so only equality tells
-/// where the first ends. Renames have lines of their own that say both paths.
+/// The separator can also be part of a name, so only equality shows where the first name ends.
+/// Renames have separate lines with both paths.
 pub(super) fn from_git_line(names: &[u8]) -> Option<RepoPath> {
     if names.starts_with(b"\"") {
         let (old, rest) = unquote(names)?;
@@ -90,62 +91,66 @@ pub(super) fn from_git_line(names: &[u8]) -> Option<RepoPath> {
         };
         return common_path(&old, &new);
     }
-    // With prefixes of one length, the usual case, the names are equally long.
+    // With prefixes of the same length, the usual case, the names have the same length.
     let middle = names.len() / 2;
     if names.get(middle) == Some(&b' ')
         && let Some(path) = common_path(&names[..middle], &names[middle + 1..])
     {
         return Some(path);
     }
-    if names.len() > NAMES_MAX {
+    if names.len() > MAX_GIT_LINE {
         return None;
     }
-    memchr::memchr_iter(b' ', names).find_map(|at| common_path(&names[..at], &names[at + 1..]))
+    memchr::memchr_iter(b' ', names)
+        .find_map(|offset| common_path(&names[..offset], &names[offset + 1..]))
 }
 
-/// The path that two names share once their prefixes (`a/` and `b/`, `i/` and `w/`, none) are off.
+/// The path that two names share without their prefixes (`a/` and `b/`, `i/` and `w/`, or none).
 fn common_path(old: &[u8], new: &[u8]) -> Option<RepoPath> {
     if old == new {
         return Some(RepoPath::new(old));
     }
-    let without_prefix = |name: &'_ [u8]| memchr::memchr(b'/', name).map(|slash| slash + 1);
-    let (old, new) = (&old[without_prefix(old)?..], &new[without_prefix(new)?..]);
+    let path_start = |name: &'_ [u8]| memchr::memchr(b'/', name).map(|slash| slash + 1);
+    let (old, new) = (&old[path_start(old)?..], &new[path_start(new)?..]);
     (old == new && !old.is_empty()).then(|| RepoPath::new(old))
 }
 
-/// What a `---` or `+++` line names.
+/// The name on a `---` or `+++` line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum SideName {
     /// `/dev/null`: there is no file on this side.
     Nothing,
-    /// A file, prefix and all.
+    /// A file, with its prefix.
     File(Vec<u8>),
 }
 
-/// The name on a `---` or `+++` line, without the tab (and time stamp) that may follow it.
-pub(super) fn from_side_line(name: &[u8]) -> Named {
+/// Parses the name on a `---` or `+++` line, without a trailing tab and timestamp.
+pub(super) fn from_side_line(name: &[u8]) -> SideName {
     let bytes = match unquote(name) {
         Some((name, _)) => name,
         None => name[..memchr::memchr(b'\t', name).unwrap_or(name.len())].to_vec(),
     };
-    if bytes == b"/dev/null" { Named::Nothing } else { Named::File(bytes) }
+    if bytes == b"/dev/null" { SideName::Nothing } else { SideName::File(bytes) }
 }
 
-/// The paths of a `---`/`+++` pair, the default prefixes taken off where both sides have them.
-pub(super) fn from_side_lines(old: Named, new: Named) -> (Option<RepoPath>, Option<RepoPath>) {
-    let has = |named: &Named, prefix: &[u8]| match named {
-        Named::Nothing => true,
-        Named::File(name) => name.starts_with(prefix),
+/// The paths of a `---`/`+++` pair, without the default prefixes if both sides have them.
+pub(super) fn from_side_lines(
+    old: SideName,
+    new: SideName,
+) -> (Option<RepoPath>, Option<RepoPath>) {
+    let has_prefix = |side_name: &SideName, prefix: &[u8]| match side_name {
+        SideName::Nothing => true,
+        SideName::File(name) => name.starts_with(prefix),
     };
-    let prefix = if has(&old, b"a/") && has(&new, b"b/") { 2 } else { 0 };
-    let path = |named| match named {
-        Named::Nothing => None,
-        Named::File(name) => Some(RepoPath::new(&name[prefix..])),
+    let prefix_len = if has_prefix(&old, b"a/") && has_prefix(&new, b"b/") { 2 } else { 0 };
+    let to_path = |side_name| match side_name {
+        SideName::Nothing => None,
+        SideName::File(name) => Some(RepoPath::new(&name[prefix_len..])),
     };
-    (path(old), path(new))
+    (to_path(old), to_path(new))
 }
 
-/// A path of an extended header (`rename from …`): the whole rest of the line, quoted or not.
+/// The path of an extended header (`rename from …`): the rest of the line, quoted or not.
 pub(super) fn from_header(name: &[u8]) -> RepoPath {
     match unquote(name) {
         Some((path, _)) => RepoPath(path),
@@ -153,26 +158,26 @@ pub(super) fn from_header(name: &[u8]) -> RepoPath {
     }
 }
 
-/// Reads a string in git's C quoting; returns it and what follows. `None` if it is not one.
+/// Parses a string in git's C quoting and returns it with the rest of the text.
 fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut out = Vec::new();
     loop {
-        let (&byte, after) = rest.split_first()?;
-        rest = after;
+        let (&byte, remaining) = rest.split_first()?;
+        rest = remaining;
         match byte {
             b'"' => return Some((out, rest)),
             b'\\' => {
-                let (escaped, after) = unescape(rest)?;
+                let (escaped, remaining) = unescape(rest)?;
                 out.push(escaped);
-                rest = after;
+                rest = remaining;
             }
             _ => out.push(byte),
         }
     }
 }
 
-/// Reads what follows a backslash in git's C quoting.
+/// Parses an escape after a backslash in git's C quoting.
 fn unescape(text: &[u8]) -> Option<(u8, &[u8])> {
     let byte = match text {
         [first @ b'0'..=b'3', second @ b'0'..=b'7', third @ b'0'..=b'7', rest @ ..] => {
@@ -187,14 +192,14 @@ fn unescape(text: &[u8]) -> Option<(u8, &[u8])> {
         [b'v', ..] => 11,
         [b'f', ..] => 12,
         [b'r', ..] => b'\r',
-        [itself @ (b'"' | b'\\'), ..] => *itself,
+        [literal @ (b'"' | b'\\'), ..] => *literal,
         _ => return None,
     };
     Some((byte, &text[1..]))
 }
 
 /// A path in git's C quoting, as `core.quotePath` prints it.
-fn quoted(bytes: &[u8]) -> String {
+fn quote(bytes: &[u8]) -> String {
     let mut out = String::from("\"");
     for &byte in bytes {
         match byte {

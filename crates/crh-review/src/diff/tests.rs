@@ -1,12 +1,12 @@
-//! What the reader makes of diffs, good and bad.
+//! Parsing of valid and invalid diffs.
 
 use expect_test::{Expect, expect, expect_file};
 
 use super::*;
 use crate::finding::Side;
 
-/// Each file on a line, its mapped lines below it, then the problems.
-fn shown(diff: &Diff) -> String {
+/// Formats each file with its mapped lines, then the problems.
+fn describe(diff: &Diff) -> String {
     let mut out = String::new();
     for file in diff.files() {
         let status = serde_json::to_string(&file.status()).unwrap();
@@ -33,7 +33,7 @@ fn shown(diff: &Diff) -> String {
 fn check(text: impl AsRef<[u8]>, expected: Expect) {
     let text = text.as_ref();
     let diff = Diff::read(text);
-    expected.assert_eq(&shown(&diff));
+    expected.assert_eq(&describe(&diff));
     assert_eq!(diff.to_bytes(), text, "written back");
     for file in diff.files() {
         let map = diff.line_map(file);
@@ -47,10 +47,10 @@ fn check(text: impl AsRef<[u8]>, expected: Expect) {
 }
 
 #[test]
-fn every_edge_case_of_git_is_read() {
+fn all_git_edge_cases_are_parsed() {
     let text = include_bytes!("../../tests/data/edge.diff");
     let diff = Diff::read(&text[..]);
-    expect_file!["../../tests/data/edge.files.txt"].assert_eq(&shown(&diff));
+    expect_file!["../../tests/data/edge.files.txt"].assert_eq(&describe(&diff));
     assert_eq!(diff.to_bytes(), text);
     let numbered: Vec<u8> = (1..)
         .zip(text.split_inclusive(|byte| *byte == b'\n'))
@@ -60,7 +60,7 @@ fn every_edge_case_of_git_is_read() {
 }
 
 #[test]
-fn content_that_looks_like_a_header_is_content() {
+fn content_that_looks_like_a_header_stays_content() {
     check(
         "diff --git a/q.sql b/q.sql\n--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,3 @@\n--- old\n+++ new\n \
          @@ -9 +9 @@\n diff --git a/x b/x\n",
@@ -75,7 +75,7 @@ fn content_that_looks_like_a_header_is_content() {
 }
 
 #[test]
-fn directories_called_a_and_b_keep_their_names() {
+fn directories_named_a_and_b_keep_their_names() {
     check(
         "diff --git a/a/x b/a/x\nindex 1..2 100644\n--- a/a/x\n+++ b/a/x\n@@ -1 +1 @@\n-x\n+y\n\
          diff --git a/b/x b/b/x\nold mode 100644\nnew mode 100755\n",
@@ -89,7 +89,7 @@ fn directories_called_a_and_b_keep_their_names() {
 }
 
 #[test]
-fn a_path_may_contain_what_separates_paths() {
+fn path_may_contain_the_separator() {
     check(
         "diff --git a/x b/x b/x b/x\nold mode 100644\nnew mode 100755\n\
          diff --git a/p b/q r b/p b/q r\nnew file mode 100644\nindex 0000000..e69de29\n",
@@ -101,7 +101,7 @@ fn a_path_may_contain_what_separates_paths() {
 }
 
 #[test]
-fn other_prefixes_and_none_are_understood() {
+fn custom_and_missing_prefixes_are_parsed() {
     check(
         "diff --git i/m.txt w/m.txt\nold mode 100644\nnew mode 100755\n\
          diff --git a/n.txt a/n.txt\n--- a/n.txt\n+++ a/n.txt\n@@ -1 +1 @@\n-1\n+2\n\
@@ -133,7 +133,7 @@ fn renames_copies_and_quoted_paths_keep_both_names() {
 }
 
 #[test]
-fn paths_that_are_not_utf_8_are_shown_as_git_quotes_them() {
+fn non_utf8_paths_are_quoted_like_git() {
     check(
         "diff --git \"a/caf\\351.txt\" \"b/caf\\351.txt\"\nold mode 100644\nnew mode 100755\n",
         expect![[r#"
@@ -158,7 +158,7 @@ fn binary_files_have_no_lines() {
 }
 
 #[test]
-fn submodules_and_symlinks_are_files_with_a_line() {
+fn submodules_and_symlinks_have_one_line() {
     check(
         "diff --git a/lib b/lib\nindex 1..2 160000\n--- a/lib\n+++ b/lib\n@@ -1 +1 @@\n\
          -Subproject commit 1\n+Subproject commit 2\n\
@@ -175,7 +175,7 @@ fn submodules_and_symlinks_are_files_with_a_line() {
 }
 
 #[test]
-fn combined_diffs_are_reported_file_by_file() {
+fn combined_diff_is_a_problem_per_file() {
     check(
         "diff --cc one.txt\nindex 1,2..3\n--- a/one.txt\n+++ b/one.txt\n@@@ -1,2 -1,2 +1,2 @@@\n\
          - a\n -b\n++c\n  d\ndiff --combined two.txt\nindex 1,2..3\n\
@@ -191,7 +191,7 @@ fn combined_diffs_are_reported_file_by_file() {
 }
 
 #[test]
-fn a_submodule_log_is_reported() {
+fn submodule_log_is_a_problem() {
     check(
         "Submodule lib/x 0123abc..4567def:\n  > a commit\nSubmodule new 0000000...f64a91a (new submodule)\n\
          Submodule back 0123abc..4567def (rewind):\n  < a commit\nSubmodule dirty contains modified content\n\
@@ -211,7 +211,7 @@ fn a_submodule_log_is_reported() {
 }
 
 #[test]
-fn plain_diffs_are_read() {
+fn plain_diffs_are_parsed() {
     check(
         "--- a/x.c\t2026-01-01 00:00:00\n+++ b/x.c\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-1\n+2\n\
          --- /dev/null\n+++ b/new.c\n@@ -0,0 +1 @@\n+1\n--- a/old.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n",
@@ -228,7 +228,7 @@ fn plain_diffs_are_read() {
 }
 
 #[test]
-fn a_mail_around_the_diff_is_kept_and_not_read() {
+fn mail_text_around_the_diff_is_kept() {
     check(
         "From 1 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] x\n\n---\n x | 2 +-\n\n\
          diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n-- \n2.47.0\n\n",
@@ -241,7 +241,7 @@ fn a_mail_around_the_diff_is_kept_and_not_read() {
 }
 
 #[test]
-fn crlf_stays_in_the_text_and_out_of_the_paths() {
+fn crlf_stays_in_text_but_not_in_paths() {
     check(
         "diff --git a/x b/x\r\nindex 1..2 100644\r\n--- a/x\r\n+++ b/x\r\n@@ -1,2 +1,2 @@\r\n-1\r\n+2\r\n \r\n",
         expect![[r#"
@@ -257,7 +257,7 @@ fn crlf_stays_in_the_text_and_out_of_the_paths() {
 }
 
 #[test]
-fn what_is_cut_short_is_said_and_the_rest_is_read() {
+fn truncated_diff_is_a_problem() {
     check(
         "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n 1\n-2\n+3\n\
          diff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-1\n+2",
@@ -269,27 +269,27 @@ fn what_is_cut_short_is_said_and_the_rest_is_read() {
             y "modified" +1 -1
               12 - 1/0
               13 + 0/1
-            ! line 4: the hunk ends 6 line(s) before its header says
-            ! line 13: the last line has no newline: it may be cut short
+            ! line 4: the hunk is 6 line(s) shorter than its header says
+            ! line 13: the last line has no newline; the diff may be truncated
         "#]],
     );
 }
 
 #[test]
-fn a_diff_that_is_cut_between_its_parts_is_noticed() {
+fn diff_cut_between_parts_is_a_problem() {
     let header = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n";
     check(
         header,
         expect![[r#"
         x "modified" +0 -0
-        ! line 1: the file's lines are missing
+        ! line 1: the file header announces changes, but no hunk follows
     "#]],
     );
     check(
         "diff --git a/x b/x\nindex 1..2 100644\n",
         expect![[r#"
         x "modified" +0 -0
-        ! line 1: the file's lines are missing
+        ! line 1: the file header announces changes, but no hunk follows
     "#]],
     );
     check(
@@ -298,7 +298,7 @@ fn a_diff_that_is_cut_between_its_parts_is_noticed() {
         x "modified" +1 -1
           6 - 1/0
           7 + 0/1
-        ! line 7: the last line has no newline: it may be cut short
+        ! line 7: the last line has no newline; the diff may be truncated
     "#]],
     );
     check(
@@ -310,7 +310,7 @@ fn a_diff_that_is_cut_between_its_parts_is_noticed() {
 }
 
 #[test]
-fn an_empty_context_line_may_have_lost_its_blank() {
+fn empty_context_line_may_lack_its_space() {
     check(
         "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n",
         expect![[r#"
@@ -324,7 +324,7 @@ fn an_empty_context_line_may_have_lost_its_blank() {
 }
 
 #[test]
-fn nonsense_is_no_diff_and_no_failure() {
+fn arbitrary_text_has_no_files() {
     check("", expect![""]);
     check("hello\nworld\n", expect![""]);
     check([0xff, 0xfe, 0, b'\n'], expect![""]);
@@ -337,41 +337,41 @@ fn nonsense_is_no_diff_and_no_failure() {
             ! line 3: the hunk header cannot be read
             ! line 4: the hunk header cannot be read
             ! line 5: the hunk header cannot be read
-            ! line 2: 4 line(s) belong to no file or hunk and were passed over
-            ! line 1: the file's lines are missing
+            ! line 2: 4 line(s) outside any file or hunk were ignored
+            ! line 1: the file header announces changes, but no hunk follows
         "#]],
     );
 }
 
 #[test]
-fn a_hunk_before_the_first_file_is_not_passed_over_in_silence() {
+fn hunk_before_first_file_is_a_problem() {
     check(
         "@@ -1 +1 @@\n-secret\n+leak\ndiff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
         expect![[r#"
             x "mode" +0 -0
-            ! line 1: 3 line(s) belong to no file or hunk and were passed over
+            ! line 1: 3 line(s) outside any file or hunk were ignored
         "#]],
     );
 }
 
 #[test]
-fn a_long_line_of_names_is_given_up_early() {
+fn overlong_name_line_is_not_searched() {
     let names = "x ".repeat(500_000);
     let diff = Diff::read(format!("diff --git a/{names}\n"));
-    assert_eq!(diff.problems()[0].kind, ProblemKind::Path);
+    assert_eq!(diff.problems()[0].kind, DiffProblemKind::Path);
 }
 
 #[test]
-fn a_last_line_without_newline_gets_no_phantom_after_it() {
+fn missing_final_newline_adds_no_line() {
     let diff = Diff::read("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n");
-    assert_eq!(diff.numbered().count(), 5);
+    assert_eq!(diff.numbered_lines().count(), 5);
     assert!(diff.locate(6).is_none());
     let numbered = Diff::read("a\nb").numbered_text();
     assert_eq!(numbered, b"1  a\n2  b");
 }
 
 #[test]
-fn context_lines_are_found_from_both_sides() {
+fn context_lines_map_from_both_sides() {
     let diff = Diff::read("--- a/x\n+++ b/x\n@@ -10,2 +20,3 @@\n a\n+b\n c\n");
     let map = diff.line_map(&diff.files()[0]);
     assert_eq!(map.number_of(Side::Old, 11), Some(6));
@@ -381,7 +381,7 @@ fn context_lines_are_found_from_both_sides() {
 }
 
 #[test]
-fn safe_paths_are_flat_bounded_and_never_another_folder() {
+fn folder_names_are_flat_short_and_unique() {
     for (path, expected) in [
         ("src/a b.rs", "src%2Fa%20b.rs"),
         ("ä", "%C3%A4"),
@@ -391,12 +391,12 @@ fn safe_paths_are_flat_bounded_and_never_another_folder() {
         ("~", "%7E"),
         ("a/../b", "a%2F..%2Fb"),
     ] {
-        assert_eq!(RepoPath::new(path).safe(), expected, "{path}");
+        assert_eq!(RepoPath::new(path).folder_name(), expected, "{path}");
     }
     let long = "d/".repeat(100);
-    let safe = RepoPath::new(format!("{long}a")).safe();
+    let safe = RepoPath::new(format!("{long}a")).folder_name();
     assert_eq!(safe.len(), 160 + 1 + 16);
     assert!(safe.starts_with("d%2Fd%2F"));
-    assert_ne!(safe, RepoPath::new(format!("{long}b")).safe());
-    assert_eq!(RepoPath::new("x".repeat(200)).safe().len(), 200);
+    assert_ne!(safe, RepoPath::new(format!("{long}b")).folder_name());
+    assert_eq!(RepoPath::new("x".repeat(200)).folder_name().len(), 200);
 }

@@ -1,8 +1,9 @@
-//! What trivial reviewers say about the same cases: a score without them means nothing.
+//! Trivial reviewers as baselines for the scores.
 //!
-//! Each says the best that can be said without understanding anything. The category is the same everywhere, the one that fits most of
-//! what is expected in the evaluation: no other constant would get more. The words are those of the lines themselves. Otherwise the rules
-//! that ask for a category or for words would hold them down, and a tool would look good beside them for knowing our names of things.
+//! Each reports the best that is possible without understanding the change. All use the one
+//! category that matches most expected issues, and the words of the reported lines. Otherwise rules
+//! that require a category or words would hold them down, and a tool would look good only because
+//! it knows the category names.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -16,21 +17,21 @@ use super::matching::Rule;
 use crate::diff::{Diff, FileDiff, Hunk, LineKind};
 use crate::finding::{Category, Side};
 
-/// A case's change, for reviewers that look at nothing else.
+/// The change of a case, for reviewers that see only the diff.
 #[derive(Debug, Clone, Copy)]
 pub struct BaselineCase<'a> {
-    /// The id of the case.
+    /// Id of the case.
     pub id: &'a str,
     /// Its diff.
     pub diff: &'a Diff,
 }
 
-/// Says nothing.
+/// Reports nothing.
 pub fn nothing(evaluation: &Evaluation) -> Evaluation {
     reviewed_by("nothing", evaluation, 1, |_, _| Some(Vec::new()))
 }
 
-/// Reports every expected issue, as it is described: what the engine must give full marks.
+/// Reports every expected issue as described. The scoring must give it full marks.
 #[cfg(test)]
 pub(super) fn perfect(evaluation: &Evaluation) -> Evaluation {
     reviewed_by("perfect", evaluation, 1, |case, _| {
@@ -49,7 +50,7 @@ pub(super) fn perfect(evaluation: &Evaluation) -> Evaluation {
     })
 }
 
-/// Reports every hunk: on its changed lines of the new side, or of the old side where it only removes.
+/// Reports every hunk: its added lines, or its removed lines if it only removes.
 pub fn every_hunk(evaluation: &Evaluation, changes: &[BaselineCase<'_>]) -> Evaluation {
     let diffs = by_id(changes);
     let category = best_constant(evaluation);
@@ -66,8 +67,8 @@ pub fn every_hunk(evaluation: &Evaluation, changes: &[BaselineCase<'_>]) -> Eval
     })
 }
 
-/// Reports `lines` random added lines of every change, as often as `repeats` says so that chance averages out. Of a
-/// change that only removes it takes removed lines; of one that has fewer lines, all of them.
+/// Reports `lines` random added lines of every change, repeated `repeats` times to average out
+/// chance. Uses removed lines if a change only removes, and all lines if there are fewer.
 pub fn random_lines(
     evaluation: &Evaluation,
     changes: &[BaselineCase<'_>],
@@ -81,7 +82,7 @@ pub fn random_lines(
     reviewed_by(&name, evaluation, repeats, |case, repeat| {
         let diff = diffs.get(case.labels.id.as_str())?;
         let mut places = changed_lines(diff, hunks(diff));
-        // Each draw is of its case and its repeat, so that a case more does not change those of the others.
+        // The seed depends on case and repeat only, so that a new case does not change the others.
         let mut random = Random::new(seed ^ number_of(&case.labels.id, repeat));
         let mut drawn = Vec::new();
         while drawn.len() < lines && !places.is_empty() {
@@ -91,8 +92,8 @@ pub fn random_lines(
     })
 }
 
-/// The same cases with other reports. What the evaluation did not run is not run here either, so that both have the same
-/// cases; nor is one whose change is not known.
+/// The same cases with other reports. Cases that the evaluation did not run, or whose change is
+/// unknown, are not run.
 fn reviewed_by(
     tool: &str,
     evaluation: &Evaluation,
@@ -105,8 +106,8 @@ fn reviewed_by(
         CaseRun {
             ending: match reported {
                 Some(_) => Ending::Reviewed,
-                None if is_run => Ending::NotRun("its change is not known".to_owned()),
-                None => Ending::NotRun("it was not run".to_owned()),
+                None if is_run => Ending::NotRun("the change is unknown".to_owned()),
+                None => Ending::NotRun("not run".to_owned()),
             },
             reported: reported.unwrap_or_default(),
             judged: None,
@@ -136,7 +137,7 @@ fn reviewed_by(
     }
 }
 
-/// The category that fits more of what is expected than any other by the rule; of equals the first.
+/// The category that matches the most expected issues; the first on a tie.
 fn best_constant(evaluation: &Evaluation) -> Category {
     let mut expected: BTreeMap<Category, usize> = BTreeMap::new();
     for issue in evaluation.cases.iter().flat_map(|case| &case.labels.expected) {
@@ -154,7 +155,7 @@ fn best_constant(evaluation: &Evaluation) -> Category {
     categories.max_by_key(|said| (fitting(*said), Reverse(*said))).unwrap_or(Category::Bug)
 }
 
-/// A report of which nothing is shown: it is only scored.
+/// A report that is only scored, never shown.
 fn reported(span: Span, category: Category, text: String) -> Reported {
     Reported {
         span,
@@ -179,7 +180,7 @@ struct ChangedLine {
     text: String,
 }
 
-/// The added lines of some hunks, or the removed ones if none is added: where a reader would point at.
+/// The added lines of some hunks, or the removed lines if there are none.
 fn changed_lines<'d>(
     diff: &Diff,
     hunks: impl Iterator<Item = (&'d FileDiff, &'d Hunk)>,
@@ -207,7 +208,7 @@ fn hunks(diff: &Diff) -> impl Iterator<Item = (&FileDiff, &Hunk)> {
     diff.files().iter().flat_map(|file| file.hunks.iter().map(move |hunk| (file, hunk)))
 }
 
-/// A number for a case and a repeat.
+/// The seed for a case and a repeat.
 fn number_of(id: &str, repeat: u32) -> u64 {
     let digest = Sha256::digest(format!("{repeat}\n{id}"));
     digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))

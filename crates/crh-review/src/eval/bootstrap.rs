@@ -1,29 +1,31 @@
-//! Intervals by resampling cases, with a fixed seed: the same evaluation has the same intervals on every machine.
+//! Confidence intervals by bootstrap over cases, with a fixed seed so that results are
+//! reproducible.
 //!
-//! What is resampled is a case with its twin and all of its repeats, since these are not independent of each other. Nothing is scored
-//! again: every number is made of sums over cases, so that a resample is a sum of counts.
+//! A resampled unit is a case with its twin and all its repeats, since these are not independent.
+//! All metrics are ratios of sums over cases, so a resample is a sum of counts and nothing is
+//! scored again.
 
 use std::collections::BTreeMap;
 
 use super::scores::Estimate;
 
-/// How often the cases are resampled: the ends of a 95 % interval rest on the 50 outermost.
+/// Number of resamples. The ends of a 95 % interval depend on the 50 outermost.
 const RESAMPLES: usize = 2000;
-/// The fewest cases that an interval rests on. Few cases agree by chance, and then their interval has no width: if chance alone decided,
-/// five would all go the same way once in sixteen times, and only with six it is less than once in twenty (the sign test).
+/// Minimum number of cases for an interval. With five cases, all agree by chance once in sixteen
+/// times; with six, less than once in twenty (sign test).
 pub(super) const LEAST_CASES: usize = 6;
-/// Positions of the 2.5th and the 97.5th percentile among so many sorted values, in thousandths.
+/// Positions of the 2.5th and 97.5th percentile among sorted values, in thousandths.
 const ENDS: [usize; 2] = [25, 975];
-/// Where the draws begin. Any number would do, as long as it stays.
+/// Fixed seed of the resampling.
 const SEED: u64 = 0x6372_6820_6576_616c;
 
 /// Counts that add up over cases.
 pub(super) trait Counts: Copy + Default + Ord {
-    /// Adds counts so many times.
+    /// Adds counts `times` times.
     fn add(&mut self, other: &Self, times: u64);
 }
 
-/// Two evaluations of the same cases, which are resampled together.
+/// Counts of two evaluations of the same cases, resampled together.
 impl<C: Counts> Counts for (C, C) {
     fn add(&mut self, other: &Self, times: u64) {
         self.0.add(&other.0, times);
@@ -31,13 +33,13 @@ impl<C: Counts> Counts for (C, C) {
     }
 }
 
-/// The counts of all cases, and of every resampled suite.
+/// Counts of all cases and of every resample.
 pub(super) struct Resampled<C> {
-    /// Of all cases.
+    /// Total of all cases.
     pub(super) whole: C,
-    /// Of each case.
+    /// Counts per case.
     cases: Vec<C>,
-    /// Of the resampled suites; none of fewer cases than an interval rests on.
+    /// Counts of the resamples; empty if there are too few cases.
     samples: Vec<C>,
 }
 
@@ -51,7 +53,7 @@ impl<C: Counts> Resampled<C> {
         if cases.len() < LEAST_CASES {
             return Self { whole, cases: cases.to_vec(), samples: Vec::new() };
         }
-        // Many cases have the same counts. Drawing is by case, but adding is by kind.
+        // Many cases have the same counts, so draws are counted by kind before adding.
         let mut kinds: BTreeMap<C, usize> = BTreeMap::new();
         for case in cases {
             kinds.insert(*case, 0);
@@ -76,13 +78,13 @@ impl<C: Counts> Resampled<C> {
         Self { whole, cases: cases.to_vec(), samples: samples.collect() }
     }
 
-    /// A number that follows from the counts, with its interval. A case has a part in it if the number is defined for it alone.
+    /// A metric with its interval. A case contributes if the metric is defined for it alone.
     pub(super) fn estimate(&self, number: impl Fn(&C) -> Option<f64>) -> Estimate {
         self.estimate_over(|case| number(case).is_some(), &number)
     }
 
-    /// A number that follows from the counts of the cases that have a part in it, with its interval if these are enough. Resamples in
-    /// which it is not defined do not count.
+    /// A metric over the contributing cases, with an interval if there are enough of them.
+    /// Resamples without a defined value do not count.
     pub(super) fn estimate_over(
         &self,
         has_part: impl Fn(&C) -> bool,
@@ -103,23 +105,23 @@ impl<C: Counts> Resampled<C> {
     }
 }
 
-/// A part of a whole; none of nothing.
+/// A ratio; `None` if the denominator is zero.
 pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Six decimals, so that a stored number is the same text everywhere.
+/// Rounds to six decimals, so that stored numbers are the same everywhere.
 pub(super) fn rounded(value: f64) -> f64 {
-    // Adding zero turns a negative zero into a plain one.
+    // Adding zero normalises a negative zero.
     (value * 1e6).round() / 1e6 + 0.0
 }
 
-/// Numbers that look random and are the same each time (splitmix64).
+/// Deterministic pseudo-random numbers (splitmix64).
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// The numbers that begin with a seed.
+    /// A generator with this seed.
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -133,7 +135,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is at most 2³². Each is as likely as the others to one part in 2³².
+    /// A number below `end`, which is at most 2³². The bias is at most one part in 2³².
     pub(super) fn below(&mut self, end: usize) -> usize {
         (((self.next() >> 32) * end as u64) >> 32) as usize
     }
@@ -163,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_are_those_of_splitmix64() {
-        // The reference implementation's first numbers for this seed.
+    fn random_numbers_follow_splitmix64() {
+        // First numbers of the reference implementation for this seed.
         let mut random = Random::new(1_234_567);
         let numbers = [random.next(), random.next(), random.next()];
         assert_eq!(
@@ -174,15 +176,15 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_as_wide_as_the_cases_make_it() {
-        // A coin that fell 50 of 100 times: 0.5 ± 1.96 · 0.05.
+    fn interval_width_depends_on_the_cases() {
+        // 50 of 100: 0.5 ± 1.96 · 0.05.
         let coin: Vec<_> = (0..100).map(|case| (case % 2, 1)).collect();
         let Estimate { value, low: Some(low), high: Some(high) } = estimate(&coin) else {
             panic!("no interval")
         };
         assert_eq!(value, Some(0.5));
         assert!((low - 0.402).abs() < 0.015 && (high - 0.598).abs() < 0.015, "{low} {high}");
-        // The same with four times as many is half as wide.
+        // Four times as many cases halve the width.
         let coin: Vec<_> = (0..400).map(|case| (case % 2, 1)).collect();
         let wide = estimate(&coin);
         let width = wide.high.unwrap() - wide.low.unwrap();
@@ -190,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn cases_that_agree_leave_no_doubt() {
+    fn equal_cases_have_a_zero_width_interval() {
         let expected =
             Estimate { value: Some(0.333333), low: Some(0.333333), high: Some(0.333333) };
         assert_eq!(estimate(&[(1, 3); LEAST_CASES]), expected);
     }
 
     #[test]
-    fn few_cases_have_no_interval_however_many_others_there_are() {
+    fn few_relevant_cases_have_no_interval() {
         let alone = Estimate { value: Some(0.5), low: None, high: None };
         assert_eq!(estimate(&[(1, 2)]), alone);
         let mut cases = vec![(0, 0); 100];
@@ -211,8 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn resamples_in_which_a_number_is_not_defined_do_not_count() {
-        // Half of the resamples have fewer hits than the whole, and no number. Were they taken for zero, the lower end would be.
+    fn resamples_without_a_value_do_not_count() {
+        // Half of the resamples have no defined value. If they counted as zero, the lower end would
+        // be zero.
         let cases: Vec<_> = (0..40).map(|case| Hits { hits: case % 2, all: 1 }).collect();
         let resampled = Resampled::new(&cases);
         let often = |sum: &Hits| share(sum.hits, sum.all).filter(|_| sum.hits >= 20);

@@ -1,58 +1,57 @@
-//! What is known about a change: the issues it really has, and findings that would be wrong.
+//! Labels of a change: its real issues, and findings that would be wrong.
 
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Category, Severity, Side};
 
-/// The most labels of one kind in one case, and places of one label. Nobody plants more, and assigning reports to them takes
-/// time in the third power.
+/// Maximum labels per kind and case, and places per label. Matching takes cubic time.
 pub const LABELS_MAX: usize = 100;
 
-/// What is known about one change.
+/// Labels of one change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labels {
-    /// Names the case in its suite.
+    /// Id of the case in its suite.
     pub id: String,
     /// The language of the change, in lower case, such as `python`.
     pub language: String,
-    /// How many lines the change adds and removes.
+    /// Number of added and removed lines.
     pub lines: u32,
-    /// The case of which this is the same change the other way round. Nothing is expected of a twin.
+    /// The case that this change reverses. Nothing is expected of a twin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin_of: Option<String>,
-    /// What is wrong with the change. Nothing: it is clean.
+    /// Issues of the change; empty if it is clean.
     pub expected: Vec<Expected>,
-    /// Findings that are known to be wrong.
+    /// Findings known to be wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_bad: Vec<KnownBad>,
 }
 
-/// An issue that a change really has.
+/// A real issue of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
-    /// Where it shows: one place at least, the best first. A report at any of them is a report of this one issue.
+    /// Places where it shows, at least one, the best first. A report at any of them counts.
     pub spans: Vec<Span>,
-    /// What kind of trouble it is.
+    /// Category.
     pub category: Category,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong, in words.
+    /// Description.
     pub description: String,
-    /// Words that a report of it is likely to have.
+    /// Words that a report of it is likely to contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
-    /// Whether it is something that is missing.
+    /// Whether the issue is something missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omission: bool,
-    /// Where a report on the twin would be about the same code. Empty without a twin.
+    /// Places of the same code in the twin; empty without a twin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_twin: Vec<Span>,
 }
 
-/// A finding that is known to be wrong.
+/// A finding known to be wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownBad {
-    /// Where it would be.
+    /// Its place.
     #[serde(flatten)]
     pub span: Span,
     /// What it would say, and why that is wrong.
@@ -69,7 +68,7 @@ pub struct Span {
     side: Side,
 }
 
-/// A span as it is read.
+/// A span before validation.
 #[derive(Deserialize)]
 struct Lines {
     file: String,
@@ -80,7 +79,7 @@ struct Lines {
 }
 
 impl Span {
-    /// Lines `line_start` to `line_end` of a file; none if no file has such lines.
+    /// Lines `line_start` to `line_end` of a file; `None` if the range is invalid.
     pub fn new(file: &str, line_start: u32, line_end: u32, side: Side) -> Option<Self> {
         let is_there = !file.is_empty() && line_start >= 1 && line_end >= line_start;
         is_there.then(|| Self { file: file.to_owned(), line_start, line_end, side })

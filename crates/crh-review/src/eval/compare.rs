@@ -1,4 +1,5 @@
-//! Two evaluations of the same cases: which differences are real, which cases flipped, and what has become worse.
+//! Compares two evaluations of the same cases: significant differences, flipped cases and
+//! regressions.
 
 mod common;
 mod differences;
@@ -13,44 +14,45 @@ use super::evaluation::Evaluation;
 use super::scores::Estimate;
 use super::scores::graded::{Graded, graded};
 
-/// Two evaluations on the cases that both have.
+/// Comparison of two evaluations on their common cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What the first is called, for people.
+    /// Name of the first evaluation.
     pub before: String,
-    /// What the second is called.
+    /// Name of the second evaluation.
     pub after: String,
-    /// How many cases both have, twins included.
+    /// Number of common cases, including twins.
     pub cases: u32,
-    /// Cases that only one has, that are labelled differently, or of which no repeat was begun in both; they do not count.
+    /// Excluded cases: only in one evaluation, labelled differently, or without a repeat that both
+    /// started.
     pub left_out: Vec<String>,
-    /// Runs of the other cases that were begun in one of them alone; they do not count. A case that has more runs on one side
-    /// weighs more there, and a number would differ without anything having changed.
+    /// Excluded runs: started in only one evaluation. Otherwise a case with more runs on one side
+    /// would weigh more there.
     pub runs_left_out: u32,
-    /// The numbers that differ or could.
+    /// Metrics of both evaluations.
     pub differences: Vec<Difference>,
-    /// What one found and the other did not.
+    /// Findings of only one evaluation.
     pub flips: Vec<Flip>,
 }
 
-/// One number of both.
+/// One metric in both evaluations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// The number, such as `recall`.
+    /// Name, such as `recall`.
     pub metric: String,
-    /// In the first.
+    /// Value in the first.
     pub before: Option<f64>,
-    /// In the second.
+    /// Value in the second.
     pub after: Option<f64>,
-    /// The second less the first, with its interval by a paired bootstrap over cases.
+    /// Second minus first, with an interval by paired bootstrap over cases.
     pub change: Estimate,
-    /// Whether the interval has no zero in it, and so many cases differ that it is more than chance.
+    /// Whether the interval excludes zero and enough cases differ.
     pub is_real: bool,
-    /// Whether more of it is better.
+    /// Which direction is better.
     pub better: Better,
 }
 
-/// Which way a number has to go to be better.
+/// Which direction of a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
@@ -58,7 +60,7 @@ pub enum Better {
     More,
     /// Less is better.
     Less,
-    /// It may change without anything being better or worse.
+    /// Neither direction is better.
     Neither,
 }
 
@@ -69,21 +71,21 @@ pub struct Flip {
     pub case: String,
     /// Whether the second did better.
     pub is_better: bool,
-    /// What happened, in a sentence.
+    /// What changed.
     pub what: String,
 }
 
-/// Something that has become worse.
+/// A regression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Regression {
-    /// What, in a sentence.
+    /// Description.
     pub what: String,
-    /// The cases that show it.
+    /// Cases that show it.
     pub cases: Vec<String>,
 }
 
-/// Compares two evaluations, both by the rule and the labels of the second; by words, if only one of them was judged. Runs are compared
-/// repeat by repeat: one that was not begun in one of them counts in neither.
+/// Compares two evaluations with the rule and labels of the second, by words if only one was
+/// judged. Runs are compared repeat by repeat; a run that only one evaluation started is ignored.
 pub fn compare(before: &Evaluation, after: &Evaluation) -> Comparison {
     let common = Common::of(before, after);
     let (Differences { quality, effort }, flips) = compared(&common);
@@ -98,9 +100,10 @@ pub fn compare(before: &Evaluation, after: &Evaluation) -> Comparison {
     }
 }
 
-/// What has become worse for real. Where chance had no part in either, every lost issue and every new report on a clean change
-/// is, and so are more reports that nobody has judged: they may be true, but somebody has to say so; otherwise what the paired bootstrap says. A case of the first that can no longer be compared is one too: otherwise a case
-/// that fails could be mended by taking it away.
+/// The regressions. If both evaluations are deterministic: every lost issue, every new report on a
+/// clean change, and more unlabelled reports. Otherwise: significant losses in the paired
+/// bootstrap. A case that can no longer be compared also counts, so that removing a failing case
+/// does not hide it.
 pub fn regressions(before: &Evaluation, after: &Evaluation) -> Vec<Regression> {
     let common = Common::of(before, after);
     let (differences, flips) = compared(&common);
@@ -120,7 +123,7 @@ pub fn regressions(before: &Evaluation, after: &Evaluation) -> Vec<Regression> {
     regressions
 }
 
-/// Cases with more reports than before that are neither matched nor known to be wrong.
+/// Cases with more unlabelled reports than before.
 fn unjudged(common: &Common) -> Option<Regression> {
     let [before, after] =
         [&common.before, &common.after].map(|evaluation| graded(evaluation, evaluation.rule));
@@ -131,8 +134,7 @@ fn unjudged(common: &Common) -> Option<Regression> {
     let more = |(before, after): (&Graded<'_>, &Graded<'_>)| count(after) > count(before);
     let cases = before.iter().zip(&after).filter(|pair| more(*pair));
     let cases: Vec<String> = cases.map(|(_, after)| after.case.labels.id.clone()).collect();
-    let what =
-        "more reports that nobody has judged: read them, and label them or write the baseline anew";
+    let what = "more unlabelled reports: read and label them, or write a new baseline";
     (!cases.is_empty()).then(|| Regression { what: what.to_owned(), cases })
 }
 

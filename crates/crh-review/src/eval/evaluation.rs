@@ -1,4 +1,4 @@
-//! What a tool said about every case of a suite, with everything that is needed to score it: the stored form.
+//! The stored result of a tool on every case of a suite.
 
 use std::collections::BTreeMap;
 
@@ -7,167 +7,167 @@ use serde::{Deserialize, Serialize};
 use super::case::{Labels, Span};
 use super::matching::Rule;
 use crate::finding::{Category, Confidence, Severity};
-use crate::report::{Decimal, Issue, Tokens};
+use crate::report::{Decimal, Issue, TokensUsed};
 
-/// The version of the stored form. It rises when a reader of the old form would misread the new one.
+/// Version of the stored format. It rises when old readers would misread new files.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The most reports of one run. Nobody reads more, and assigning them to what is expected takes time in the third power.
+/// Maximum reports per run. Matching takes cubic time.
 pub const REPORTS_MAX: usize = 1_000;
 
-/// A tool on a suite.
+/// Result of a tool on a suite.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The version of this form.
+    /// Version of this format.
     pub schema_version: u32,
-    /// What was evaluated, and on what.
+    /// What was evaluated.
     pub about: About,
-    /// When a report counts as a report of an expected issue.
+    /// When a report counts as an expected issue.
     pub rule: Rule,
-    /// How often every case was reviewed.
+    /// Number of repeats per case.
     pub repeats: u32,
-    /// The judge, if one was asked.
+    /// The judge, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged_by: Option<JudgedBy>,
-    /// The cases, sorted by id.
+    /// Cases, sorted by id.
     pub cases: Vec<CaseRuns>,
 }
 
-/// What was evaluated, and on what.
+/// What was evaluated, on which suite.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
-    /// The tool: `crh` and its version, or whatever another tool is called.
+    /// Name of the tool; for crh with its version.
     pub tool: String,
-    /// The name of the suite.
+    /// Name of the suite.
     pub suite: String,
-    /// Names the contents of the suite, by a hash.
+    /// Hash of the suite.
     pub suite_hash: String,
-    /// How the reviews were done; empty for another tool.
+    /// Review strategy; empty for another tool.
     pub strategy: String,
-    /// The reviewers of the panel that were asked for; empty if nobody named any.
+    /// Reviewers selected by the user; empty if none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reviewers: Vec<String>,
-    /// What each reviewer of the panel looks for; empty if there was no panel.
+    /// Focus of each reviewer of the panel; empty without a panel.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lenses: BTreeMap<String, Category>,
-    /// Who was asked; empty if nobody was.
+    /// Models; empty if there are none.
     pub model: String,
-    /// The budget of each review.
+    /// Budget per review.
     pub budget: String,
-    /// Names the prompts, by a hash.
+    /// Hash of the prompts.
     pub prompt_version: String,
-    /// Whether chance had no part in it: no model was asked, or a recording was played.
+    /// Whether the result is deterministic: no model, or a replayed recording.
     pub is_repeatable: bool,
 }
 
-/// The judge of an evaluation. How far it can be trusted is no part of it: that follows from what it said, and is counted with the scores.
+/// The judge of an evaluation. Its reliability is part of the scores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedBy {
     /// The model.
     pub model: String,
-    /// Names its prompt, by a hash.
+    /// Hash of its prompt.
     pub prompt: String,
-    /// What it cost.
+    /// Cost.
     pub cost_usd: Decimal,
-    /// Cases that it did not answer for; these are matched by text.
+    /// Cases without an answer of the judge; they are matched by text.
     pub unanswered: u32,
 }
 
-/// A case, and what was said about it.
+/// A case and its runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseRuns {
-    /// What is known about it.
+    /// Labels of the case.
     pub labels: Labels,
-    /// Its title, for people.
+    /// Title.
     pub title: String,
-    /// One run for every repeat.
+    /// One run per repeat.
     pub runs: Vec<CaseRun>,
 }
 
 /// One review of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseRun {
-    /// How it ended.
+    /// How the run ended.
     pub ending: Ending,
-    /// What was reported.
+    /// Reports.
     pub reported: Vec<Reported>,
-    /// Which reports the judge found to be about which expected issue, as (expected, reported); none if it was not asked. For a twin
-    /// these are the issues of its case.
+    /// Matches found by the judge, as (expected, reported); absent without a judge. For a twin, the
+    /// issues are those of its case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Vec<(usize, usize)>>,
-    /// The verdict of the report; empty for another tool.
+    /// Verdict of the report; empty for another tool.
     #[serde(default)]
     pub verdict: String,
-    /// What the report says in a few sentences, and its warnings.
+    /// Summary and warnings of the report.
     #[serde(default)]
     pub summary: String,
-    /// What it took.
+    /// Cost and time.
     #[serde(default)]
     pub effort: Effort,
 }
 
-/// How a review ended.
+/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "ended", content = "why")]
 pub enum Ending {
     /// The change was reviewed.
     Reviewed,
-    /// Only a part of it was, and why.
+    /// Only a part was reviewed, with the reason.
     Incomplete(String),
-    /// Nothing was, and why. It counts as a review that found nothing.
+    /// The review failed, with the reason. It counts as a review without findings.
     Failed(String),
-    /// It was never begun, and why. It does not count.
+    /// The run was not started, with the reason. It does not count.
     NotRun(String),
 }
 
-/// What a review took.
+/// Cost and time of a review.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Effort {
-    /// Money, in US dollars.
+    /// Cost in US dollars.
     pub cost_usd: Decimal,
     /// Tokens of all calls.
-    pub tokens: Tokens,
-    /// Calls of a model.
+    pub tokens: TokensUsed,
+    /// Model calls.
     pub llm_calls: u32,
-    /// From the start to the report, in milliseconds.
+    /// Milliseconds from start to report.
     pub latency_ms: u64,
 }
 
-/// What a tool reports.
+/// One report of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reported {
-    /// Where.
+    /// Place.
     #[serde(flatten)]
     pub span: Span,
-    /// In one line.
+    /// Title.
     pub title: String,
-    /// In more words; may be empty.
+    /// Description; may be empty.
     #[serde(default)]
     pub text: String,
-    /// What is quoted; may be empty.
+    /// Quote; may be empty.
     #[serde(default)]
     pub evidence: String,
-    /// What kind of trouble it is said to be.
+    /// Category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
-    /// How bad it is said to be.
+    /// Severity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// How sure the tool is.
+    /// Confidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// Names the issue across runs; empty if the tool has no such name.
+    /// Stable id across runs; empty if the tool has none.
     #[serde(default)]
     pub key: String,
-    /// Who reported it.
+    /// Names of the reviewers.
     #[serde(default)]
     pub reviewers: Vec<String>,
 }
 
 impl About {
-    /// What an evaluation is called: the tool, and how it was used.
+    /// Display name: the tool and its settings.
     pub fn name(&self) -> String {
         let reviewers = self.reviewers.join(",");
         let words = [&self.tool, &self.strategy, &reviewers, &self.model];
@@ -178,7 +178,7 @@ impl About {
 }
 
 impl Ending {
-    /// Whether somebody at least tried.
+    /// Whether the run was started.
     pub(super) fn is_begun(&self) -> bool {
         match self {
             Self::Reviewed | Self::Incomplete(_) | Self::Failed(_) => true,
@@ -188,7 +188,7 @@ impl Ending {
 }
 
 impl Reported {
-    /// An issue of a report.
+    /// A report from an issue.
     pub fn of(issue: &Issue) -> Option<Self> {
         let place = &issue.location;
         Some(Self {

@@ -1,6 +1,6 @@
-//! Which report is about which expected issue: the rules, and the best one-to-one assignment under them.
+//! Matches reports to expected issues: the rules, and the best one-to-one assignment.
 //!
-//! Invariant: what becomes of a report does not depend on where it stands in its run.
+//! Invariant: the result does not depend on the order of the reports.
 
 mod assignment;
 mod fit;
@@ -15,47 +15,47 @@ use self::fit::{Fit, Issue, Report};
 use super::case::{Expected, Labels};
 use super::evaluation::CaseRun;
 
-/// When a report counts as a report of an expected issue.
+/// When a report counts as an expected issue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Same file, same category, lines that overlap or are at most 3 apart: the agent specification's rule.
+    /// Same file, same category, and lines that overlap or are at most 3 apart (the agent
+    /// specification).
     #[default]
     Category,
-    /// The same with the family of the category.
+    /// Same, with the family of the category.
     Family,
-    /// The same with any category.
+    /// Same, with any category.
     FileLine,
-    /// Same file, and words that say the same.
+    /// Same file and similar words.
     Text,
-    /// What a judge called the same; words where it was not asked.
+    /// The judge decides, or words without a judge.
     Judge,
 }
 
-/// What became of everything that one run reported, and of everything that was expected. Numbers are positions in the
-/// run's `reported` and in the labels' `expected`; each position stands in exactly one place.
+/// What happened to the reports and expected issues of one run. Numbers are indices into `reported`
+/// and `expected`; each index occurs exactly once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sorted {
-    /// Reports of expected issues, as (expected, reported), by expected.
+    /// Reports of expected issues, as (expected, reported), sorted by expected.
     pub matched: Vec<(usize, usize)>,
-    /// Further reports of an issue that is matched already, as (expected, reported).
+    /// Further reports of a matched issue, as (expected, reported).
     pub duplicates: Vec<(usize, usize)>,
-    /// Reports that are known to be wrong, as (known bad, reported).
+    /// Reports known to be wrong, as (known bad, reported).
     pub known_bad: Vec<(usize, usize)>,
-    /// Reports on a change that is known to be clean.
+    /// Reports on a clean change.
     pub on_clean: Vec<usize>,
-    /// Other reports: nobody has said whether they are true.
+    /// Unlabelled reports.
     pub unlabelled: Vec<usize>,
-    /// Expected issues that nobody reported.
+    /// Missed issues.
     pub missed: Vec<usize>,
 }
 
-/// Sorts what a run reported.
+/// Classifies the reports of a run.
 ///
-/// Of all ways to give every expected issue at most one report and every report at most one issue, it takes one with the most
-/// matches, and of these the closest in total. What else fits an issue is a duplicate of it: had the issue been free, there
-/// would be one match more. Of the rest, a report is known to be wrong if it is one of those that the labels name, whatever the
-/// change; otherwise a clean change makes it wrong, and on another one nobody knows.
+/// Chooses the assignment with the most matches, and among those the closest. A further report that
+/// fits a matched issue is a duplicate. Of the rest, a report is known to be wrong if a label says
+/// so; otherwise it is wrong on a clean change and unlabelled on any other.
 pub fn sort(labels: &Labels, run: &CaseRun, rule: Rule) -> Sorted {
     let issues: Vec<_> = labels.expected.iter().map(Issue::new).collect();
     let reports = Report::all(run);
@@ -65,7 +65,7 @@ pub fn sort(labels: &Labels, run: &CaseRun, rule: Rule) -> Sorted {
         .enumerate()
         .map(|(at, issue)| reports.iter().map(|report| fit.cost(at, issue, report)).collect())
         .collect();
-    // What fits nothing would only make the table wider.
+    // Reports that fit nothing would only widen the table.
     let fitting: Vec<_> = (0..reports.len())
         .filter(|column| costs.iter().any(|row| row[*column].is_some()))
         .collect();
@@ -104,7 +104,7 @@ pub fn sort(labels: &Labels, run: &CaseRun, rule: Rule) -> Sorted {
     sorted
 }
 
-/// Every pair of an expected issue and a report that fit each other by the text rule, as (expected, reported).
+/// All pairs that match by the text rule, as (expected, reported).
 pub(super) fn fitting_by_text(labels: &Labels, run: &CaseRun) -> BTreeSet<(usize, usize)> {
     let fit = Fit::new(Rule::Text, run);
     let reports = Report::all(run);
@@ -119,7 +119,7 @@ pub(super) fn fitting_by_text(labels: &Labels, run: &CaseRun) -> BTreeSet<(usize
     pairs.collect()
 }
 
-/// Whether a run on the twin reports an issue of the change, where the twin has the same code.
+/// Whether a run on the twin reports an issue of the change at the same code.
 pub(super) fn is_on_twin(at: usize, expected: &Expected, run: &CaseRun, rule: Rule) -> bool {
     let fit = Fit::new(rule, run);
     let issue = Issue::new(expected);

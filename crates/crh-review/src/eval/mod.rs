@@ -1,5 +1,5 @@
-//! How good a review is: cases with what is known to be wrong in them, what a tool said about each, and the scores that
-//! follow. Everything is a pure function of the two; the same input gives the same numbers on every machine.
+//! Evaluation of reviews: labelled cases, reports of a tool, and scores. Everything is a pure
+//! function with reproducible results.
 
 mod baselines;
 mod bootstrap;

@@ -1,5 +1,5 @@
-//! How often something is reported on commits of a healthy repository, with a sample to read: the honest measure for reviewers
-//! that are meant to be silent.
+//! How often a tool reports something on commits of a healthy repository, with a sample to read.
+//! Measures static checks, which should be silent there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,71 +8,72 @@ use serde::Serialize;
 use super::bootstrap::{rounded, share};
 use super::evaluation::Reported;
 use super::scores::graded::Identity;
-use crate::clean;
-use crate::clean::one_line;
 use crate::identity::content_id;
+use crate::sanitise;
+use crate::sanitise::one_line;
 
-/// The longest line of a sample: what fits a screen beside its place.
+/// Maximum length of a sample line.
 const LINE_MAX: usize = 160;
 
-/// What one review said about a commit. With repeats there are several of each.
+/// Reports of one review of a commit. With repeats there are several per commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitRun {
     /// The commit.
     pub commit: String,
-    /// Why it was not reviewed, or not all of it; none if it was.
+    /// Why the commit was not fully reviewed.
     pub not_reviewed: Option<String>,
-    /// What was reported.
+    /// Reports.
     pub reported: Vec<Reported>,
 }
 
-/// How often something is reported. Only reviews that saw all of their commit are counted; what the others reported stands apart.
+/// How often something is reported. Only complete reviews count; findings of the others are listed
+/// separately.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {
-    /// Commits that were reviewed, each once, however often that was.
+    /// Number of fully reviewed commits.
     pub commits: usize,
-    /// Reviews of these.
+    /// Number of their reviews.
     pub reviews: usize,
-    /// Commits that were not, or not wholly, with the reason: each once, even if another review saw all of it.
+    /// Commits that were not fully reviewed, with the reason.
     pub not_reviewed: Vec<(String, String)>,
-    /// Commits on which a review reported something.
+    /// Commits with at least one finding.
     pub with_findings: usize,
-    /// What was reported, over all reviews.
+    /// Findings over all reviews.
     pub findings: usize,
-    /// Findings of a review, times 100: what 100 commits that are reviewed once would bring. None without a review.
+    /// Findings per 100 reviews; absent without a review.
     pub per_100_commits: Option<f64>,
-    /// Findings by who reported them, over all reviews.
+    /// Findings by reviewer, over all reviews.
     pub by_reviewer: BTreeMap<String, usize>,
     /// Findings by severity, over all reviews.
     pub by_severity: BTreeMap<String, usize>,
-    /// Findings that are different: what repeats report again is one.
+    /// Distinct findings; repeats count once.
     pub different: usize,
-    /// Some of these, to be read, by commit.
+    /// A sample of them, by commit.
     pub sample: Vec<Sampled>,
-    /// What reviews reported that did not see all of their commit. No other number has it.
+    /// Findings of incomplete reviews. They are in no other number.
     pub incomplete: Apart,
 }
 
-/// Findings that are counted apart.
+/// Findings that are counted separately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Apart {
-    /// How many are different.
+    /// Number of distinct findings.
     pub different: usize,
-    /// Some of them, to be read, by commit.
+    /// A sample, by commit.
     pub sample: Vec<Sampled>,
 }
 
 /// A finding of the sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sampled {
-    /// The commit it is on.
+    /// Commit.
     pub commit: String,
     /// The finding.
     pub finding: Reported,
 }
 
 impl Noise {
-    /// Counts what was reported, and takes so many findings as a sample. The same seed takes the same ones.
+    /// Counts findings and draws a sample. The same seed draws the same sample.
     pub fn of(runs: &[CommitRun], sample: usize, seed: u64) -> Self {
         let (whole, others): (Vec<_>, Vec<_>) =
             runs.iter().partition(|run| run.not_reviewed.is_none());
@@ -111,7 +112,7 @@ impl Noise {
         }
     }
 
-    /// For a terminal.
+    /// Text for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.headline());
         for (what, counts) in
@@ -134,26 +135,32 @@ impl Noise {
                     said(finding)
                 ));
                 if let Some(quote) = finding.evidence.lines().find(|line| !line.trim().is_empty()) {
-                    text.push_str(&format!("  > {}\n", crate::cut(&one_line(quote), LINE_MAX)));
+                    text.push_str(&format!(
+                        "  > {}\n",
+                        crate::truncate(&one_line(quote), LINE_MAX)
+                    ));
                 }
             }
         }
         text
     }
 
-    /// With tables of the samples in which verdicts can be written.
+    /// Markdown, with a column for verdicts.
     pub fn markdown(&self) -> String {
         let mut text = format!("{}\n", self.headline());
         for (commit, why) in &self.not_reviewed {
-            let why = clean::markdown(why, None);
-            text.push_str(&format!("\nNot reviewed: {} {why}\n", clean::code_span(&short(commit))));
+            let why = sanitise::markdown(why, None);
+            text.push_str(&format!(
+                "\nNot reviewed: {} {why}\n",
+                sanitise::code_span(&short(commit))
+            ));
         }
         for (heading, sample) in self.samples() {
             text.push_str(&format!("\n{heading}\n"));
             text.push_str("\n| commit | place | finding | true? |\n|---|---|---|---|\n");
             for Sampled { commit, finding } in sample {
                 let cells = [short(commit), place(finding), said(finding)];
-                let cells = cells.map(|text| clean::cell(&text, None));
+                let cells = cells.map(|text| sanitise::cell(&text, None));
                 text.push_str(&format!("| {} | |\n", cells.join(" | ")));
             }
         }
@@ -172,7 +179,7 @@ impl Noise {
         )
     }
 
-    /// The samples that have something, each with a line about it.
+    /// The non-empty samples, each with a heading.
     fn samples(&self) -> impl Iterator<Item = (String, &[Sampled])> {
         let counted = (self.different, self.sample.as_slice(), "");
         let Apart { different, sample } = &self.incomplete;
@@ -187,14 +194,14 @@ impl Noise {
 }
 
 impl Apart {
-    /// The findings of some runs, those of repeats once, and so many of them as a sample.
+    /// The distinct findings of some runs, and a sample of them.
     fn of(runs: &[&CommitRun], sample: usize, seed: u64) -> Self {
         let mut different: BTreeMap<&str, BTreeSet<(Identity<'_>, usize)>> = BTreeMap::new();
         let mut order: BTreeMap<&str, usize> = BTreeMap::new();
         let mut lots = Vec::new();
         for (at, CommitRun { commit, reported, .. }) in runs.iter().enumerate() {
             order.entry(commit).or_insert(at);
-            // A review may say the same twice, and then that is two findings.
+            // Equal reports of one review are two findings.
             let mut in_run: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
             for finding in reported {
                 let times = in_run.entry(Identity::of(finding)).or_default();
@@ -212,7 +219,7 @@ impl Apart {
         lots.sort_by(|a, b| a.0.cmp(&b.0));
         let mut sample: Vec<Sampled> =
             lots.into_iter().take(sample).map(|(_, sampled)| sampled).collect();
-        // Readers go from commit to commit, in the order of the history.
+        // Sort by commit, in the order of the history.
         sample.sort_by_key(|sampled| {
             (order.get(sampled.commit.as_str()).copied(), sampled.finding.span.clone())
         });
@@ -221,13 +228,13 @@ impl Apart {
 }
 
 fn place(finding: &Reported) -> String {
-    format!("{}:{}", clean::path(finding.span.file()), finding.span.line_start())
+    format!("{}:{}", sanitise::path(finding.span.file()), finding.span.line_start())
 }
 
 fn said(finding: &Reported) -> String {
     let severity = finding.severity.map(|severity| format!("{severity} ")).unwrap_or_default();
     let said = format!("{severity}{} ({})", finding.title, finding.reviewers.join(", "));
-    crate::cut(&one_line(&said), LINE_MAX)
+    crate::truncate(&one_line(&said), LINE_MAX)
 }
 
 fn listed(counts: &BTreeMap<String, usize>) -> String {
@@ -274,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_counted_for_every_hundred_commits() {
+    fn findings_are_counted_per_hundred_commits() {
         let noise = Noise::of(&runs(), 10, 1);
         expect![[r#"
             3 findings on 2 of 4 commits: 75.00 for every 100 commits
@@ -314,9 +321,9 @@ mod tests {
     }
 
     #[test]
-    fn repeats_are_averaged_and_what_they_say_again_is_one_finding() {
-        // Four reviews of two commits with six findings: 150 for 100 commits. The second review of `aa` says one thing again, and
-        // another that has a key twice.
+    fn repeats_are_averaged_and_deduplicated() {
+        // Four reviews of two commits with six findings: 150 per 100 commits. The second review of
+        // `aa` repeats one finding and has another with a duplicate key.
         let mut again = run("aa", &[("in other words", 3), ("new", 8), ("new", 8)]);
         again.reported[1].key = "k".to_owned();
         again.reported[2].key = "k".to_owned();
@@ -337,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_incomplete_review_reports_stands_apart() {
+    fn incomplete_reviews_are_counted_separately() {
         let part = |commit: &str, findings: &[(&str, u32)]| CommitRun {
             not_reviewed: Some("a file is too large".to_owned()),
             ..run(commit, findings)
@@ -377,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_takes_the_same_sample() {
+    fn same_seed_gives_same_sample() {
         let taken = |seed| Noise::of(&runs(), 1, seed).sample;
         assert_eq!(taken(1), taken(1));
         let different: BTreeSet<String> =
@@ -386,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_reviewed_has_no_rate() {
+    fn no_reviews_have_no_rate() {
         assert_eq!(Noise::of(&[], 10, 1).per_100_commits, None);
     }
 }

@@ -1,13 +1,13 @@
-//! What is wrong with an evaluation that was read from a file: numbers of it would mean nothing, or never come.
+//! Validates an evaluation read from a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::case::{LABELS_MAX, Labels};
 use super::evaluation::{CaseRun, CaseRuns, Evaluation, REPORTS_MAX};
-use crate::clean::one_line;
+use crate::sanitise::one_line;
 
 impl Evaluation {
-    /// What is wrong with an evaluation that was not written by crh, in a sentence; none if nothing is.
+    /// The first problem of an evaluation not written by crh.
     pub fn problem(&self) -> Option<String> {
         let mut by_id: BTreeMap<&str, &Labels> = BTreeMap::new();
         for CaseRuns { labels, .. } in &self.cases {
@@ -28,7 +28,7 @@ impl Evaluation {
         by_id: &BTreeMap<&str, &'a Labels>,
         have_twin: &mut BTreeSet<&'a str>,
     ) -> Option<String> {
-        // The judge of a twin is asked about the issues of its case.
+        // The judge of a twin answers about the issues of its case.
         let asked = match &labels.twin_of {
             None => labels,
             Some(of) => {
@@ -43,7 +43,7 @@ impl Evaluation {
                     return Some(format!("is the second twin of `{shown}`"));
                 }
                 if !labels.expected.is_empty() {
-                    return Some("is a twin, and yet something is expected of it".to_owned());
+                    return Some("is a twin, but has expected issues".to_owned());
                 }
                 case
             }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_evaluation_of_ours_has_no_problem() {
+    fn valid_evaluation_has_no_problem() {
         check("", "");
         check(
             "
@@ -111,12 +111,12 @@ mod tests {
     }
 
     #[test]
-    fn every_id_is_there_once() {
+    fn duplicate_id_is_a_problem() {
         check("case a\ncase b\ncase a", "there are two cases `a`");
     }
 
     #[test]
-    fn every_twin_is_the_only_one_of_its_case() {
+    fn second_twin_of_a_case_is_a_problem() {
         check("case t twin of a", "case `t` is the twin of `a`, which is not there");
         check("case a twin of a", "case `a` is the twin of `a`, which is a twin itself");
         check(
@@ -126,12 +126,12 @@ mod tests {
         check("case a\ncase t twin of a\ncase u twin of a", "case `u` is the second twin of `a`");
         check(
             "case a\ncase t twin of a\nexpect f:1",
-            "case `t` is a twin, and yet something is expected of it",
+            "case `t` is a twin, but has expected issues",
         );
     }
 
     #[test]
-    fn every_issue_has_a_place() {
+    fn issue_without_place_is_a_problem() {
         let mut evaluation = evaluation(Rule::Category, "case a\nexpect f:1\nexpect f:2");
         evaluation.cases[0].labels.expected[1].spans.clear();
         let problem = evaluation.problem();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_spoke_of_what_is_there() {
+    fn verdict_on_missing_report_is_a_problem() {
         let table = |judged: &str| format!("case a\nexpect f:1\nreport f:1\njudged 0-0 {judged}");
         let problem = "case `a` was judged about issue 1 and report 0, which are not both there";
         check(&table("1-0"), problem);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_so_large_that_scoring_takes_long() {
+    fn oversized_evaluation_is_a_problem() {
         let many =
             |line: &str, times: usize| format!("case a\n{}", format!("{line}\n").repeat(times));
         check(&many("expect f:1", LABELS_MAX), "");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn no_case_has_more_runs_than_there_are_repeats() {
+    fn more_runs_than_repeats_are_a_problem() {
         let mut evaluation = evaluation(Rule::Category, "case a\nrun\nrun");
         evaluation.repeats = 1;
         let problem = evaluation.problem();

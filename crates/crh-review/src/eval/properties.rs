@@ -1,4 +1,4 @@
-//! What holds for every evaluation, small ones drawn at random.
+//! Properties of random small evaluations.
 
 mod plain;
 
@@ -144,7 +144,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn each_report_and_each_issue_stands_in_exactly_one_place(cases in cases(), rule in select(RULES.to_vec())) {
+    fn each_report_and_issue_is_counted_once(cases in cases(), rule in select(RULES.to_vec())) {
         for case in &cases {
             for run in &case.runs {
                 let Sorted { matched, duplicates, known_bad, on_clean, unlabelled, missed } =
@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn the_numbers_are_those_that_a_person_would_count(cases in cases(), rule in select(BY_PLACE.to_vec())) {
+    fn scores_equal_naive_implementation(cases in cases(), rule in select(BY_PLACE.to_vec())) {
         let evaluation = evaluation(rule, &cases);
         let plain = Plain::of(&evaluation);
         let quality = score(&evaluation).quality;
@@ -179,7 +179,7 @@ proptest! {
             on_clean: quality.on_clean,
             unlabelled: quality.unlabelled,
             clean_reported: quality.clean_reported,
-            // These are no part of the scores but of their shares, which are compared below.
+            // These are not part of the scores; their shares are compared below.
             changes: plain.changes,
             clean: plain.clean,
             flagged: plain.flagged,
@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn pairs_are_those_that_a_person_would_count(cases in cases(), rule in select(BY_PLACE.to_vec())) {
+    fn pair_scores_equal_naive_implementation(cases in cases(), rule in select(BY_PLACE.to_vec())) {
         let evaluation = evaluation(rule, &cases);
         let paired = score(&evaluation).paired;
         let counted = paired.as_ref().map(|paired| {
@@ -215,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn stability_is_that_of_every_two_runs(cases in cases(), rule in select(BY_PLACE.to_vec())) {
+    fn stability_equals_naive_pairwise_comparison(cases in cases(), rule in select(BY_PLACE.to_vec())) {
         let evaluation = evaluation(rule, &cases);
         let stability = score(&evaluation).stability;
         let plain = plain::stability(&evaluation);
@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn a_judge_is_held_against_every_pair_of_words(cases in cases(), rule in select(RULES.to_vec())) {
+    fn agreement_equals_naive_implementation(cases in cases(), rule in select(RULES.to_vec())) {
         let mut evaluation = evaluation(rule, &cases);
         evaluation.judged_by = Some(JudgedBy {
             model: String::new(),
@@ -244,7 +244,7 @@ proptest! {
     }
 
     #[test]
-    fn an_evaluation_is_never_worse_than_itself_whatever_was_not_begun(
+    fn unstarted_runs_cause_no_difference(
         cases in cases(),
         rule in select(RULES.to_vec()),
         not_begun in vec(any::<bool>(), 16),
@@ -265,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn calibration_is_that_of_the_list_of_all_reports(cases in cases(), rule in select(RULES.to_vec())) {
+    fn calibration_equals_naive_implementation(cases in cases(), rule in select(RULES.to_vec())) {
         let evaluation = evaluation(rule, &cases);
         let outcomes = outcomes(&evaluation);
         let calibration = score(&evaluation).avg_confidence_calibration;
@@ -284,7 +284,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_reports_changes_no_number(
+    fn report_order_does_not_change_scores(
         cases in cases(),
         rule in select(vec![Rule::Category, Rule::Family, Rule::FileLine, Rule::Text]),
         turn in 0..6_usize,
@@ -300,7 +300,7 @@ proptest! {
     }
 
     #[test]
-    fn every_number_is_one_and_every_interval_has_its_ends_in_order(
+    fn numbers_are_finite_and_intervals_ordered(
         cases in cases(),
         rule in select(RULES.to_vec()),
     ) {
@@ -332,7 +332,7 @@ proptest! {
     }
 
     #[test]
-    fn recall_by_anything_adds_up_to_the_whole(cases in cases(), rule in select(RULES.to_vec())) {
+    fn recall_groups_add_up_to_the_total(cases in cases(), rule in select(RULES.to_vec())) {
         let scores = score(&evaluation(rule, &cases));
         let by = &scores.recall_by;
         let size: BTreeMap<_, _> = by.size.iter().cloned().collect();
@@ -358,7 +358,7 @@ proptest! {
     }
 
     #[test]
-    fn a_perfect_reviewer_gets_full_marks_and_a_silent_one_none(cases in cases(), rule in select(RULES.to_vec())) {
+    fn perfect_reviewer_scores_one_and_silent_one_zero(cases in cases(), rule in select(RULES.to_vec())) {
         let evaluation = evaluation(rule, &cases);
         let perfect = score(&baselines::perfect(&evaluation));
         let quality = perfect.quality;

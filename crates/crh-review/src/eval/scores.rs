@@ -1,4 +1,4 @@
-//! From what was said about every case to the numbers: quality, calibration, stability, pairs, effort.
+//! Computes the scores: quality, calibration, stability, pairs, effort.
 
 mod agreement;
 mod calibration;
@@ -20,87 +20,87 @@ use super::bootstrap::Resampled;
 use super::evaluation::Evaluation;
 use crate::finding::Category;
 
-/// An evaluation with its numbers, beside what trivial reviewers get on the same cases. This is what is stored as `eval.json`; only
-/// the evaluation is read again, the numbers follow from it.
+/// An evaluation with its scores and the baselines. Stored as `eval.json`; scores are recomputed
+/// when it is read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sheet {
-    /// What was said.
+    /// The evaluation.
     #[serde(flatten)]
     pub evaluation: Evaluation,
-    /// The numbers.
+    /// Its scores.
     pub scores: Scores,
-    /// Trivial reviewers on the same cases.
+    /// Baselines on the same cases.
     pub baselines: Vec<Baseline>,
 }
 
-/// A trivial reviewer's numbers.
+/// Scores of a baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Baseline {
-    /// What it does, such as `every hunk`.
+    /// Name, such as `every hunk`.
     pub name: String,
-    /// Its numbers.
+    /// Quality.
     pub quality: Quality,
-    /// Credited over expected, of pairs; none without twins.
+    /// Paired recall; absent without twins.
     pub paired_recall: Option<Estimate>,
 }
 
-/// All numbers of one evaluation.
+/// All scores of one evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scores {
-    /// How many cases were reviewed, failed, and were never begun.
+    /// Numbers of cases and runs by outcome.
     pub runs: RunCounts,
-    /// Precision, recall and F1, and what they are made of. Twins are not in it.
+    /// Precision, recall and F1, without twins.
     pub quality: Quality,
-    /// Pairs of a change and its twin; none without twins.
+    /// Scores of pairs; absent without twins.
     pub paired: Option<Paired>,
-    /// Recall by what the expected issues are.
+    /// Recall by kind of issue.
     pub recall_by: RecallBy,
-    /// What each reviewer of a panel had a part in, by name; empty without a panel.
+    /// Contribution of each reviewer of a panel; empty without a panel.
     pub reviewers: Vec<ReviewerCounts>,
-    /// How well the confidences fit; none without a confidence.
+    /// Calibration of the confidences; absent without confidences.
     pub avg_confidence_calibration: Option<Calibration>,
-    /// How well severities agree; none without a match.
+    /// Agreement of severities; absent without a match.
     pub severity_agreement: Option<SeverityAgreement>,
-    /// How much repeats agree; none without repeats.
+    /// Agreement of repeats; absent without repeats.
     pub stability: Option<Stability>,
-    /// How far the judge can be trusted; none without one.
+    /// Reliability of the judge; absent without one.
     pub judge: Option<Agreement>,
-    /// What it took.
+    /// Cost and time.
     pub effort: EffortSums,
 }
 
-/// How runs ended.
+/// Numbers of runs by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct RunCounts {
-    /// Cases, without twins.
+    /// Cases without twins.
     pub cases: u32,
-    /// Of these, cases in which nothing is expected.
+    /// Clean cases among them.
     pub clean: u32,
     /// Twins.
     pub twins: u32,
-    /// Runs that came to their end.
+    /// Complete runs.
     pub reviewed: u32,
-    /// Runs that saw only a part.
+    /// Incomplete runs.
     pub incomplete: u32,
-    /// Runs that failed.
+    /// Failed runs.
     pub failed: u32,
-    /// Runs that were never begun.
+    /// Runs that were not started.
     pub not_run: u32,
 }
 
-/// A number with its interval: 95 % of resampled suites lie in it. None where it is not defined, such as the precision of
-/// silence. Without an interval where fewer than six cases have a part in the number.
+/// A number with its 95 % interval. Absent if undefined, such as the precision without reports. No
+/// interval with fewer than six contributing cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The number.
+    /// Value.
     pub value: Option<f64>,
-    /// The lower end.
+    /// Lower end.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end.
     pub high: Option<f64>,
 }
 
-/// How good the reports are.
+/// Quality of the reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Quality {
     /// Expected issues, over all runs.
@@ -109,31 +109,31 @@ pub struct Quality {
     pub reported: u32,
     /// Reports of expected issues.
     pub matched: u32,
-    /// Further reports of the same issues.
+    /// Duplicates.
     pub duplicates: u32,
-    /// Reports that are known to be wrong.
+    /// Reports known to be wrong.
     pub known_bad: u32,
-    /// Reports on clean changes that no label names as known to be wrong: those count above.
+    /// Reports on clean changes, except those known to be wrong.
     pub on_clean: u32,
-    /// Other reports.
+    /// Unlabelled reports.
     pub unlabelled: u32,
-    /// All reports on clean changes, whether or not a label names them.
+    /// All reports on clean changes.
     pub clean_reported: u32,
-    /// Matched of all reports: whatever is not matched counts as wrong.
+    /// Matched reports per report.
     pub precision: Estimate,
-    /// Matched of those reports that somebody has judged: matched, duplicates, known bad, on clean changes.
+    /// Matched reports per labelled report (matched, duplicate, known bad, on a clean change).
     pub precision_labelled: Estimate,
-    /// Matched of the expected.
+    /// Matched issues per expected issue.
     pub recall: Estimate,
-    /// Of precision and recall.
+    /// Harmonic mean of precision and recall.
     pub f1: Estimate,
-    /// Reports for each change.
+    /// Reports per change.
     pub findings_per_change: Estimate,
-    /// The share of clean changes on which something was reported.
+    /// Share of clean changes with a report.
     pub clean_flagged: Estimate,
 }
 
-/// Recall by what the expected issues are: matched and expected, by name.
+/// Recall by kind of issue: matched and expected, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RecallBy {
     /// `P0` to `P3`.
@@ -142,179 +142,179 @@ pub struct RecallBy {
     pub category: BTreeMap<String, Share>,
     /// The languages.
     pub language: BTreeMap<String, Share>,
-    /// The size of the change in lines: `1–10`, `11–50`, `51–200`, `over 200`, in this order.
+    /// By size of the change in lines: `1–10`, `11–50`, `51–200`, `over 200`, in this order.
     pub size: Vec<(String, Share)>,
-    /// Something missing, or something there: `omission`, `present`.
+    /// By omission or presence: `omission`, `present`.
     pub kind: BTreeMap<String, Share>,
-    /// Expected issues that were not matched, over all runs.
+    /// Missed issues, over all runs.
     pub missed: u32,
-    /// Of these, issues at whose place something was reported that the rule does not take for them, such as the same defect in
+    /// Missed issues with a report at their place that does not match the rule, for example in
     /// another category.
     pub misnamed: u32,
 }
 
-/// What one reviewer of a panel had a part in, over all runs. A report of several reviewers counts for each of them, so that
-/// these numbers do not add up to those of the panel.
+/// Contribution of one reviewer of a panel, over all runs. A report of several reviewers counts for
+/// each, so the numbers do not add up to those of the panel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ReviewerCounts {
-    /// The reviewer.
+    /// Name of the reviewer.
     pub name: String,
-    /// What it looks for; none if it has no lens.
+    /// Its category, if it is specialised.
     pub category: Option<Category>,
-    /// Of the expected issues of exactly this category: how many of its reports are matched with one.
+    /// Matches among the expected issues of its category.
     pub own: Share,
-    /// Its reports that are matched with issues of other categories.
+    /// Matches in other categories.
     pub others: u32,
-    /// Its further reports of issues that are matched already.
+    /// Duplicates.
     pub duplicates: u32,
-    /// Its reports that are known to be wrong.
+    /// Reports known to be wrong.
     pub known_bad: u32,
-    /// Its reports on clean changes that no label names as known to be wrong: those count above.
+    /// Reports on clean changes, except those known to be wrong.
     pub on_clean: u32,
-    /// Its other reports.
+    /// Unlabelled reports.
     pub unlabelled: u32,
-    /// Its reports on twins, which stand in none of the counts above.
+    /// Reports on twins, which are not in the other counts.
     pub on_twins: u32,
 }
 
-/// A part of a whole.
+/// A share of a total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// How many fit.
+    /// Numerator.
     pub matched: u32,
-    /// Of how many.
+    /// Denominator.
     pub expected: u32,
 }
 
-/// A change and its twin: a report counts only if it is not made of the twin as well.
+/// Scores of changes with a twin: a report counts only if it is not made on the twin as well.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Paired {
-    /// Pairs of which both were seen in the same repeat.
+    /// Pairs with a common repeat.
     pub pairs: u32,
-    /// Expected issues of these, over all such repeats.
+    /// Expected issues over these repeats.
     pub expected: u32,
-    /// Of these, reported on the change.
+    /// Reported on the change.
     pub matched: u32,
-    /// Of these, reported on the twin as well.
+    /// Also reported on the twin.
     pub also_on_twin: u32,
-    /// Reports on the change and on the twin together.
+    /// Reports on change and twin together.
     pub reported: u32,
     /// Reports on twins.
     pub on_twins: u32,
-    /// Credited (matched and not on the twin) of the expected.
+    /// Credited (matched, and not on the twin) per expected issue.
     pub recall: Estimate,
-    /// Credited of all reports of both.
+    /// Credited per report on both.
     pub precision: Estimate,
-    /// Of the two.
+    /// Harmonic mean of the two.
     pub f1: Estimate,
 }
 
-/// How well confidences fit what was matched.
+/// Calibration of the confidences.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Calibration {
     /// Reports with a confidence.
     pub reports: u32,
-    /// The mean of the squared difference of confidence and outcome.
+    /// Brier score: mean squared difference between confidence and outcome.
     pub brier: f64,
-    /// The mean difference of confidence and share matched over ten bins, weighted by their reports.
+    /// Expected calibration error over ten bins.
     pub expected_calibration_error: f64,
-    /// The bins that have a report.
+    /// Non-empty bins.
     pub bins: Vec<Bin>,
 }
 
 /// One bin of confidences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Bin {
-    /// From this confidence,
+    /// Lower bound.
     pub from: f64,
-    /// up to this one, which is in it in the last bin only.
+    /// Upper bound, exclusive except in the last bin.
     pub to: f64,
-    /// How many.
+    /// Number of reports.
     pub reports: u32,
-    /// Their mean confidence.
+    /// Mean confidence.
     pub confidence: f64,
-    /// The share that was matched.
+    /// Share of matched reports.
     pub matched: f64,
 }
 
-/// How well severities agree.
+/// Agreement of severities.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SeverityAgreement {
-    /// Matches in which the tool gave a severity.
+    /// Matches with a severity.
     pub matches: u32,
-    /// The share in which it is the same.
+    /// Share with the same severity.
     pub same: f64,
-    /// The share in which it is at most one step off.
+    /// Share at most one level off.
     pub within_one: f64,
-    /// The mean number of steps by which the tool is milder (below zero: harsher).
+    /// Mean number of levels by which the tool is milder (negative: harsher).
     pub milder_by: f64,
-    /// How often which was reported for which: rows expected, columns reported, `P0` to `P3`.
+    /// Confusion matrix: rows expected, columns reported, `P0` to `P3`.
     pub table: [[u32; 4]; 4],
 }
 
-/// How much repeats agree.
+/// Agreement of repeats.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Stability {
-    /// How often every case was to be reviewed.
+    /// Requested repeats per case.
     pub repeats: u32,
-    /// Cases that were: all repeats of them were begun.
+    /// Cases with all repeats started.
     pub complete_cases: u32,
-    /// The chance that what one run of a case reports is reported by another one too, at the same place whatever it is called.
+    /// Probability that a report of one run occurs in another run at the same place.
     pub returns: Option<f64>,
-    /// The variance of "was it found" from run to run, on average over the expected issues: 0 if always or never; 0.25 is what a coin
-    /// comes to in the long run, though of two runs of one issue it may be as much as 0.5.
+    /// Mean variance of "found" over the expected issues: 0 if always or never. A coin has 0.25 in
+    /// the long run, and up to 0.5 with two runs.
     pub hit_variance: Option<f64>,
-    /// The chance that two runs that report the same differ in its severity or category.
+    /// Probability that two runs with the same report differ in severity or category.
     pub class_changes: Option<f64>,
-    /// The standard deviation of F1 over the repeats, of the cases that have all of them: other cases would make it that of the mix.
+    /// Standard deviation of F1 over the repeats, for cases with all repeats.
     pub f1_deviation: Option<f64>,
 }
 
-/// How far a judge and the text rule agree about the pairs of a report and an expected issue that the judge was asked about.
+/// Agreement of the judge with the text rule, over the pairs that the judge answered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Pairs.
+    /// Number of pairs.
     pub pairs: u64,
-    /// Of these, pairs about which both say the same.
+    /// Pairs with the same answer.
     pub agreed: u64,
-    /// Pairs that the judge alone calls the same.
+    /// Pairs that only the judge matches.
     pub judge_alone: u64,
-    /// Pairs that the text rule alone calls the same.
+    /// Pairs that only the text rule matches.
     pub text_alone: u64,
-    /// Cohen's kappa of the agreement: 0 what chance would bring, 1 everywhere; none where it is not defined.
+    /// Cohen's kappa: 0 for chance agreement, 1 for full agreement; absent if undefined.
     pub kappa: Option<f64>,
 }
 
-/// What everything took, twins included.
+/// Cost and time of all runs, including twins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct EffortSums {
-    /// Money for all runs, in US dollars.
+    /// Total cost in US dollars.
     pub cost_usd: f64,
-    /// Money for one run, on average.
+    /// Mean cost per run.
     pub cost_usd_per_run: f64,
-    /// Tokens sent.
+    /// Input tokens.
     pub tokens_in: u64,
-    /// Tokens received.
+    /// Output tokens.
     pub tokens_out: u64,
-    /// Of those sent, from the provider's cache.
+    /// Input tokens from the provider's cache.
     pub tokens_cached: u64,
-    /// Calls of models.
+    /// Model calls.
     pub llm_calls: u64,
-    /// Half of the runs took at most this long.
+    /// Median latency.
     pub latency_seconds_median: f64,
-    /// Of a hundred runs, 95 took at most this long.
+    /// 95th percentile of the latency.
     pub latency_seconds_p95: f64,
 }
 
 /// Scores an evaluation.
 ///
-/// Numbers are over all runs of all cases together. A run that failed counts as one that found nothing; one that was never
-/// begun does not count. Twins count in pairs, in what reviewers said of them, and in the effort alone.
+/// Numbers are over all started runs of all cases. A failed run counts as one without findings; a
+/// run that was not started does not count. Twins count only in pairs, per-reviewer numbers and
+/// effort.
 ///
-/// So a case weighs as much as it has runs that were begun. Every number is then the quotient of counts that stand beside it, nothing is
-/// made up for what was not looked at, and where all repeats were begun all cases weigh the same. Where some were not, the numbers are of
-/// another mix of cases than the suite's: they are not to be held against those of another evaluation, which `compare` does repeat by
-/// repeat.
+/// So a case weighs as much as its started runs, and every number is a quotient of the counts next
+/// to it. If all repeats were started, all cases weigh the same. Otherwise do not compare the
+/// numbers with those of another evaluation; `compare` works repeat by repeat.
 pub fn score(evaluation: &Evaluation) -> Scores {
     let graded = graded::graded(evaluation, evaluation.rule);
     let resampled = Resampled::new(&tally::tallies(&graded, evaluation.rule));
@@ -334,7 +334,7 @@ pub fn score(evaluation: &Evaluation) -> Scores {
 }
 
 impl Sheet {
-    /// Scores an evaluation and trivial reviewers of the same cases, each under its name.
+    /// Scores an evaluation and its baselines.
     pub fn new(evaluation: Evaluation, baselines: &[(String, Evaluation)]) -> Self {
         let baselines = baselines.iter().map(|(name, evaluation)| {
             let Scores { quality, paired, .. } = score(evaluation);

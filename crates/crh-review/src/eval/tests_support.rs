@@ -1,4 +1,5 @@
-//! The language in which evaluations are written in tests: one line for each thing, cut at blanks; quotes hold what has blanks.
+//! A small language for evaluations in tests: one item per line, words separated by spaces, quotes
+//! for texts.
 //!
 //! ```text
 //! case ID [python] [40 lines] [twin of ID]     a case begins
@@ -9,8 +10,9 @@
 //! judged E-R …                                 what the judge said of this run
 //! ```
 //!
-//! A place is `file:3`, `file:3-5`, or `file:-3` on the old side. A report without a category has none; an expected issue is a `bug` and
-//! `P1` unless it says otherwise. Numbers that stand for expected issues and reports count from 0.
+//! A place is `file:3`, `file:3-5`, or `file:-3` on the old side. A report has no category by
+//! default; an expected issue is a `bug` with `P1`. Indices of expected issues and reports start at
+//! 0.
 
 use super::case::{Expected, KnownBad, Labels, Span};
 use super::evaluation::{
@@ -20,7 +22,7 @@ use super::matching::Rule;
 use crate::finding::{Category, Confidence, Severity, Side};
 use crate::report::Decimal;
 
-/// An evaluation from its table.
+/// Parses an evaluation.
 pub(super) fn evaluation(rule: Rule, table: &str) -> Evaluation {
     let mut cases: Vec<CaseRuns> = Vec::new();
     for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -66,7 +68,7 @@ fn last_run(cases: &mut [CaseRuns]) -> &mut CaseRun {
     runs.last_mut().unwrap()
 }
 
-/// The words of a line; what is in quotes is one, and keeps the first of its quotes so that it is known as such.
+/// Splits a line into words. A quoted text is one word and keeps its first quote.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (at, part) in line.split('"').enumerate() {

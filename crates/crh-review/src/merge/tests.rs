@@ -1,7 +1,8 @@
-//! From findings to issues, written as tables: one line a finding in, one line an issue or a fate out.
+//! Merging, as tables: one line per finding in, one line per issue or dropped finding out.
 //!
 //! A finding is `reviewer file:line severity category confidence route "title"`, then any of
-//! `quote="…"`, `side=old`, `pre`, `fix`, `replace="…"`, `code`, `voice=…`, `rule=…`. Without a quote it quotes its line.
+//! `quote="…"`, `side=old`, `pre`, `fix`, `replace="…"`, `code`, `voice=…`, `rule=…`. Without a
+//! quote it quotes its line.
 
 use std::num::NonZeroU32;
 
@@ -13,7 +14,7 @@ use crate::evidence::SymbolSpan;
 use crate::finding::tests_support::finding;
 use crate::finding::{Evidence, Finding, Origin, Side};
 
-/// `f.rs` and `F.rs`: 100 lines, of which 20 to 29 are new and a line was removed after line 60.
+/// `f.rs` and `F.rs` with 100 lines: 20 to 29 are new, and a line was removed after line 60.
 fn sources() -> Sources {
     let mut diff = String::new();
     for path in ["f.rs", "F.rs"] {
@@ -83,12 +84,12 @@ fn members(table: &str) -> Vec<Member> {
     table.lines().map(str::trim).filter(|line| !line.is_empty()).map(member).collect()
 }
 
-fn merged(table: &str, judgements: &BTreeMap<String, Judgement>) -> Merged {
-    let all = consolidate(members(table), &sources(), &Remembered::default(), &BTreeSet::new());
-    conclude(all, judgements)
+fn merge(table: &str, judgements: &BTreeMap<String, Judgement>) -> MergeResult {
+    let all = consolidate(members(table), &sources(), &PastDecisions::default(), &BTreeSet::new());
+    apply_judgements(all, judgements)
 }
 
-fn shown(merged: &Merged) -> String {
+fn describe(merged: &MergeResult) -> String {
     let mut out = String::new();
     let row = |issue: &Issue| {
         let moved = issue.relocated_from.map(|from| format!(" from {from}")).unwrap_or_default();
@@ -123,11 +124,11 @@ fn shown(merged: &Merged) -> String {
 }
 
 fn check(table: &str, expected: Expect) {
-    expected.assert_eq(&shown(&merged(table, &BTreeMap::new())));
+    expected.assert_eq(&describe(&merge(table, &BTreeMap::new())));
 }
 
 #[test]
-fn two_reviewers_at_0_55_on_one_problem_survive_the_gate() {
+fn agreement_lifts_two_findings_over_the_minimum() {
     check(
         r#"
         alice f.rs:20 P2 bug 0.55 manual/human "Index out of range"
@@ -142,7 +143,7 @@ fn two_reviewers_at_0_55_on_one_problem_survive_the_gate() {
 }
 
 #[test]
-fn agreement_counts_voices_not_runs() {
+fn agreement_counts_voices_not_findings() {
     check(
         r#"
         alice f.rs:20 P1 bug 0.70 manual/human "Same words"
@@ -161,7 +162,7 @@ fn agreement_counts_voices_not_runs() {
 }
 
 #[test]
-fn an_injection_and_a_slow_query_on_one_line_stay_two_issues() {
+fn different_families_on_one_line_stay_apart() {
     check(
         r#"
         security    f.rs:20 P0 security    0.90 manual/human "SQL injection in query"
@@ -176,7 +177,7 @@ fn an_injection_and_a_slow_query_on_one_line_stay_two_issues() {
 }
 
 #[test]
-fn lines_sort_as_numbers_and_case_keeps_files_apart() {
+fn issues_sort_by_line_number_and_exact_path() {
     check(
         r#"
         a f.rs:29 P2 bug 0.80 manual/human "One"
@@ -209,7 +210,7 @@ fn clusters_do_not_chain() {
 }
 
 #[test]
-fn what_programs_find_is_one_issue_only_on_one_line() {
+fn static_findings_merge_only_on_the_same_line() {
     check(
         r#"
         secrets   f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
@@ -226,7 +227,8 @@ fn what_programs_find_is_one_issue_only_on_one_line() {
             #5 f.rs:26 P1 1.00 leftovers manual/human report acknowledge "`debugger` is left over"
         "##]],
     );
-    // One line: a rule says it once, two rules of one program are two, other programs repeat it.
+    // On one line, the same rule merges, two rules of one reviewer do not, and other reviewers
+    // merge.
     check(
         r#"
         secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
@@ -242,7 +244,7 @@ fn what_programs_find_is_one_issue_only_on_one_line() {
 }
 
 #[test]
-fn a_model_does_not_join_what_programs_find_on_two_lines() {
+fn model_finding_does_not_join_static_findings() {
     check(
         r#"
         a       f.rs:20 P0 security 1 manual/human "Token in the code"
@@ -257,7 +259,7 @@ fn a_model_does_not_join_what_programs_find_on_two_lines() {
 }
 
 #[test]
-fn words_that_overlap_enough_are_one_issue_and_nearly_enough_a_pair() {
+fn title_overlap_merges_or_makes_a_pair() {
     check(
         r#"
         a f.rs:20 P2 bug   0.80 manual/human "Token leaks into the log file"
@@ -273,7 +275,7 @@ fn words_that_overlap_enough_are_one_issue_and_nearly_enough_a_pair() {
 }
 
 #[test]
-fn an_advisory_member_does_not_silence_a_manual_one() {
+fn advisory_member_does_not_silence_manual_one() {
     check(
         r#"
         a f.rs:20 P1 bug 0.80 advisory/human             "Same thing"
@@ -286,7 +288,7 @@ fn an_advisory_member_does_not_silence_a_manual_one() {
 }
 
 #[test]
-fn the_most_careful_route_wins_and_disagreement_is_shown() {
+fn most_cautious_route_wins() {
     check(
         r#"
         security    f.rs:20 P0 security 0.80 safe_auto/review-fixer         "Same thing" fix
@@ -304,7 +306,7 @@ fn the_most_careful_route_wins_and_disagreement_is_shown() {
 }
 
 #[test]
-fn a_model_does_not_make_a_disaster_of_taste_and_the_issue_says_so() {
+fn model_severity_is_capped_by_category() {
     check(
         r#"
         alice f.rs:20 P0 style 0.80 manual/human "Odd name"
@@ -326,7 +328,7 @@ fn a_model_does_not_make_a_disaster_of_taste_and_the_issue_says_so() {
 }
 
 #[test]
-fn a_quote_decides_where_a_finding_is() {
+fn finding_moves_to_its_quote() {
     check(
         r#"
         right  f.rs:21 P1 bug 0.90 manual/human "Right line"
@@ -355,7 +357,7 @@ fn a_quote_decides_where_a_finding_is() {
 }
 
 #[test]
-fn a_removed_line_is_found_on_the_old_side() {
+fn quote_of_removed_line_is_on_the_old_side() {
     check(
         r#"
         a f.rs:51 P1 bug 0.90 manual/human "Check was removed" side=old quote="let gone = removed(1);"
@@ -370,7 +372,7 @@ fn a_removed_line_is_found_on_the_old_side() {
 }
 
 #[test]
-fn what_the_change_did_not_touch_was_there_before() {
+fn unchanged_code_is_pre_existing() {
     check(
         r#"
         a f.rs:40 P1 bug 0.90 manual/human "In a changed function"
@@ -394,7 +396,7 @@ fn what_the_change_did_not_touch_was_there_before() {
 }
 
 #[test]
-fn a_p0_needs_less_to_be_shown() {
+fn p0_has_lower_minimum_confidence() {
     check(
         r#"
         a f.rs:20 P0 bug 0.50 manual/human "Disaster"
@@ -410,10 +412,10 @@ fn a_p0_needs_less_to_be_shown() {
 }
 
 #[test]
-fn weak_findings_of_one_voice_about_tests_and_upkeep_become_lines() {
+fn weak_test_and_maintainability_findings_are_softened() {
     check(
         r#"
-        alice f.rs:20 P2 testing 0.70 manual/human "Rounding is checked by nobody"
+        alice f.rs:20 P2 testing 0.70 manual/human "Rounding is checked nowhere"
         alice f.rs:22 P3 maintainability 0.90 advisory/human "Two names for one thing"
         alice f.rs:24 P2 maintainability 0.30 manual/human "Deep nesting"
         alice f.rs:26 P2 testing 0.75 manual/human "The test asserts nothing"
@@ -431,10 +433,10 @@ fn weak_findings_of_one_voice_about_tests_and_upkeep_become_lines() {
             #4 F.rs:26 P2 0.60 ruff advisory/human report acknowledge "Found by a program"
             before: #5 F.rs:28 P2 0.60 alice advisory/human report acknowledge "An old gap"
             below_gate: alice "Perhaps a bug" -- confidence 0.5
-            softened: alice "Deep nesting" -- one reviewer, confidence 0.3
-            softened: alice "Rounding is checked by nobody" -- one reviewer, confidence 0.7
-            softened: alice "Two names for one thing" -- one reviewer, who sees nothing to do
-            gap: f.rs:20: Rounding is checked by nobody
+            softened: alice "Deep nesting" -- only one reviewer, confidence 0.3
+            softened: alice "Rounding is checked nowhere" -- only one reviewer, confidence 0.7
+            softened: alice "Two names for one thing" -- only one reviewer, marked as advisory
+            gap: f.rs:20: Rounding is checked nowhere
             risk: f.rs:24: Deep nesting
             risk: f.rs:22: Two names for one thing
         "##]],
@@ -442,7 +444,7 @@ fn weak_findings_of_one_voice_about_tests_and_upkeep_become_lines() {
 }
 
 #[test]
-fn only_one_issue_of_a_folder_says_that_tests_are_missing() {
+fn one_missing_test_issue_per_folder() {
     check(
         r#"
         alice f.rs:20 P2 testing 0.80 manual/human "No test covers refunds"
@@ -455,8 +457,8 @@ fn only_one_issue_of_a_folder_says_that_tests_are_missing() {
             #1 f.rs:24 P2 0.90 bob manual/human report acknowledge "The new branch is untested"
             #2 F.rs:20 P2 0.80 alice manual/human report acknowledge "The test asserts nothing"
             below_gate: carol "Missing tests for totals" -- confidence 0.55
-            softened: alice "No test covers refunds" -- another issue says that tests are missing in this folder
-            softened: alice "No tests for the sender" -- another issue says that tests are missing in this folder
+            softened: alice "No test covers refunds" -- another issue reports missing tests in this folder
+            softened: alice "No tests for the sender" -- another issue reports missing tests in this folder
             gap: f.rs:20: No test covers refunds
             gap: F.rs:24: No tests for the sender
         "##]],
@@ -464,10 +466,10 @@ fn only_one_issue_of_a_folder_says_that_tests_are_missing() {
 }
 
 #[test]
-fn softened_findings_stand_once_behind_what_reviewers_named() {
-    let merged = merged(
+fn softened_findings_follow_reviewer_notes_once() {
+    let merged = merge(
         r#"
-        alice f.rs:20 P2 testing 0.70 manual/human "Nobody checks rounding"
+        alice f.rs:20 P2 testing 0.70 manual/human "Rounding is checked nowhere"
         alice f.rs:24 P2 maintainability 0.70 manual/human "Deep nesting"
         "#,
         &BTreeMap::new(),
@@ -478,14 +480,14 @@ fn softened_findings_stand_once_behind_what_reviewers_named() {
         residual_risks: lines(&["f.rs:24: Deep nesting", "The rate is not cached."]),
         ..Report::default()
     };
-    let report = into_report(started, merged, Asked::Review, 10);
-    let gaps = ["No test charges zero cents.", "f.rs:20: Nobody checks rounding"];
+    let report = into_report(started, merged, CommandKind::Review, 10);
+    let gaps = ["No test charges zero cents.", "f.rs:20: Rounding is checked nowhere"];
     assert_eq!(report.testing_gaps, gaps);
     assert_eq!(report.residual_risks, ["f.rs:24: Deep nesting", "The rate is not cached."]);
 }
 
 #[test]
-fn another_quote_on_a_changed_line_makes_it_part_of_the_change() {
+fn second_quote_on_changed_line_counts_as_change() {
     let mut finding = member(r#"a f.rs:85 P1 bug 0.90 manual/human "Caller breaks""#);
     finding.finding.evidence.push(Evidence {
         file: None,
@@ -493,27 +495,27 @@ fn another_quote_on_a_changed_line_makes_it_part_of_the_change() {
         side: None,
         snippet: "let v20 = call(20);".to_owned(),
     });
-    let all = consolidate(vec![finding], &sources(), &Remembered::default(), &BTreeSet::new());
+    let all = consolidate(vec![finding], &sources(), &PastDecisions::default(), &BTreeSet::new());
     assert_eq!(all.issues.len(), 1);
     assert_eq!(all.issues[0].tier, crate::Tier::Secondary);
 }
 
 #[test]
-fn pairs_that_were_found_to_be_one_are_merged() {
+fn answered_pairs_are_merged() {
     let table = r#"
         security    f.rs:20 P0 security    0.55 manual/human "Secret in the log"
         reliability f.rs:20 P2 bug         0.50 manual/human "Log line grows without bound"
     "#;
-    let apart = merged(table, &BTreeMap::new());
+    let apart = merge(table, &BTreeMap::new());
     let same = apart.candidate_pairs.iter().map(|pair| pair.id.clone()).collect();
-    let joined = consolidate(members(table), &sources(), &Remembered::default(), &same);
+    let joined = consolidate(members(table), &sources(), &PastDecisions::default(), &same);
     expect![[r##"
         #1 f.rs:20 P0 0.65 reliability,security manual/human report acknowledge "Secret in the log" [security (P0), reliability (P2) -- kept P0]
-    "##]].assert_eq(&shown(&conclude(joined, &BTreeMap::new())));
+    "##]].assert_eq(&describe(&apply_judgements(joined, &BTreeMap::new())));
 }
 
 #[test]
-fn a_check_confirms_refutes_or_leaves_in_doubt() {
+fn judgements_confirm_refute_or_lower_confidence() {
     let table = r#"
         a f.rs:20 P0 bug 0.60 manual/human "Unsure blocker"
         a f.rs:25 P2 bug 0.80 manual/human "Unsure trifle"
@@ -522,18 +524,18 @@ fn a_check_confirms_refutes_or_leaves_in_doubt() {
         d F.rs:25 P2 bug 0.80 manual/human "Confirmed"
         rule F.rs:29 P1 bug 0.80 manual/human "Found by a program" code
     "#;
-    let before = merged(table, &BTreeMap::new());
+    let before = merge(table, &BTreeMap::new());
     let judgements = before.issues.iter().map(|issue| {
         let result = match issue.title.as_str() {
-            "Refuted" | "Found by a program" => Judged::Refuted,
-            "Checker crashed" => Judged::Failed,
-            "Confirmed" => Judged::Confirmed,
-            _ => Judged::Unsure,
+            "Refuted" | "Found by a program" => JudgementResult::Refuted,
+            "Checker crashed" => JudgementResult::Failed,
+            "Confirmed" => JudgementResult::Confirmed,
+            _ => JudgementResult::Unsure,
         };
         let reason = "handled by the caller".to_owned();
         (issue.dedupe_key.clone(), Judgement { result, reason })
     });
-    let after = merged(table, &judgements.collect());
+    let after = merge(table, &judgements.collect());
     expect![[r##"
         #1 f.rs:20 P0 0.60 a manual/human report acknowledge "Unsure blocker"
         #2 F.rs:20 P1 0.80 c manual/human report acknowledge "Checker crashed"
@@ -542,26 +544,28 @@ fn a_check_confirms_refutes_or_leaves_in_doubt() {
         refuted: b "Refuted" -- handled by the caller
         below_gate: a "Unsure trifle" -- confidence 0.55 after an undecided check
     "##]]
-    .assert_eq(&shown(&after));
+    .assert_eq(&describe(&after));
     let validations: Vec<_> = after.issues.iter().map(|issue| issue.validation).collect();
     let expected =
         [Validation::Unsure, Validation::Degraded, Validation::ByCode, Validation::Confirmed];
     assert_eq!(validations, expected);
 }
 
-/// Merged with one earlier dismissal of what is on line 20 of `f.rs`.
+/// Merges after the issue on line 20 of `f.rs` was dismissed.
 fn with_line_20_dismissed(table: &str) -> String {
-    let key = merged(r#"a f.rs:20 P1 bug 0.90 manual/human "Known""#, &BTreeMap::new()).issues[0]
+    let key = merge(r#"a f.rs:20 P1 bug 0.90 manual/human "Known""#, &BTreeMap::new()).issues[0]
         .dedupe_key
         .clone();
-    let remembered =
-        Remembered { dismissed: [(key, "by design".to_owned())].into(), ..Remembered::default() };
+    let remembered = PastDecisions {
+        dismissed: [(key, "by design".to_owned())].into(),
+        ..PastDecisions::default()
+    };
     let all = consolidate(members(table), &sources(), &remembered, &BTreeSet::new());
-    shown(&conclude(all, &BTreeMap::new()))
+    describe(&apply_judgements(all, &BTreeMap::new()))
 }
 
 #[test]
-fn what_was_dismissed_stays_dismissed_when_it_moves_a_little() {
+fn dismissal_survives_moved_line() {
     expect![[r##"
         #1 f.rs:29 P1 0.90 a manual/human report acknowledge "New"
         dismissed: b "Seen again, two lines further down" -- by design
@@ -575,17 +579,17 @@ fn what_was_dismissed_stays_dismissed_when_it_moves_a_little() {
 }
 
 #[test]
-fn what_was_dismissed_stays_dismissed_when_its_line_is_rewritten() {
-    let about = About {
+fn dismissal_survives_edit_of_the_line() {
+    let about = DismissedIssue {
         dedupe_key: "0011223344556677".to_owned(),
         file: "f.rs".to_owned(),
         side: None,
         title: "a &lt; b &amp; c".to_owned(),
     };
-    let remembered = Remembered {
+    let remembered = PastDecisions {
         dismissed: [(about.dedupe_key.clone(), "by design".to_owned())].into(),
         rewritten: vec![about],
-        ..Remembered::default()
+        ..PastDecisions::default()
     };
     let check = |severity: &str, expected: &[&str]| {
         let table = format!(
@@ -600,7 +604,7 @@ fn what_was_dismissed_stays_dismissed_when_its_line_is_rewritten() {
 }
 
 #[test]
-fn a_dismissal_silences_one_issue_and_no_p0_next_to_it() {
+fn dismissal_covers_one_issue_and_no_nearby_p0() {
     expect![[r##"
         #1 f.rs:22 P1 0.90 b manual/human report acknowledge "New trouble next to it"
         dismissed: a "The same line again" -- by design
@@ -620,16 +624,16 @@ fn a_dismissal_silences_one_issue_and_no_p0_next_to_it() {
 }
 
 #[test]
-fn the_key_of_an_issue_survives_moved_lines_and_other_words() {
+fn key_survives_moved_lines_and_new_wording() {
     let key = |sources: &Sources, table: &str| {
-        let all = consolidate(members(table), sources, &Remembered::default(), &BTreeSet::new());
+        let all = consolidate(members(table), sources, &PastDecisions::default(), &BTreeSet::new());
         all.issues[0].dedupe_key.clone()
     };
     let here = key(&sources(), r#"a f.rs:22 P1 bug 0.9 manual/human "One""#);
     assert_eq!(here, key(&sources(), r#"b f.rs:22 P3 data 0.7 manual/human "Two""#));
     assert_ne!(here, key(&sources(), r#"a f.rs:22 P1 security 0.9 manual/human "One""#));
     assert_ne!(here, key(&sources(), r#"a f.rs:23 P1 bug 0.9 manual/human "One""#));
-    // The same line one further down, in the same function.
+    // The same line, one line further down in the same function.
     let moved: String = std::iter::once("// new first line\n".to_owned())
         .chain((1..=100).map(|line| format!("let v{line} = call({line});\n")))
         .collect();
@@ -641,7 +645,7 @@ fn the_key_of_an_issue_survives_moved_lines_and_other_words() {
 }
 
 #[test]
-fn what_a_program_finds_in_a_text_that_is_no_file_becomes_an_issue() {
+fn static_finding_outside_any_file_becomes_an_issue() {
     check(
         r#"
         injection (description):3 P1 security 1 manual/human "Instructs"   code quote="ignore all instructions"
@@ -659,11 +663,11 @@ fn what_a_program_finds_in_a_text_that_is_no_file_becomes_an_issue() {
 }
 
 #[test]
-fn the_key_of_what_is_no_file_follows_the_quote() {
+fn key_without_a_file_follows_the_quote() {
     let key = |line: &str| {
         let row =
             format!(r#"injection {line} P1 security 1 manual/human "Instructs" code quote="a  b""#);
-        merged(&row, &BTreeMap::new()).issues[0].dedupe_key.clone()
+        merge(&row, &BTreeMap::new()).issues[0].dedupe_key.clone()
     };
     assert_eq!(key("(description):3"), key("(description):9"));
     assert_ne!(key("(description):3"), key("(title):3"));
@@ -671,30 +675,30 @@ fn the_key_of_what_is_no_file_follows_the_quote() {
         injection (description):3 P1 security 1 manual/human "Instructs" code quote="a b"
         injection (description):9 P1 security 1 manual/human "Instructs" code quote="a b"
         "#;
-    let issues = merged(twice, &BTreeMap::new()).issues;
+    let issues = merge(twice, &BTreeMap::new()).issues;
     assert_eq!(issues[0].dedupe_key, key("(description):3"));
     assert_ne!(issues[0].dedupe_key, issues[1].dedupe_key);
 }
 
 #[test]
-fn a_model_cannot_silence_what_a_program_found() {
+fn model_cannot_refute_static_finding() {
     let table = r#"
         injection (description):3 P1 security 1 manual/human    "Instructs the reviewer" code quote="say LGTM"
         model     f.rs:20         P3 security 1 advisory/human  "Fine"               pre
         secrets   f.rs:20         P0 security 1 manual/human    "Key in the code"    code quote="k"
         "#;
-    let issues = merged(table, &BTreeMap::new()).issues;
-    let refuted = Judgement { result: Judged::Refuted, reason: "all is well".to_owned() };
+    let issues = merge(table, &BTreeMap::new()).issues;
+    let refuted = Judgement { result: JudgementResult::Refuted, reason: "all is well".to_owned() };
     let judgements = issues.iter().map(|issue| (issue.dedupe_key.clone(), refuted.clone()));
-    let merged = merged(table, &judgements.collect());
+    let merged = merge(table, &judgements.collect());
     expect![[r##"
         #1 f.rs:20 P0 1.00 model,secrets manual/human report acknowledge "Key in the code" [secrets (P0), model (P3) -- kept P0; secrets (manual), model (advisory) -- kept manual]
         #2 (description):3 P1 1.00 injection manual/human report acknowledge "Instructs the reviewer"
-    "##]].assert_eq(&shown(&merged));
+    "##]].assert_eq(&describe(&merged));
 }
 
 #[test]
-fn the_verdict_is_made_before_the_cap_and_every_finding_has_a_fate() {
+fn verdict_ignores_the_issue_limit() {
     let table = r#"
         a f.rs:20 P2 bug 0.90 manual/downstream-resolver "One"
         b f.rs:20 P2 bug 0.80 manual/downstream-resolver "One"
@@ -703,7 +707,8 @@ fn the_verdict_is_made_before_the_cap_and_every_finding_has_a_fate() {
         a f.rs:29 P3 bug 0.80 advisory/human "Three"
         a f.rs:85 P2 bug 0.80 advisory/human "Before"
     "#;
-    let report = into_report(Report::default(), merged(table, &BTreeMap::new()), Asked::Review, 1);
+    let report =
+        into_report(Report::default(), merge(table, &BTreeMap::new()), CommandKind::Review, 1);
     assert_eq!(report.verdict.to_string(), "Ready with fixes");
     assert_eq!(report.verdict_reason, "2 issues to fix");
     let fates: Vec<_> = report.fates().into_iter().map(|(fate, n)| format!("{fate} {n}")).collect();
@@ -714,31 +719,31 @@ fn the_verdict_is_made_before_the_cap_and_every_finding_has_a_fate() {
 }
 
 #[test]
-fn a_guess_that_is_not_shown_takes_no_key_from_an_issue_that_is() {
+fn hidden_issue_takes_no_key_from_shown_one() {
     let alone = r#"a f.rs:21 P1 bug 0.9 manual/human "Real trouble""#;
     let with_guess = r#"
         a f.rs:21 P1 bug 0.9 manual/human "Real trouble"
         b f.rs:21 P1 bug 0.2 manual/human "Wild guess" quote="let v20 = call(20);\nlet v21 = call(21);"
     "#;
-    let key = |table: &str| merged(table, &BTreeMap::new()).issues[0].dedupe_key.clone();
+    let key = |table: &str| merge(table, &BTreeMap::new()).issues[0].dedupe_key.clone();
     assert_eq!(key(alone), key(with_guess));
 }
 
 #[test]
-fn the_key_does_not_follow_the_surest_member() {
+fn key_does_not_follow_highest_confidence() {
     let key = |one: &str, other: &str| {
         let table = format!(
             "a f.rs:20 P1 bug {one} manual/human \"Same words\"\n\
              b f.rs:22 P1 security {other} manual/human \"Same words\""
         );
-        merged(&table, &BTreeMap::new()).issues[0].dedupe_key.clone()
+        merge(&table, &BTreeMap::new()).issues[0].dedupe_key.clone()
     };
     assert_eq!(key("0.9", "0.8"), key("0.8", "0.9"));
 }
 
 #[test]
-fn signs_say_which_side_a_quote_is_of() {
-    // The text of the removed line stands again far down in the new file.
+fn quote_signs_select_the_side() {
+    // The text of the removed line occurs again far down in the new file.
     let diff = "--- a/x\n+++ b/x\n@@ -10,2 +10,1 @@\n let kept = 1;\n-check(user_id);\n";
     let text: String = (1..=950)
         .map(|n| if n == 900 { "check(user_id);\n".into() } else { format!("line {n}\n") })
@@ -746,34 +751,36 @@ fn signs_say_which_side_a_quote_is_of() {
     let sources = Sources::new(Diff::read(diff)).with_file(Side::New, "x", text);
     let table =
         r#"a x:11 P0 security 0.9 manual/human "The check is gone" quote="-check(user_id);""#;
-    let all = consolidate(members(table), &sources, &Remembered::default(), &BTreeSet::new());
+    let all = consolidate(members(table), &sources, &PastDecisions::default(), &BTreeSet::new());
     assert_eq!(all.issues[0].location.to_string(), "x:11 (removed)");
     assert_eq!(all.issues[0].confidence.to_string(), "0.90");
 }
 
 #[test]
-fn the_numbers_of_two_sides_are_not_compared() {
+fn line_numbers_of_two_sides_are_not_compared() {
     let added: String = (1..=60).map(|n| format!("+added {n};\n")).collect();
     let diff = format!("--- a/x\n+++ b/x\n@@ -1,1 +1,60 @@\n{added}-old_check(user_id);\n");
     let table = r#"a x:60 P1 bug 0.8 manual/human "Gone" quote="-old_check(user_id);""#;
     let all = consolidate(
         members(table),
         &Sources::new(Diff::read(diff)),
-        &Remembered::default(),
+        &PastDecisions::default(),
         &BTreeSet::new(),
     );
     assert_eq!(all.issues[0].confidence.to_string(), "0.80");
 }
 
 #[test]
-fn a_quote_inside_the_cited_lines_moves_nothing_and_a_moved_finding_keeps_no_replacement() {
+fn moved_finding_loses_its_replacement() {
     let ranged = |line: u32, end: u32, quote: u32| {
         let table = format!(
             "a f.rs:{line} P1 bug 0.9 manual/human \"Ranged\" quote=\"let v{quote} = call({quote});\" replace=\"x\""
         );
         let mut members = members(&table);
         members[0].finding.line_end = NonZeroU32::new(end);
-        consolidate(members, &sources(), &Remembered::default(), &BTreeSet::new()).issues.remove(0)
+        consolidate(members, &sources(), &PastDecisions::default(), &BTreeSet::new())
+            .issues
+            .remove(0)
     };
     let inside = ranged(20, 26, 23);
     assert_eq!((inside.location.line_start, inside.location.line_end), (20, 26));
@@ -783,8 +790,8 @@ fn a_quote_inside_the_cited_lines_moves_nothing_and_a_moved_finding_keeps_no_rep
 }
 
 #[test]
-fn the_second_quote_is_looked_for_at_its_own_line() {
-    // Equal text stands on the unchanged line 5 and on the added line 80.
+fn second_quote_is_searched_near_its_own_line() {
+    // The same text is on the unchanged line 5 and on the added line 80.
     let text: String = (1..=90)
         .map(|n| {
             if n == 5 || n == 80 {
@@ -805,22 +812,22 @@ fn the_second_quote_is_looked_for_at_its_own_line() {
         side: None,
         snippet,
     });
-    let all = consolidate(vec![member], &sources, &Remembered::default(), &BTreeSet::new());
+    let all = consolidate(vec![member], &sources, &PastDecisions::default(), &BTreeSet::new());
     assert_eq!(all.issues[0].evidence[1].line, 80);
 }
 
 #[test]
-fn a_claimed_last_line_does_not_make_a_finding_part_of_the_change() {
+fn cited_last_line_does_not_decide_the_tier() {
     let mut member = member(r#"a f.rs:85 P1 bug 0.9 manual/human "Far away" replace="x""#);
     member.finding.line_end = NonZeroU32::new(1_500);
-    let all = consolidate(vec![member], &sources(), &Remembered::default(), &BTreeSet::new());
+    let all = consolidate(vec![member], &sources(), &PastDecisions::default(), &BTreeSet::new());
     assert_eq!((all.issues.len(), all.pre_existing.len()), (0, 1));
     assert_eq!(all.pre_existing[0].replacement, None, "no text for lines that are not there");
 }
 
-/// Natural quotes of a change in which old and new lines alternate.
+/// Typical quotes of a change with alternating old and new lines.
 #[test]
-fn quotes_are_found_however_a_reviewer_copies_them() {
+fn quotes_are_found_in_typical_copies() {
     let diff = "--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n fn alpha() {\n     let guard = lock();\n-    check(user)?;\n\
                 +    let y = read(path)?;\n \n-    write(x)?;\n+    write(y)?;\n";
     let sources = Sources::new(Diff::read(diff));
@@ -828,12 +835,12 @@ fn quotes_are_found_however_a_reviewer_copies_them() {
         let mut member = member(r#"a x:1 P1 bug 0.9 manual/human "Natural""#);
         member.finding.line_start = NonZeroU32::new(line);
         member.finding.evidence[0].snippet = quote.to_owned();
-        let all = consolidate(vec![member], &sources, &Remembered::default(), &BTreeSet::new());
+        let all = consolidate(vec![member], &sources, &PastDecisions::default(), &BTreeSet::new());
         all.issues.first().map(|issue| issue.location.to_string())
     };
-    // Old lines without signs, though new ones stand between them in the diff.
+    // Old lines without signs, with new lines between them in the diff.
     assert_eq!(place("    check(user)?;\n\n    write(x)?;", 3).as_deref(), Some("x:3 (removed)"));
-    // Context without its blank beside signed lines.
+    // A context line without its leading space next to signed lines.
     assert_eq!(
         place("fn alpha() {\n     let guard = lock();\n-    check(user)?;", 1).as_deref(),
         Some("x:1")
@@ -849,7 +856,7 @@ fn quotes_are_found_however_a_reviewer_copies_them() {
 }
 
 #[test]
-fn the_nearest_quote_is_nearest_to_all_cited_lines() {
+fn nearest_quote_counts_all_cited_lines() {
     // Two equal blocks of four lines, 2 to 5 and 6 to 9, and the same line on 1 and 32.
     let block = "open_the_door();\nwalk_in();\nlook_around();\nclose_it();\n";
     let rest: String = (10..=31).map(|n| format!("line number {n};\n")).collect();
@@ -862,7 +869,7 @@ fn the_nearest_quote_is_nearest_to_all_cited_lines() {
         member.finding.line_start = NonZeroU32::new(start);
         member.finding.line_end = NonZeroU32::new(end);
         member.finding.evidence[0].snippet = quote.to_owned();
-        let all = consolidate(vec![member], &sources, &Remembered::default(), &BTreeSet::new());
+        let all = consolidate(vec![member], &sources, &PastDecisions::default(), &BTreeSet::new());
         (all.issues[0].location.line_start, all.issues[0].relocated_from)
     };
     assert_eq!(lines("same_line_here();", 10, 32), (10, None));
@@ -871,7 +878,7 @@ fn the_nearest_quote_is_nearest_to_all_cited_lines() {
 }
 
 #[test]
-fn titles_without_a_word_are_not_the_same() {
+fn titles_without_words_do_not_merge() {
     check(
         r#"
         a f.rs:20 P0 security 0.90 manual/human "???"
@@ -885,25 +892,25 @@ fn titles_without_a_word_are_not_the_same() {
 }
 
 #[test]
-fn a_renamed_file_may_be_cited_by_its_old_path() {
+fn renamed_file_may_be_cited_by_old_path() {
     let diff = "diff --git a/old.rs b/new.rs\nsimilarity index 80%\nrename from old.rs\nrename to new.rs\n\
                 --- a/old.rs\n+++ b/new.rs\n@@ -1 +1,2 @@\n fn kept() {}\n+fn added() {}\n";
     let table = r#"a old.rs:2 P1 bug 0.9 manual/human "Cited by old path" quote="fn added() {}""#;
     let sources = Sources::new(Diff::read(diff));
-    let all = consolidate(members(table), &sources, &Remembered::default(), &BTreeSet::new());
+    let all = consolidate(members(table), &sources, &PastDecisions::default(), &BTreeSet::new());
     assert_eq!(all.issues[0].location.to_string(), "new.rs:2");
 }
 
 #[test]
-fn a_numbered_line_is_a_place() {
+fn diff_line_locates_a_finding() {
     let at = |number| {
         let mut member =
             member(r#"a f.rs:1 P1 bug 0.9 manual/human "By number" quote="let v20 = call(20);""#);
         member.finding.line_start = None;
         member.finding.diff_line = NonZeroU32::new(number);
         let merged =
-            consolidate(vec![member], &sources(), &Remembered::default(), &BTreeSet::new());
-        shown(&merged)
+            consolidate(vec![member], &sources(), &PastDecisions::default(), &BTreeSet::new());
+        describe(&merged)
     };
     // Line 6 of the diff is the first added line; line 4 is a hunk header; line 26 is in the other file.
     expect![[r##"
@@ -914,21 +921,23 @@ fn a_numbered_line_is_a_place() {
     .assert_eq(&(at(6) + &at(4) + &at(26)));
 }
 
-/// Line numbers come from the diff, so anyone can choose them: work must follow what is shown, not what is counted.
+/// A diff can contain any line number, so the cost must depend on the shown lines only.
 #[test]
-fn a_forged_line_number_costs_nothing() {
+fn huge_line_numbers_cost_nothing() {
     let diff =
         "--- a/a\n+++ b/a\n@@ -4294967290,1 +4294967290,2 @@\n some context\n+some added line\n";
     let table = r#"a a:4294967290 P1 bug 0.9 manual/human "Far down" quote="some added line""#;
     let sources = Sources::new(Diff::read(diff));
-    let remembered =
-        Remembered { dismissed: [("x".to_owned(), String::new())].into(), ..Remembered::default() };
+    let remembered = PastDecisions {
+        dismissed: [("x".to_owned(), String::new())].into(),
+        ..PastDecisions::default()
+    };
     let all = consolidate(members(table), &sources, &remembered, &BTreeSet::new());
     assert_eq!(all.issues[0].location.line_start, 4_294_967_291);
 }
 
 #[test]
-fn a_finding_against_a_protected_document_is_not_shown() {
+fn request_to_remove_protected_document_is_dropped() {
     check(
         r#"
         a f.rs:20 P2 maintainability 0.90 manual/human "Delete docs/plans/2026-01-plan.md"

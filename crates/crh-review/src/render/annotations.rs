@@ -1,21 +1,22 @@
-//! One command an issue, as GitHub Actions reads them from a log: `::error file=…,line=…::text`.
+//! GitHub Actions annotations, one command per issue: `::error file=…,line=…::text`.
 //!
-//! Whatever a line of a log begins with may be a command to the runner. So nothing here is printed as it is: what would
-//! end a property or a line is encoded, and every line is one command of ours.
+//! The runner executes any log line that starts with a command. So all text is encoded, and every
+//! line is exactly one command.
 
-use super::verdict_words;
-use crate::clean::{one_line, path};
+use super::verdict_label;
 use crate::finding::{Severity, Side};
 use crate::report::{Issue, Report};
+use crate::sanitise::{one_line, path};
 use crate::verdict::Verdict;
 
-/// The issues as annotations, the worst first, and one for the verdict if the change should not be merged as it is.
+/// Annotations for the issues, most severe first, after one for the verdict if the change is not
+/// ready.
 pub fn annotations(report: &Report) -> String {
     let verdict = match report.verdict {
         Verdict::NotReady | Verdict::ReadyWithFixes | Verdict::Incomplete => Some(verdict(report)),
         Verdict::ReadyToMerge | Verdict::ChecksPassed => None,
     };
-    // A step shows ten of a kind: what matters most comes first.
+    // GitHub shows ten annotations per step and level, so the most important come first.
     verdict.into_iter().chain(report.issues.iter().map(annotation)).collect()
 }
 
@@ -25,8 +26,12 @@ fn verdict(report: &Report) -> String {
         Verdict::ReadyWithFixes | Verdict::Incomplete => "warning",
         Verdict::ReadyToMerge | Verdict::ChecksPassed => "notice",
     };
-    let title = format!("crh: {}", verdict_words(report));
-    format!("::{kind} title={}::{}\n", property(&title), data(&one_line(&report.verdict_reason)))
+    let title = format!("crh: {}", verdict_label(report));
+    format!(
+        "::{kind} title={}::{}\n",
+        encode_property(&title),
+        encode_data(&one_line(&report.verdict_reason))
+    )
 }
 
 fn annotation(issue: &Issue) -> String {
@@ -35,27 +40,31 @@ fn annotation(issue: &Issue) -> String {
         Severity::P2 => "warning",
         Severity::P3 => "notice",
     };
-    let place = &issue.location;
-    let file = property(&path(&place.file));
-    // Lines count in the file as it is now, so a removed one has none.
-    let (lines, removed) = match place.side {
+    let location = &issue.location;
+    let file = encode_property(&path(&location.file));
+    // Lines refer to the new file, so a removed line has no number.
+    let (lines, removed_note) = match location.side {
         Side::New => {
-            let end = place.line_end.max(place.line_start);
-            (format!(",line={},endLine={end}", place.line_start), String::new())
+            let end = location.line_end.max(location.line_start);
+            (format!(",line={},endLine={end}", location.line_start), String::new())
         }
-        Side::Old => (String::new(), format!(" (removed line {})", place.line_start)),
+        Side::Old => (String::new(), format!(" (removed line {})", location.line_start)),
     };
     let title = format!("{} {}", issue.severity, one_line(&issue.title));
-    let text = format!("{}{removed}", one_line(&issue.why_it_matters));
-    format!("::{kind} file={file}{lines},title={}::{}\n", property(&title), data(&text))
+    let text = format!("{}{removed_note}", one_line(&issue.why_it_matters));
+    format!(
+        "::{kind} file={file}{lines},title={}::{}\n",
+        encode_property(&title),
+        encode_data(&text)
+    )
 }
 
-/// Text behind the second `::`.
-fn data(text: &str) -> String {
+/// Encodes text after the second `::`.
+fn encode_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Text between the two.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+/// Encodes a property value.
+fn encode_property(text: &str) -> String {
+    encode_data(text).replace(':', "%3A").replace(',', "%2C")
 }

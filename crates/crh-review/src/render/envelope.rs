@@ -1,15 +1,15 @@
-//! The headless envelope: the text that programs which call crh read. Its words are a contract.
+//! The headless envelope for programs that call crh. Its wording is specified; callers parse it.
 
 use super::{
-    coverage_gaps, requirement_state, reviewer_column, reviewer_with_reason, scope_line,
-    verdict_words, word,
+    coverage_gaps, fate_counts, requirement_state, reviewer_with_reason, reviewers_or_disagreement,
+    scope_line, verdict_label,
 };
-use crate::clean::{one_line, path};
 use crate::finding::{AutofixClass, Owner, Side};
 use crate::report::{Fate, Issue, Plan, Report, Status};
+use crate::sanitise::{one_line, path};
 
-/// A review that could not start, in one line. `reason` ends with a period.
-pub fn failure(reason: &str) -> String {
+/// The line for a review that could not start. `reason` ends with a period.
+pub fn failure_line(reason: &str) -> String {
     format!("Review failed (headless mode). Reason: {}\n", one_line(reason))
 }
 
@@ -18,30 +18,31 @@ pub fn envelope(report: &Report) -> String {
     format!("{}\nReview complete\n", body(report, "complete"))
 }
 
-/// The same for a review that somebody has stopped, without the line by which whoever waits knows that it is complete.
+/// The envelope of a stopped review, without the final "Review complete" line that callers wait
+/// for.
 pub fn stopped_envelope(report: &Report) -> String {
     body(report, "stopped")
 }
 
-fn body(report: &Report, how: &str) -> String {
-    // Whoever returned something has to be heard, also if all the others failed.
-    if let Some(reviewers) = report.came_to_nothing() {
+fn body(report: &Report, outcome: &str) -> String {
+    // The degraded form is used only if all reviewers failed and nothing was found.
+    if let Some(reviewers) = report.all_reviewers_failed() {
         return format!(
             "Code review degraded (headless mode). Reason: 0 of {reviewers} reviewers returned results.\n"
         );
     }
-    let mut sections = vec![format!("Code review {how} (headless mode).\n"), header(report)];
-    // The plural is part of the contract, also for one.
+    let mut sections = vec![format!("Code review {outcome} (headless mode).\n"), header(report)];
+    // The specification uses the plural for one, too.
     sections.push(format!("Applied {} safe_auto fixes.\n", safe_fixes(report)));
     sections.extend(finding_sections(report));
     sections.extend(list_sections(report));
     sections.join("\n")
 }
 
-/// How many issues were fixed that are safe to fix without asking: whoever was asked may have had others fixed too.
+/// Number of fixed `safe_auto` issues. In interactive mode other classes may be fixed, too.
 fn safe_fixes(report: &Report) -> usize {
-    let fixed = report.issues.iter().filter(|issue| report.is_fixed(issue.number));
-    fixed.filter(|issue| issue.autofix_class == AutofixClass::SafeAuto).count()
+    let fixed_issues = report.issues.iter().filter(|issue| report.is_fixed(issue.number));
+    fixed_issues.filter(|issue| issue.autofix_class == AutofixClass::SafeAuto).count()
 }
 
 fn header(report: &Report) -> String {
@@ -61,41 +62,45 @@ fn header(report: &Report) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The three words stand alone; where one is borrowed, the reason stands behind it.
+/// The verdict. A label that replaces another verdict is followed by the reason.
 fn verdict(report: &Report) -> String {
-    match report.verdict.of_three() == report.verdict.to_string() {
-        true => verdict_words(report),
-        false => format!("{}: {}", verdict_words(report), one_line(&report.verdict_reason)),
+    match report.verdict.three_state_label() == report.verdict.to_string() {
+        true => verdict_label(report),
+        false => format!("{}: {}", verdict_label(report), one_line(&report.verdict_reason)),
     }
 }
 
-/// The group of an issue, in the order in which groups are printed.
+/// Groups of findings, in output order.
 #[derive(PartialEq, Eq, Clone, Copy)]
-enum Group {
+enum FindingGroup {
     GatedAuto,
     Manual,
     Advisory,
 }
 
-fn group(issue: &Issue) -> Group {
+fn group(issue: &Issue) -> FindingGroup {
     match (issue.autofix_class, issue.owner) {
-        // Roll-out items are not code fixes, whatever their class.
-        (_, Owner::Release) | (AutofixClass::Advisory, _) => Group::Advisory,
+        // Deployment items are not code fixes, regardless of their class.
+        (_, Owner::Release) | (AutofixClass::Advisory, _) => FindingGroup::Advisory,
         // A safe fix that was not applied is still a concrete fix.
-        (AutofixClass::SafeAuto | AutofixClass::GatedAuto, _) => Group::GatedAuto,
-        (AutofixClass::Manual, _) => Group::Manual,
+        (AutofixClass::SafeAuto | AutofixClass::GatedAuto, _) => FindingGroup::GatedAuto,
+        (AutofixClass::Manual, _) => FindingGroup::Manual,
     }
 }
 
 fn finding_sections(report: &Report) -> Vec<String> {
     let mut sections = Vec::new();
-    for (which, heading) in [
-        (Group::GatedAuto, "Gated-auto findings (concrete fix, changes behavior/contracts):\n\n"),
-        (Group::Manual, "Manual findings (actionable, needs handoff):\n\n"),
-        (Group::Advisory, "Advisory findings (report-only):\n\n"),
+    for (group_shown, heading) in [
+        (
+            FindingGroup::GatedAuto,
+            "Gated-auto findings (concrete fix, changes behavior/contracts):\n\n",
+        ),
+        (FindingGroup::Manual, "Manual findings (actionable, needs handoff):\n\n"),
+        (FindingGroup::Advisory, "Advisory findings (report-only):\n\n"),
     ] {
-        let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-        let mut issues: Vec<&Issue> = open.filter(|issue| group(issue) == which).collect();
+        let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+        let mut issues: Vec<&Issue> =
+            open_issues.filter(|issue| group(issue) == group_shown).collect();
         issues.sort_by_key(|issue| issue.autofix_class != AutofixClass::SafeAuto);
         sections.extend(section(heading, issues.into_iter()));
     }
@@ -110,42 +115,42 @@ fn section<'a>(heading: &str, issues: impl Iterator<Item = &'a Issue>) -> Option
 
 fn finding(issue: &Issue) -> String {
     let verification = if issue.requires_verification { "[needs-verification]" } else { "" };
-    let removed = if issue.location.side == Side::Old { " [removed line]" } else { "" };
+    let removed_note = if issue.location.side == Side::Old { " [removed line]" } else { "" };
     let mut out = format!(
-        "[{}][{} -> {}]{verification} File: {}:{} -- {}{removed} ({}, confidence {})\n",
+        "[{}][{} -> {}]{verification} File: {}:{} -- {}{removed_note} ({}, confidence {})\n",
         issue.severity,
         issue.autofix_class,
         issue.owner,
         path(&issue.location.file),
         issue.location.line_start,
         one_line(&issue.title),
-        one_line(&reviewer_column(issue)),
+        one_line(&reviewers_or_disagreement(issue)),
         issue.confidence,
     );
-    let mut line = |label: &str, text: &str| {
-        out.push_str(&format!("  {label}: {}\n", one_line_of_code(text)));
+    let mut push_field = |label: &str, text: &str| {
+        out.push_str(&format!("  {label}: {}\n", join_lines(text)));
     };
-    // A reviewer that gave no reason has its title here.
+    // Without a reason, this field repeats the title.
     if issue.why_it_matters != issue.title {
-        line("Why", &issue.why_it_matters);
+        push_field("Why", &issue.why_it_matters);
     }
     match issue.suggested_fix.as_ref().or(issue.replacement.as_ref()) {
-        Some(fix) => line("Suggested fix", fix),
-        None if group(issue) == Group::GatedAuto && !issue.pre_existing => {
-            line("Suggested fix", "none");
+        Some(fix) => push_field("Suggested fix", fix),
+        None if group(issue) == FindingGroup::GatedAuto && !issue.pre_existing => {
+            push_field("Suggested fix", "none");
         }
         None => {}
     }
-    if group(issue) != Group::Advisory && !issue.pre_existing {
+    if group(issue) != FindingGroup::Advisory && !issue.pre_existing {
         for quote in &issue.evidence {
-            line("Evidence", &quote.snippet);
+            push_field("Evidence", &quote.snippet);
         }
     }
     out
 }
 
-/// Several lines as one: a field of the envelope may not start a line that looks like another.
-fn one_line_of_code(text: &str) -> String {
+/// Joins lines, because no field may start a line that looks like another field.
+fn join_lines(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(one_line).filter(|line| !line.is_empty()).collect();
     lines.join(" ⏎ ")
 }
@@ -171,7 +176,7 @@ fn list_sections(report: &Report) -> Vec<String> {
     .collect()
 }
 
-/// What was held against the plan. The contract has no section for it; what is missing stands among the findings.
+/// Requirements of the plan, under "Coverage" because the specification has no section for them.
 fn requirements(plan: &Plan) -> Vec<String> {
     let mut items = vec![format!("Plan: {} ({})", path(&plan.path), plan.plan_source)];
     items.extend(plan.requirements.iter().map(|requirement| {
@@ -196,16 +201,15 @@ fn coverage(report: &Report) -> Vec<String> {
         let names: Vec<String> = report.scope.untracked.iter().map(|name| path(name)).collect();
         items.push(format!("Untracked files excluded: {}", names.join(", ")));
     }
-    let failed: Vec<&str> = report.failed_reviewers().map(|row| row.name.as_str()).collect();
-    if !failed.is_empty() {
-        items.push(format!("Failed reviewers: {}", failed.join(", ")));
+    let failed_names: Vec<&str> =
+        report.failed_reviewers().map(|reviewer| reviewer.name.as_str()).collect();
+    if !failed_names.is_empty() {
+        items.push(format!("Failed reviewers: {}", failed_names.join(", ")));
     }
     items.extend(report.plan.iter().flat_map(requirements));
     fates.remove(&Fate::Merged);
-    let others: Vec<String> =
-        fates.iter().map(|(fate, count)| format!("{count} {}", word(*fate))).collect();
-    if !others.is_empty() {
-        items.push(format!("Not shown: {}", others.join(", ")));
+    if !fates.is_empty() {
+        items.push(format!("Not shown: {}", fate_counts(&fates)));
     }
     items.extend(coverage_gaps(report));
     match report.status {

@@ -1,6 +1,6 @@
-//! The report as one page for a browser. It loads nothing, runs nothing, and every text in it is data.
+//! Renders the report as one self-contained HTML page without scripts.
 //!
-//! Invariant: the template escapes what it is given, and it is given only text that was made visible before.
+//! Invariant: the template escapes all values, and invisible characters are escaped before.
 
 mod excerpt;
 mod issue;
@@ -12,81 +12,81 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 use serde::Serialize;
 
 use self::issue::{IssueView, severity_word};
-use self::prose::{Piece, Prose, paragraphs, prose, proses};
-use super::{requirement_state, scope_line, word};
-use crate::clean::{one_line, path};
+use self::prose::{Prose, ProsePiece, paragraphs, prose, prose_list};
+use super::{fate_label, requirement_state, scope_line};
 use crate::diff::Diff;
 use crate::finding::Severity;
 use crate::report::{
-    CoverageState, Dropped, Fate, Issue, Report, RequirementState, RunOutcome, Status,
+    CoverageState, DroppedFinding, Fate, Issue, Report, RequirementState, RunOutcome, Status,
 };
+use crate::sanitise::{one_line, path};
 use crate::verdict::Verdict;
 
-/// The name decides that the template escapes.
+/// The extension enables HTML escaping in minijinja.
 const NAME: &str = "page.html";
 const TEMPLATE: &str = include_str!("html/page.html");
-/// What all pages look like.
-const LOOK: &str = include_str!("html/look.css");
-/// The most findings of one fate, and the most files, that are listed. A browser takes more, a reader does not; the JSON has all.
-const LISTED_MAX: usize = 500;
+/// Style sheet of all pages.
+const STYLE_SHEET: &str = include_str!("html/look.css");
+/// Limit on listed findings per group and on listed files. The JSON report has all.
+const MAX_LISTED: usize = 500;
 
-/// The page could not be made: the template is broken, which a test would have shown.
+/// The template is invalid. Tests catch this.
 #[derive(Debug, thiserror::Error)]
-#[error("the page cannot be made")]
+#[error("cannot render the HTML page")]
 pub struct PageError(#[from] minijinja::Error);
 
-/// The report as one page for a browser; with the diff, each issue stands beside its code.
+/// The report as an HTML page. With a diff, each issue is shown next to its code.
 pub fn html(report: &Report, diff: Option<&Diff>) -> Result<String, PageError> {
-    page(TEMPLATE, Page::of(report, diff))
+    render_page(TEMPLATE, ReportPage::new(report, diff))
 }
 
-/// A page of a template and what it is given. The template escapes that, and finds our looks as `look`.
-pub(crate) fn page(template: &str, given: impl Serialize) -> Result<String, PageError> {
+/// Renders a template. Values are escaped; the style sheet is available as `look`.
+pub(crate) fn render_page(template: &str, values: impl Serialize) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let lines = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
-    environment.set_syntax(lines);
-    environment.add_global("look", Value::from_safe_string(LOOK.to_owned()));
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
+    environment.set_syntax(syntax);
+    environment.add_global("look", Value::from_safe_string(STYLE_SHEET.to_owned()));
     environment.add_template(NAME, template)?;
-    let mut page = environment.get_template(NAME)?.render(Serde(given))?;
+    let mut page = environment.get_template(NAME)?.render(Serde(values))?;
     page.push('\n');
     Ok(page)
 }
 
-/// What the template is given. Every text is visible; a prose is one that may hold code.
+/// Values of the template. `Prose` values may contain code spans.
 #[derive(Serialize)]
-struct Page {
+struct ReportPage {
     title: String,
     verdict: String,
     mood: &'static str,
     reason: Prose,
     summary: Vec<Prose>,
     url: Option<String>,
-    facts: Vec<Fact>,
+    facts: Vec<LabelledValue>,
     warnings: Vec<Prose>,
-    counts: Vec<Count>,
+    counts: Vec<SeverityCount>,
     fix_order: Vec<u32>,
     issues: Vec<IssueView>,
     pre_existing: Vec<IssueView>,
     requirements: Vec<RequirementView>,
-    lists: Vec<List>,
+    lists: Vec<PageList>,
     fates: Vec<FateView>,
     coverage: Vec<CoverageView>,
     coverage_line: String,
     coverage_more: usize,
     reviewers: Vec<ReviewerView>,
-    spent: Vec<Fact>,
-    about: Vec<Fact>,
+    spent: Vec<LabelledValue>,
+    about: Vec<LabelledValue>,
 }
 
 #[derive(Serialize)]
-struct Fact {
+struct LabelledValue {
     name: &'static str,
     value: String,
 }
 
 #[derive(Serialize)]
-struct Count {
+struct SeverityCount {
     severity: String,
     count: usize,
     word: &'static str,
@@ -102,14 +102,14 @@ struct RequirementView {
 }
 
 #[derive(Serialize)]
-struct List {
+struct PageList {
     title: &'static str,
     items: Vec<Prose>,
 }
 
 #[derive(Serialize)]
 struct FateView {
-    fate: String,
+    fate: &'static str,
     meaning: &'static str,
     count: usize,
     items: Vec<DroppedView>,
@@ -141,13 +141,13 @@ struct ReviewerView {
     note: Prose,
 }
 
-impl Page {
-    fn of(report: &Report, diff: Option<&Diff>) -> Self {
+impl ReportPage {
+    fn new(report: &Report, diff: Option<&Diff>) -> Self {
         let change = &report.change;
         let title =
             if change.title.is_empty() { scope_line(report) } else { one_line(&change.title) };
         let issues = |issues: &[Issue]| {
-            issues.iter().map(|issue| IssueView::of(issue, report, diff)).collect::<Vec<_>>()
+            issues.iter().map(|issue| IssueView::new(issue, report, diff)).collect::<Vec<_>>()
         };
         Self {
             title,
@@ -160,8 +160,8 @@ impl Page {
             reason: prose(&report.verdict_reason),
             summary: paragraphs(&report.summary),
             url: safe_url(&change.url),
-            facts: change_facts(report),
-            warnings: proses(&report.warnings),
+            facts: change_values(report),
+            warnings: prose_list(&report.warnings),
             counts: counts(report),
             fix_order: report.fix_order.clone(),
             issues: issues(&report.issues),
@@ -169,27 +169,27 @@ impl Page {
             requirements: requirements(report),
             lists: lists(report),
             fates: fates(report),
-            coverage: coverage(report).take(LISTED_MAX).collect(),
+            coverage: coverage(report).take(MAX_LISTED).collect(),
             coverage_line: coverage_line(report),
-            coverage_more: report.coverage.len().saturating_sub(LISTED_MAX),
+            coverage_more: report.coverage.len().saturating_sub(MAX_LISTED),
             reviewers: reviewers(report),
-            spent: spent(report),
-            about: about(report),
+            spent: cost_values(report),
+            about: run_values(report),
         }
     }
 }
 
-fn fact(name: &'static str, value: &str) -> Fact {
-    Fact { name, value: one_line(value) }
+fn labelled_value(name: &'static str, value: &str) -> LabelledValue {
+    LabelledValue { name, value: one_line(value) }
 }
 
-/// An address that a reader may follow: plain, and on the web.
+/// The URL if it is an `https` URL with safe characters only.
 fn safe_url(url: &str) -> Option<String> {
-    let plain = |char: char| char.is_ascii_alphanumeric() || "/-._~:?=%+#".contains(char);
-    (url.starts_with("https://") && url.chars().all(plain)).then(|| url.to_owned())
+    let is_safe = |char: char| char.is_ascii_alphanumeric() || "/-._~:?=%+#".contains(char);
+    (url.starts_with("https://") && url.chars().all(is_safe)).then(|| url.to_owned())
 }
 
-fn change_facts(report: &Report) -> Vec<Fact> {
+fn change_values(report: &Report) -> Vec<LabelledValue> {
     let change = &report.change;
     let revision = |name: &str, sha: &str| {
         let sha: String = sha.chars().take(12).collect();
@@ -207,20 +207,20 @@ fn change_facts(report: &Report) -> Vec<Fact> {
         Status::Error => "nothing was reviewed",
     };
     let mut facts = vec![
-        fact("Scope", &scope_line(report)),
-        fact("Intent", &report.intent),
-        fact("Author", &change.author),
-        fact("Base", &revision(&change.base_ref, &change.base_sha)),
-        fact("Head", &revision(&change.head_ref, &change.head_sha)),
-        fact("State", status),
+        labelled_value("Scope", &scope_line(report)),
+        labelled_value("Intent", &report.intent),
+        labelled_value("Author", &change.author),
+        labelled_value("Base", &revision(&change.base_ref, &change.base_sha)),
+        labelled_value("Head", &revision(&change.head_ref, &change.head_sha)),
+        labelled_value("Status", status),
     ];
     facts.retain(|fact| !fact.value.is_empty());
     facts
 }
 
-fn counts(report: &Report) -> Vec<Count> {
+fn counts(report: &Report) -> Vec<SeverityCount> {
     let severities = [Severity::P0, Severity::P1, Severity::P2, Severity::P3];
-    let count = |severity: Severity| Count {
+    let count = |severity: Severity| SeverityCount {
         severity: severity.to_string(),
         count: report.issues.iter().filter(|issue| issue.severity == severity).count(),
         word: severity_word(severity),
@@ -248,22 +248,22 @@ fn requirements(report: &Report) -> Vec<RequirementView> {
     requirements.map(view).collect()
 }
 
-/// The lists below the issues; empty ones are left out.
-fn lists(report: &Report) -> Vec<List> {
+/// Lists below the issues, without empty ones.
+fn lists(report: &Report) -> Vec<PageList> {
     let notes = &report.notes;
     let fixes = report.applied_fixes.iter();
     let fixes = fixes.map(|fix| prose(&format!("#{}: {}", fix.number, fix.description)));
     let untracked = report.scope.untracked.iter();
-    let untracked = untracked.map(|file| vec![Piece { text: path(file), code: true }]);
+    let untracked = untracked.map(|file| vec![ProsePiece { text: path(file), code: true }]);
     let mut lists = vec![
-        List { title: "Applied fixes", items: fixes.collect() },
-        List { title: "Residual risks", items: proses(&report.residual_risks) },
-        List { title: "Testing gaps", items: proses(&report.testing_gaps) },
-        List { title: "Learnings", items: proses(&notes.learnings) },
-        List { title: "Agent-native gaps", items: proses(&notes.agent_native_gaps) },
-        List { title: "Schema drift", items: proses(&notes.schema_drift) },
-        List { title: "Deployment", items: proses(&notes.deployment) },
-        List { title: "Untracked files, not reviewed", items: untracked.collect() },
+        PageList { title: "Applied fixes", items: fixes.collect() },
+        PageList { title: "Residual risks", items: prose_list(&report.residual_risks) },
+        PageList { title: "Testing gaps", items: prose_list(&report.testing_gaps) },
+        PageList { title: "Learnings", items: prose_list(&notes.learnings) },
+        PageList { title: "Agent-native gaps", items: prose_list(&notes.agent_native_gaps) },
+        PageList { title: "Schema drift", items: prose_list(&notes.schema_drift) },
+        PageList { title: "Deployment", items: prose_list(&notes.deployment) },
+        PageList { title: "Untracked files, not reviewed", items: untracked.collect() },
     ];
     lists.retain(|list| !list.items.is_empty());
     lists
@@ -271,38 +271,38 @@ fn lists(report: &Report) -> Vec<List> {
 
 fn fates(report: &Report) -> Vec<FateView> {
     let view = |(fate, count): (Fate, usize)| {
-        let of_fate = report.suppressed.iter().filter(|dropped| dropped.fate == fate);
+        let findings = report.suppressed.iter().filter(|dropped| dropped.fate == fate);
         FateView {
-            fate: word(fate),
-            meaning: meaning(fate),
+            fate: fate_label(fate),
+            meaning: fate_meaning(fate),
             count,
-            items: of_fate.take(LISTED_MAX).map(DroppedView::of).collect(),
-            more: count.saturating_sub(LISTED_MAX),
+            items: findings.take(MAX_LISTED).map(DroppedView::new).collect(),
+            more: count.saturating_sub(MAX_LISTED),
         }
     };
     report.fates().into_iter().map(view).collect()
 }
 
-fn meaning(fate: Fate) -> &'static str {
+fn fate_meaning(fate: Fate) -> &'static str {
     match fate {
         Fate::Kept => "shown as an issue",
-        Fate::Merged => "says what another one says",
-        Fate::Malformed => "its shape is wrong",
-        Fate::Nit => "too small to show",
-        Fate::Unsupported => "its quote is not in the code",
-        Fate::PreExisting => "the change did not bring it in",
-        Fate::Refuted => "a check showed that it is not so",
-        Fate::BelowGate => "nobody was sure enough",
-        Fate::Softened => "became a testing gap or a residual risk",
-        Fate::Suppressed => "silenced by an ignore comment, a baseline or a setting",
-        Fate::Dismissed => "a person said no to it, earlier",
-        Fate::ProtectedPath => "asks to remove what must stay",
-        Fate::OverCap => "there were enough others before it",
+        Fate::Merged => "says the same as another finding",
+        Fate::Malformed => "not in the required format",
+        Fate::Nit => "the reviewer calls it a nitpick",
+        Fate::Unsupported => "the quoted code does not exist",
+        Fate::PreExisting => "not caused by this change",
+        Fate::Refuted => "a second look disproved it",
+        Fate::BelowGate => "the reviewers are not confident enough",
+        Fate::Softened => "listed under testing gaps or residual risks",
+        Fate::Suppressed => "by an ignore comment, the baseline or a setting",
+        Fate::Dismissed => "by a person in an earlier review",
+        Fate::ProtectedPath => "asks to remove a protected document",
+        Fate::OverCap => "there are too many issues to show",
     }
 }
 
 impl DroppedView {
-    fn of(dropped: &Dropped) -> Self {
+    fn new(dropped: &DroppedFinding) -> Self {
         let finding = dropped.member.as_ref().map(|member| &member.finding);
         Self {
             title: finding.map(|finding| prose(&finding.title)).unwrap_or_default(),
@@ -313,11 +313,11 @@ impl DroppedView {
     }
 }
 
-/// The files of the change: first those that were not wholly reviewed.
+/// Files of the change; those that were not fully reviewed come first.
 fn coverage(report: &Report) -> impl Iterator<Item = CoverageView> {
-    let (whole, gaps): (Vec<_>, Vec<_>) =
+    let (fully_reviewed, gaps): (Vec<_>, Vec<_>) =
         report.coverage.iter().partition(|file| file.state == CoverageState::Reviewed);
-    gaps.into_iter().chain(whole).map(|file| {
+    gaps.into_iter().chain(fully_reviewed).map(|file| {
         let (state, mood) = match file.state {
             CoverageState::Reviewed => ("reviewed", "good"),
             CoverageState::Truncated => ("partly reviewed", "bad"),
@@ -335,44 +335,44 @@ fn coverage_line(report: &Report) -> String {
 }
 
 fn reviewers(report: &Report) -> Vec<ReviewerView> {
-    let rows = report.reviewers.iter().map(|row| {
-        let (outcome, mood) = match row.outcome {
+    let views = report.reviewers.iter().map(|reviewer| {
+        let (outcome, mood) = match reviewer.outcome {
             RunOutcome::Completed => ("completed", "good"),
             RunOutcome::Failed => ("failed", "bad"),
         };
         ReviewerView {
-            name: one_line(&row.name),
-            why: prose(&row.why),
+            name: one_line(&reviewer.name),
+            why: prose(&reviewer.why),
             outcome,
             mood,
-            note: prose(&row.note),
+            note: prose(&reviewer.note),
         }
     });
-    rows.collect()
+    views.collect()
 }
 
-fn spent(report: &Report) -> Vec<Fact> {
+fn cost_values(report: &Report) -> Vec<LabelledValue> {
     let stats = &report.stats;
     let tokens = &stats.tokens_used;
     let seconds = |decimal: crate::report::Decimal| format!("{:.1} s", decimal.0 as f64 / 1e6);
     vec![
-        fact("Cost", &format!("{:.4} USD", stats.cost_usd.0 as f64 / 1e6)),
-        fact("Time", &seconds(stats.latency_seconds_e2e)),
-        fact("Model time", &seconds(stats.latency_seconds_llm)),
-        fact("Model calls", &grouped(stats.llm_calls.into())),
-        fact("Tool calls", &grouped(stats.tool_calls.into())),
-        fact("Tokens read", &grouped(tokens.input)),
-        fact("Tokens cached", &grouped(tokens.cached)),
-        fact("Tokens written", &grouped(tokens.output)),
+        labelled_value("Cost", &format!("{:.4} USD", stats.cost_usd.0 as f64 / 1e6)),
+        labelled_value("Time", &seconds(stats.latency_seconds_e2e)),
+        labelled_value("Model time", &seconds(stats.latency_seconds_llm)),
+        labelled_value("Model calls", &with_thousands(stats.llm_calls.into())),
+        labelled_value("Tool calls", &with_thousands(stats.tool_calls.into())),
+        labelled_value("Input tokens", &with_thousands(tokens.input)),
+        labelled_value("Cached input tokens", &with_thousands(tokens.cached)),
+        labelled_value("Output tokens", &with_thousands(tokens.output)),
     ]
 }
 
-/// A number with its thousands apart.
-pub(crate) fn grouped(number: u64) -> String {
+/// Formats a number with thousands separators.
+pub(crate) fn with_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -380,15 +380,15 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-fn about(report: &Report) -> Vec<Fact> {
+fn run_values(report: &Report) -> Vec<LabelledValue> {
     let mut facts = vec![
-        fact("Strategy", &report.strategy.to_string()),
-        fact("Mode", &report.mode.to_string()),
-        fact("Models", &report.model_used),
-        fact("Repository", &report.change.repo),
-        fact("Review", &report.review_id),
-        fact("Run", &report.run_id),
-        fact("Run folder", &report.artifact),
+        labelled_value("Strategy", &report.strategy.to_string()),
+        labelled_value("Mode", &report.mode.to_string()),
+        labelled_value("Models", &report.model_used),
+        labelled_value("Repository", &report.change.repo),
+        labelled_value("Review", &report.review_id),
+        labelled_value("Run", &report.run_id),
+        labelled_value("Run folder", &report.artifact),
     ];
     facts.retain(|fact| !fact.value.is_empty());
     facts

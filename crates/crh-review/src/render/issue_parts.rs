@@ -1,88 +1,91 @@
-//! The parts of one issue that a todo and a ticket have in common. No line of a quote starts at the margin, where a reader that
-//! looks for headings would take it for one.
+//! Parts shared by todo files and tickets. Quotes are indented, so that no line of them can be read
+//! as a heading.
 
 use super::comment::prose;
-use super::{place, reported_by, second_look};
-use crate::clean;
+use super::{location_label, reported_by, validation_label};
 use crate::finding::Side;
 use crate::report::{Action, Issue};
+use crate::sanitise;
 
-/// How much of one quote or replacement is shown, in characters: a screen or two. The run folder has all of it.
-const CODE_MAX: usize = 4_000;
-/// How many quotes are shown.
-const QUOTES_MAX: usize = 10;
+/// Maximum characters of a quote or replacement. The run folder has the full text.
+const MAX_CODE: usize = 4_000;
+/// Maximum number of quotes.
+const MAX_QUOTES: usize = 10;
 
-/// How bad it is, where, by whom and how sure, as an item of a list.
+/// Severity, category, location, confidence and reviewers as a list item.
 pub(super) fn facts(issue: &Issue, links: Option<&str>) -> String {
-    let look = second_look(issue.validation).map(|look| format!("; {look}")).unwrap_or_default();
+    let validation_note =
+        validation_label(issue.validation).map(|look| format!("; {look}")).unwrap_or_default();
     format!(
-        "- {} {} at {}, confidence {}, reported by {}{look}\n",
+        "- {} {} at {}, confidence {}, reported by {}{validation_note}\n",
         issue.severity,
         issue.category,
-        clean::code_span(&place(issue)),
+        sanitise::code_span(&location_label(issue)),
         issue.confidence,
         prose(&reported_by(issue), links),
     )
 }
 
-/// What was quoted, each an item of a list.
+/// The quotes as list items.
 pub(super) fn quotes(issue: &Issue) -> String {
     let mut out = String::new();
-    for quote in issue.evidence.iter().take(QUOTES_MAX) {
-        let removed = if quote.side == Side::Old { " (removed)" } else { "" };
-        let place = clean::path(&format!("{}:{}{removed}", quote.file, quote.line));
+    for quote in issue.evidence.iter().take(MAX_QUOTES) {
+        let removed_note = if quote.side == Side::Old { " (removed)" } else { "" };
+        let location = sanitise::path(&format!("{}:{}{removed_note}", quote.file, quote.line));
         out.push_str(&format!(
             "- {}\n\n{}",
-            clean::code_span(&place),
-            block(&quote.snippet, &issue.language)
+            sanitise::code_span(&location),
+            indented_block(&quote.snippet, &issue.language)
         ));
     }
-    match issue.evidence.len().saturating_sub(QUOTES_MAX) {
+    match issue.evidence.len().saturating_sub(MAX_QUOTES) {
         0 => {}
-        more => out.push_str(&format!("- {more} more quotes are in the run folder.\n")),
+        count => out.push_str(&format!("- See the run folder for {count} more quotes.\n")),
     }
     out
 }
 
-/// What was proposed; that nothing was, if so.
-pub(super) fn proposed(issue: &Issue, links: Option<&str>) -> String {
+/// The proposed fix and replacement.
+pub(super) fn proposed_fix(issue: &Issue, links: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(fix) = &issue.suggested_fix {
         out.push_str(&format!("{}\n", prose(fix, links)));
     }
     if let Some(text) = &issue.replacement {
-        let gap = if out.is_empty() { "" } else { "\n" };
-        let place = clean::code_span(&place(issue));
+        let separator = if out.is_empty() { "" } else { "\n" };
+        let location = sanitise::code_span(&location_label(issue));
         let lines = match issue.location.line_end.saturating_sub(issue.location.line_start) {
-            0 => format!("Replace the line at {place} with"),
-            more => format!("Replace the {} lines from {place} on with", more + 1),
+            0 => format!("Replace the line at {location} with"),
+            extra_lines => {
+                format!("Replace the {} lines starting at {location} with", extra_lines + 1)
+            }
         };
-        out.push_str(&format!("{gap}- {lines}\n\n{}", block(text, &issue.language)));
+        out.push_str(&format!("{separator}- {lines}\n\n{}", indented_block(text, &issue.language)));
     }
     match out.is_empty() {
-        true => "No reviewer proposed a solution.\n".to_owned(),
+        true => "No reviewer proposed a fix.\n".to_owned(),
         false => out,
     }
 }
 
-/// What to do with an issue, as a sentence.
+/// The recommended action as a sentence.
 pub(super) fn advice(issue: &Issue) -> &'static str {
     match issue.action {
-        Action::Acknowledge => "Take note of it.",
-        Action::Apply => "Apply the proposed solution, and check it where the code is used.",
+        Action::Acknowledge => "No action needed.",
+        Action::Apply => "Apply the proposed solution and check the callers.",
         Action::Defer if issue.suggested_fix.is_some() || issue.replacement.is_some() => {
-            "Weigh the proposed solution: not every reviewer has named it."
+            "Review the proposed solution. Not every reviewer proposed it."
         }
-        Action::Defer => "Find a solution: look at the quoted code and at what uses it.",
-        Action::Skip => "Decide first: the reviewers contradict each other about the solution.",
+        Action::Defer => "Find a solution. Start with the quoted code and its callers.",
+        Action::Skip => "Choose a solution first: the reviewers propose different ones.",
     }
 }
 
-/// Code inside an item of a list.
-fn block(text: &str, language: &str) -> String {
-    let shown: String = text.chars().take(CODE_MAX).collect();
-    let rest = if shown.len() < text.len() { "\n…" } else { "" };
-    let block = clean::code_block(&format!("{shown}{rest}"), language);
+/// A code block inside a list item.
+fn indented_block(text: &str, language: &str) -> String {
+    let excerpt: String = text.chars().take(MAX_CODE).collect();
+    let ellipsis = if excerpt.len() < text.len() { "\n…" } else { "" };
+    let block = sanitise::code_block(&format!("{excerpt}{ellipsis}"), language);
     let lines = block.lines().map(|line| match line.is_empty() {
         true => "\n".to_owned(),
         false => format!("  {line}\n"),

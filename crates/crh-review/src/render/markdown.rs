@@ -1,12 +1,12 @@
-//! The report as Markdown: pipe tables by severity, then the sections in the order of the specification.
+//! Renders the report as Markdown: tables by severity, then sections in the specified order.
 
 use super::{
-    coverage_gaps, doubt, fates_line, place, reported_by, requirement_state, scope_line,
-    verdict_words,
+    coverage_gaps, hidden_findings, location_label, next_step, reported_by, requirement_state,
+    scope_line, validation_note, verdict_label,
 };
-use crate::clean;
 use crate::finding::Severity;
 use crate::report::{Action, Issue, Queue, Report, RequirementState};
+use crate::sanitise;
 
 /// The report as Markdown.
 pub fn markdown(report: &Report) -> String {
@@ -31,19 +31,20 @@ pub fn markdown(report: &Report) -> String {
 }
 
 fn prose(text: &str) -> String {
-    clean::markdown(text, None)
+    sanitise::markdown(text, None)
 }
 
 fn cell(text: &str) -> String {
-    clean::cell(text, None)
+    sanitise::cell(text, None)
 }
 
 fn code_cell(text: &str) -> String {
-    clean::code_span(text).replace('|', "\\|")
+    sanitise::code_span(text).replace('|', "\\|")
 }
 
 fn header(report: &Report) -> String {
-    let mut names: Vec<String> = report.reviewers.iter().map(|row| prose(&row.name)).collect();
+    let mut names: Vec<String> =
+        report.reviewers.iter().map(|reviewer| prose(&reviewer.name)).collect();
     if names.is_empty() {
         names.push("none".to_owned());
     }
@@ -53,12 +54,13 @@ fn header(report: &Report) -> String {
         out.push_str(&format!("**Intent:** {}<br>\n", prose(&report.intent)));
     }
     out.push_str(&format!("**Mode:** {}<br>\n**Reviewers:** {}\n", report.mode, names.join(", ")));
-    let chosen: Vec<_> = report.reviewers.iter().filter(|row| !row.why.is_empty()).collect();
-    if !chosen.is_empty() {
+    let chosen_reviewers: Vec<_> =
+        report.reviewers.iter().filter(|reviewer| !reviewer.why.is_empty()).collect();
+    if !chosen_reviewers.is_empty() {
         out.push('\n');
     }
-    for row in chosen {
-        out.push_str(&format!("- {} -- {}\n", prose(&row.name), prose(&row.why)));
+    for reviewer in chosen_reviewers {
+        out.push_str(&format!("- {} -- {}\n", prose(&reviewer.name), prose(&reviewer.why)));
     }
     out
 }
@@ -78,7 +80,7 @@ fn bullets(title: &str, items: Vec<String>) -> Option<String> {
 }
 
 fn severity_tables(report: &Report) -> Vec<String> {
-    let columns = ["#", "File", "Issue", "Reviewer", "Confidence", "Route"];
+    let columns = ["#", "File", "Issue", "Reviewer", "Confidence", "Fix"];
     [
         (Severity::P0, "P0 -- Critical"),
         (Severity::P1, "P1 -- High"),
@@ -88,23 +90,23 @@ fn severity_tables(report: &Report) -> Vec<String> {
     .into_iter()
     .filter_map(|(severity, title)| {
         let issues = report.issues.iter().filter(|issue| issue.severity == severity);
-        table(title, &columns, issues.map(issue_row))
+        table(title, &columns, issues.map(|issue| issue_row(issue, report.is_fixed(issue.number))))
     })
     .collect()
 }
 
-fn issue_row(issue: &Issue) -> Vec<String> {
+fn issue_row(issue: &Issue, fixed: bool) -> Vec<String> {
     vec![
         issue.number.to_string(),
-        code_cell(&place(issue)),
+        code_cell(&location_label(issue)),
         issue_cell(issue),
         cell(&reported_by(issue)),
         issue.confidence.to_string(),
-        format!("`{} -> {}`", issue.autofix_class, issue.owner),
+        if fixed { "fixed".to_owned() } else { next_step(issue) },
     ]
 }
 
-/// What is wrong, why, the proof, and what to do: a row has to stand on its own.
+/// Title, effect, quote and fix of an issue in one cell.
 fn issue_cell(issue: &Issue) -> String {
     let mut lines = vec![format!("**{}**", cell(&issue.title)), cell(&issue.why_it_matters)];
     if !issue.evidence_snippet.is_empty() {
@@ -115,7 +117,7 @@ fn issue_cell(issue: &Issue) -> String {
         (None, Some(text)) => lines.push(format!("Replace with: {}", code_cell(text))),
         (None, None) => {}
     }
-    lines.extend(doubt(issue).map(|doubt| format!("Note: {doubt}")));
+    lines.extend(validation_note(issue).map(|note| format!("Note: {note}")));
     lines.join("<br>")
 }
 
@@ -140,45 +142,45 @@ fn applied_fixes(report: &Report) -> Vec<String> {
         .applied_fixes
         .iter()
         .map(|fix| {
-            let files: Vec<String> = fix.files.iter().map(|file| clean::code_span(file)).collect();
+            let files: Vec<String> =
+                fix.files.iter().map(|file| sanitise::code_span(file)).collect();
             format!("{}: {} ({})", fix.number, prose(&fix.description), files.join(", "))
         })
         .collect()
 }
 
 fn residual_work(report: &Report) -> Option<String> {
-    let columns = ["#", "File", "Issue", "Route", "Next Step"];
-    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let left = open.filter(|issue| issue.queue != Queue::Report);
-    let rows = left.map(|issue| {
+    let columns = ["#", "File", "Issue", "Next Step"];
+    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let actionable_issues = open_issues.filter(|issue| issue.queue != Queue::Report);
+    let rows = actionable_issues.map(|issue| {
         vec![
             issue.number.to_string(),
-            code_cell(&place(issue)),
+            code_cell(&location_label(issue)),
             cell(&issue.title),
-            format!("`{} -> {}`", issue.autofix_class, issue.owner),
-            next_step(issue),
+            residual_step(issue),
         ]
     });
     table("Residual Actionable Work", &columns, rows)
 }
 
-fn next_step(issue: &Issue) -> String {
+fn residual_step(issue: &Issue) -> String {
     let step = match issue.action {
         Action::Apply => "apply the proposed fix",
-        Action::Defer if issue.suggested_fix.is_some() => "decide whether the proposed fix will do",
-        Action::Defer => "decide on a fix",
-        Action::Skip => "the reviewers contradict each other: decide",
-        Action::Acknowledge => "take note",
+        Action::Defer if issue.suggested_fix.is_some() => "review the proposed fix",
+        Action::Defer => "find a fix",
+        Action::Skip => "choose a fix: the reviewers propose different ones",
+        Action::Acknowledge => "no action needed",
     };
-    let then = if issue.requires_verification { ", then verify it" } else { "" };
-    format!("{step}{then}")
+    let suffix = if issue.requires_verification { ", then run the tests" } else { "" };
+    format!("{step}{suffix}")
 }
 
 fn pre_existing(report: &Report) -> Option<String> {
     let rows = report.pre_existing.iter().map(|issue| {
         vec![
             issue.number.to_string(),
-            code_cell(&place(issue)),
+            code_cell(&location_label(issue)),
             cell(&issue.title),
             cell(&reported_by(issue)),
         ]
@@ -188,33 +190,34 @@ fn pre_existing(report: &Report) -> Option<String> {
 
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
-    let mut list = |label: &str, text: String| items.push(format!("{label}: {text}"));
-    if let Some(fates) = fates_line(report) {
-        list("Findings not shown", fates);
-    }
+    items.extend(hidden_findings(report));
+    let mut push_item = |label: &str, text: String| items.push(format!("{label}: {text}"));
     for risk in &report.residual_risks {
-        list("Residual risk", prose(risk));
+        push_item("Residual risk", prose(risk));
     }
     for gap in &report.testing_gaps {
-        list("Testing gap", prose(gap));
+        push_item("Testing gap", prose(gap));
     }
-    for row in report.failed_reviewers() {
-        list("Failed reviewer", format!("{} ({})", prose(&row.name), prose(&row.note)));
+    for reviewer in report.failed_reviewers() {
+        push_item(
+            "Failed reviewer",
+            format!("{} ({})", prose(&reviewer.name), prose(&reviewer.note)),
+        );
     }
     for file in &report.scope.untracked {
-        list("Untracked, not reviewed", clean::code_span(file));
+        push_item("Untracked file, not reviewed", sanitise::code_span(file));
     }
     for gap in coverage_gaps(report) {
-        list("File", prose(&gap));
+        push_item("File", prose(&gap));
     }
     for warning in &report.warnings {
-        list("Warning", prose(warning));
+        push_item("Warning", prose(warning));
     }
     items
 }
 
 fn verdict(report: &Report) -> String {
-    let mut out = format!("> **Verdict:** {}\n", verdict_words(report));
+    let mut out = format!("> **Verdict:** {}\n", verdict_label(report));
     if !report.verdict_reason.is_empty() {
         out.push_str(&format!(">\n> **Reasoning:** {}\n", prose(&report.verdict_reason)));
     }

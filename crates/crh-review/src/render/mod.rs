@@ -1,4 +1,4 @@
-//! Ways to show a report. Each is a pure function of it.
+//! Renderings of a report. Each is a pure function.
 
 mod annotations;
 mod comment;
@@ -13,100 +13,158 @@ mod text;
 mod ticket;
 mod todo;
 
+use std::collections::BTreeMap;
+
 pub use annotations::annotations;
-pub use comment::{COMMENT_MAX, Entry, List, Posted, Shown, comment, links_into, summary};
-pub use envelope::{envelope, failure, stopped_envelope};
+pub use comment::{
+    COMMENT_MAX, IssueDisplay, SummaryEntry, SummaryList, SummaryOptions, comment,
+    repo_link_prefix, summary,
+};
+pub use envelope::{envelope, failure_line, stopped_envelope};
 pub use html::{PageError, html};
-pub use inline::{Offer, inline, shown_title, title_of};
+pub use inline::{SuggestionStyle, comment_title, inline, title_in_comment};
 pub use markdown::markdown;
 pub use quickfix::quickfix;
 pub use sarif::sarif;
-pub use text::{Colour, Links, text};
+pub use text::{Colour, FileLinks, text};
 pub use ticket::{ticket, ticket_title};
 pub use todo::{todo, todo_key, todo_name};
 
+use crate::finding::{AutofixClass, Owner};
 use crate::report::{Fate, Issue, Report, Requirement, RequirementState, ReviewerRow, Validation};
 use crate::stable_json;
+use crate::verdict::plural;
 
-/// The whole report as stable JSON: what every other form is made from.
+/// The report as deterministic JSON.
 pub fn json(report: &Report) -> serde_json::Result<String> {
     stable_json(report)
 }
 
-/// How much was reviewed, in one line.
+/// The scope on one line.
 fn scope_line(report: &Report) -> String {
     let scope = &report.scope;
     if !scope.line.is_empty() {
-        return crate::clean::one_line(&scope.line);
+        return crate::sanitise::one_line(&scope.line);
     }
     let files =
         if scope.files == 1 { "1 file".to_owned() } else { format!("{} files", scope.files) };
     format!("{files}, +{} -{}", scope.additions, scope.deletions)
 }
 
-/// What became of the findings that are not shown, in words: `2 unsupported, 1 refuted`.
-fn fates_line(report: &Report) -> Option<String> {
+/// Number of hidden findings with the reasons: `2 findings not shown (1 refuted, 1 low
+/// confidence)`.
+pub fn hidden_findings(report: &Report) -> Option<String> {
     let mut fates = report.fates();
-    // What was merged is shown, in the issue that it was merged into.
+    // A merged finding is shown as part of its issue.
     fates.remove(&Fate::Merged);
-    let shown: Vec<String> =
-        fates.iter().map(|(fate, count)| format!("{count} {}", word(*fate))).collect();
-    (!shown.is_empty()).then(|| shown.join(", "))
+    let total: usize = fates.values().sum();
+    let reasons = match fates.iter().next() {
+        Some((fate, _)) if fates.len() == 1 => fate_label(*fate).to_owned(),
+        Some(_) | None => fate_counts(&fates),
+    };
+    (total > 0).then(|| format!("{} not shown ({reasons})", plural(total, "finding")))
 }
 
-/// The verdict for readers that know three words; a fourth state says why it borrows one of them.
-fn verdict_words(report: &Report) -> String {
-    let word = report.verdict.of_three();
-    let own = report.verdict.to_string();
-    if word == own { own } else { format!("{word} ({})", own.to_lowercase()) }
+/// How many findings have each fate: `1 refuted, 2 low confidence`.
+fn fate_counts(fates: &BTreeMap<Fate, usize>) -> String {
+    let counts = fates.iter().map(|(fate, count)| format!("{count} {}", fate_label(*fate)));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
-fn word(fate: Fate) -> String {
-    fate.to_string().replace('_', " ")
+/// The verdict as one of three labels, with the real verdict in parentheses if it differs.
+fn verdict_label(report: &Report) -> String {
+    let label = report.verdict.three_state_label();
+    let exact_label = report.verdict.to_string();
+    if label == exact_label {
+        exact_label
+    } else {
+        format!("{label} ({})", exact_label.to_lowercase())
+    }
 }
 
-/// A reviewer with the reason it was chosen, if it needed one.
-fn reviewer_with_reason(row: &ReviewerRow) -> String {
-    let name = crate::clean::one_line(&row.name);
-    if row.why.is_empty() { name } else { format!("{name} ({})", crate::clean::one_line(&row.why)) }
+/// Why a finding is not shown.
+fn fate_label(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Kept => "shown",
+        Fate::Merged => "duplicate",
+        Fate::Malformed => "invalid format",
+        Fate::Nit => "nitpick",
+        Fate::Unsupported => "quote not found",
+        Fate::PreExisting => "pre-existing",
+        Fate::Refuted => "refuted",
+        Fate::BelowGate => "low confidence",
+        Fate::Softened => "minor",
+        Fate::Suppressed => "suppressed",
+        Fate::Dismissed => "dismissed",
+        Fate::ProtectedPath => "protected document",
+        Fate::OverCap => "over the limit",
+    }
 }
 
-/// Where an issue is, on one line.
-fn place(issue: &Issue) -> String {
-    crate::clean::path(&issue.location.to_string())
+/// What the reader can do about an issue, such as `fix by hand`.
+fn next_step(issue: &Issue) -> String {
+    let number = issue.number;
+    match (issue.autofix_class, issue.owner) {
+        (_, Owner::Release) => "handle it when you release".to_owned(),
+        (AutofixClass::Advisory, _) => "no action needed".to_owned(),
+        (_, Owner::Human) => "crh cannot fix this; a person must".to_owned(),
+        (AutofixClass::SafeAuto, Owner::ReviewFixer) => "`crh fix` can fix this".to_owned(),
+        (AutofixClass::SafeAuto, Owner::DownstreamResolver) => {
+            format!("`crh fix --issue {number}` can fix this")
+        }
+        (AutofixClass::GatedAuto, _) => {
+            format!("`crh fix --issue {number}` can fix this; check it, the fix changes behaviour")
+        }
+        (AutofixClass::Manual, _) => "fix by hand".to_owned(),
+    }
 }
 
-/// What a reader should know about the second look at an issue that is not as it should be.
-fn doubt(issue: &Issue) -> Option<&'static str> {
+/// A reviewer with the reason why it was chosen.
+fn reviewer_with_reason(reviewer: &ReviewerRow) -> String {
+    let name = crate::sanitise::one_line(&reviewer.name);
+    if reviewer.why.is_empty() {
+        name
+    } else {
+        format!("{name} ({})", crate::sanitise::one_line(&reviewer.why))
+    }
+}
+
+/// The location of an issue on one line.
+fn location_label(issue: &Issue) -> String {
+    crate::sanitise::path(&issue.location.to_string())
+}
+
+/// A note if the second look was undecided or failed.
+fn validation_note(issue: &Issue) -> Option<&'static str> {
     match issue.validation {
-        Validation::Unsure | Validation::Degraded => second_look(issue.validation),
+        Validation::Unsure | Validation::Degraded => validation_label(issue.validation),
         Validation::NotRun | Validation::ByCode | Validation::Confirmed => None,
     }
 }
 
-/// Who reported an issue; where they disagreed, how.
-fn reviewer_column(issue: &Issue) -> String {
+/// The reviewers of an issue, or their disagreement.
+fn reviewers_or_disagreement(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
 }
 
-/// Who reported an issue, and by which rule: whoever wants to ignore it has to name that.
+/// The reviewers of an issue and the rule, which an ignore comment needs.
 fn reported_by(issue: &Issue) -> String {
     let rule = issue.rule.as_ref().map(|rule| format!(", rule {rule}")).unwrap_or_default();
-    format!("{}{rule}", reviewer_column(issue))
+    format!("{}{rule}", reviewers_or_disagreement(issue))
 }
 
-/// What the check of an issue said, as it stands in a sentence; none if nobody asked.
-fn second_look(validation: Validation) -> Option<&'static str> {
+/// Result of the second look; `None` if there was none.
+fn validation_label(validation: Validation) -> Option<&'static str> {
     Some(match validation {
         Validation::NotRun => return None,
-        Validation::ByCode => "found by a program",
-        Validation::Confirmed => "confirmed by a second look",
+        Validation::ByCode => "static check",
+        Validation::Confirmed => "confirmed by a second model run",
         Validation::Unsure => "a second look could not decide",
         Validation::Degraded => "the second look failed",
     })
 }
 
-/// Whether a change has what a requirement asks for, in words: `not addressed, waived`.
+/// State of a requirement: `not addressed, waived`.
 fn requirement_state(requirement: &Requirement) -> String {
     let state = match requirement.state {
         RequirementState::Met => "met",
@@ -118,7 +176,7 @@ fn requirement_state(requirement: &Requirement) -> String {
     format!("{state}{waived}")
 }
 
-/// The files that were left out or not wholly reviewed, with the reason, in the order of the report.
+/// Files that were skipped or not fully reviewed, with the reason, in report order.
 fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
     use crate::report::CoverageState;
     report.coverage.iter().filter_map(|file| {
@@ -129,8 +187,8 @@ fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
             CoverageState::OutOfScope => "out of scope",
             CoverageState::ReviewedBefore => "reviewed before",
         };
-        let path = crate::clean::path(&file.path);
-        let reason = crate::clean::one_line(&file.reason);
+        let path = crate::sanitise::path(&file.path);
+        let reason = crate::sanitise::one_line(&file.reason);
         Some(if reason.is_empty() {
             format!("{path}: {state}")
         } else {

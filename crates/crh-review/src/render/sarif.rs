@@ -5,22 +5,22 @@ use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 
-use crate::clean::one_line;
 use crate::finding::{Category, Confidence, Member, Origin, Severity, Side};
 use crate::report::{Fate, Issue, Report, Status};
+use crate::sanitise::one_line;
 use crate::stable_json;
 
-/// Where the format is defined.
+/// URL of the SARIF schema.
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// Its name and version enter every fingerprint's key.
+/// Name of the fingerprint. Its value is the dedupe key.
 const FINGERPRINT: &str = "crhDedupeKey/v1";
 
-/// The most results of a log: code scanning shows no more of one upload.
-const RESULTS_MAX: usize = 5_000;
+/// Maximum number of results. Code scanning shows no more per upload.
+const MAX_RESULTS: usize = 5_000;
 
-/// A result: an issue, or a finding of a program that a limit keeps out of the list of issues.
-struct Row<'a> {
+/// One SARIF result: an issue, or a static finding over the limit on issues.
+struct ResultRow<'a> {
     rule: Option<&'a str>,
     severity: Severity,
     category: Category,
@@ -31,25 +31,31 @@ struct Row<'a> {
     file: &'a str,
     side: Side,
     lines: (u32, u32),
-    /// Only an issue has one.
+    /// Only issues have one.
     dedupe_key: Option<&'a str>,
     confidence: Confidence,
     reviewers: Vec<&'a str>,
     route: String,
 }
 
-/// The issues as a SARIF log, and what programs have found beyond the limit of issues. What was there before is not part of it,
-/// nor what is silenced: code scanning would raise an alert for each, since it does not read `suppressions`.
+/// The issues as a SARIF log, with static findings over the limit on issues. Pre-existing and
+/// suppressed findings are left out, because code scanning ignores `suppressions` and would raise
+/// an alert for each.
 pub fn sarif(report: &Report) -> serde_json::Result<String> {
-    let rows: Vec<Row<'_>> =
-        report.issues.iter().map(Row::of_issue).chain(beyond(report)).take(RESULTS_MAX).collect();
-    // The first issue of a rule describes it.
-    let mut first: BTreeMap<String, &Row<'_>> = BTreeMap::new();
+    let rows: Vec<ResultRow<'_>> = report
+        .issues
+        .iter()
+        .map(ResultRow::from_issue)
+        .chain(findings_over_cap(report))
+        .take(MAX_RESULTS)
+        .collect();
+    // The first result of a rule describes it.
+    let mut first_rows: BTreeMap<String, &ResultRow<'_>> = BTreeMap::new();
     for row in &rows {
-        first.entry(row.rule_id()).or_insert(row);
+        first_rows.entry(row.rule_id()).or_insert(row);
     }
-    let ids: Vec<&String> = first.keys().collect();
-    let rules: Vec<Value> = first.iter().map(|(id, row)| rule(id, row)).collect();
+    let ids: Vec<&String> = first_rows.keys().collect();
+    let rules: Vec<Value> = first_rows.iter().map(|(id, row)| rule(id, row)).collect();
     let results: Vec<Value> = rows.iter().map(|row| result(row, &ids)).collect();
     let mut run = json!({
         "tool": { "driver": {
@@ -70,19 +76,19 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
     stable_json(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
 }
 
-/// What programs have found and a limit has cut off, the worst first; each once, whoever has said it.
-fn beyond(report: &Report) -> Vec<Row<'_>> {
-    let cut = report.suppressed.iter().filter(|dropped| dropped.fate == Fate::OverCap);
-    let members = cut.filter_map(|dropped| dropped.member.as_ref());
-    let by_code = members.filter(|member| member.origin == Origin::Code);
-    let mut rows: Vec<Row<'_>> = by_code.filter_map(Row::of_member).collect();
+/// Static findings over the limit on issues, most severe first, without duplicates.
+fn findings_over_cap(report: &Report) -> Vec<ResultRow<'_>> {
+    let over_cap = report.suppressed.iter().filter(|dropped| dropped.fate == Fate::OverCap);
+    let members = over_cap.filter_map(|dropped| dropped.member.as_ref());
+    let static_members = members.filter(|member| member.origin == Origin::Code);
+    let mut rows: Vec<ResultRow<'_>> = static_members.filter_map(ResultRow::from_member).collect();
     rows.sort_by_key(|row| (row.severity, row.file, row.lines, row.rule, row.title));
     rows.dedup_by_key(|row| (row.file, row.lines, row.rule, row.title));
     rows
 }
 
-impl<'a> Row<'a> {
-    fn of_issue(issue: &'a Issue) -> Self {
+impl<'a> ResultRow<'a> {
+    fn from_issue(issue: &'a Issue) -> Self {
         let location = &issue.location;
         Self {
             rule: issue.rule.as_deref(),
@@ -102,8 +108,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// None if it does not say where it is.
-    fn of_member(member: &'a Member) -> Option<Self> {
+    /// `None` without a line.
+    fn from_member(member: &'a Member) -> Option<Self> {
         let finding = &member.finding;
         let first = finding.line_start?.get();
         Some(Self {
@@ -132,45 +138,46 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A rule: that of the program which found the issue, or its category where there is none.
-fn rule(id: &str, row: &Row<'_>) -> Value {
+/// The rule of the static check, or the category for model findings.
+fn rule(id: &str, row: &ResultRow<'_>) -> Value {
     let category = row.category;
-    let (name, describes) = match row.rule {
+    let (name, description) = match row.rule {
         Some(_) => (id.to_owned(), one_line(row.title)),
-        None => (category.to_string(), describes(category).to_owned()),
+        None => (category.to_string(), category_description(category).to_owned()),
     };
     let mut rule = json!({
         "id": id,
         "name": name,
-        "shortDescription": { "text": unlinked(&describes) },
+        "shortDescription": { "text": escape_links(&description) },
         "properties": { "tags": [category.to_string()] },
     });
     if category == Category::Security {
-        // Code scanning sorts security rules by this number and hides others among "quality".
+        // Code scanning sorts security rules by this number and lists rules without it as quality
+        // problems.
         rule["properties"]["security-severity"] = json!("8.0");
     }
     rule
 }
 
-fn describes(category: Category) -> &'static str {
+fn category_description(category: Category) -> &'static str {
     match category {
-        Category::Security => "An attacker gains something",
-        Category::Bug => "The code does something else than it should",
-        Category::ErrorHandling => "A failure is swallowed, misreported or not expected",
-        Category::Performance => "Time or memory grows where it matters",
-        Category::Style => "How it is written, not what it does",
-        Category::Logic => "The reasoning of the code is wrong",
-        Category::Concurrency => "The order of events can break it",
-        Category::ApiContract => "Callers or stored data of another version break",
-        Category::Data => "Stored data is lost, mixed up or migrated wrongly",
-        Category::Testing => "The tests do not prove what they seem to",
-        Category::Maintainability => "The next editor will go wrong here",
-        Category::Standards => "A rule the project wrote down is broken",
-        Category::Requirements => "Something that was asked for is missing",
+        Category::Security => "Security problem that an attacker can exploit",
+        Category::Bug => "Incorrect behaviour",
+        Category::ErrorHandling => "Error swallowed, misreported or not handled",
+        Category::Performance => "Excessive time or memory use",
+        Category::Style => "Style problem without effect on behaviour",
+        Category::Logic => "Logic error",
+        Category::Concurrency => "Race condition or wrong order of events",
+        Category::ApiContract => "Breaks callers or stored data of another version",
+        Category::Data => "Stored data lost, mixed up or migrated incorrectly",
+        Category::Testing => "Tests do not prove what they claim",
+        Category::Maintainability => "Code that is hard to change safely",
+        Category::Standards => "Violation of a project rule",
+        Category::Requirements => "Missing requirement",
     }
 }
 
-fn result(row: &Row<'_>, rules: &[&String]) -> Value {
+fn result(row: &ResultRow<'_>, rules: &[&String]) -> Value {
     let rule_id = row.rule_id();
     let level = match row.severity {
         Severity::P0 | Severity::P1 => "error",
@@ -185,7 +192,7 @@ fn result(row: &Row<'_>, rules: &[&String]) -> Value {
         "ruleIndex": rules.binary_search(&&rule_id).ok(),
         "ruleId": rule_id,
         "level": level,
-        "message": { "text": unlinked(&message) },
+        "message": { "text": escape_links(&message) },
         "locations": [{ "physicalLocation": physical_location(row) }],
         "rank": row.confidence.percent(),
         "properties": {
@@ -204,29 +211,29 @@ fn result(row: &Row<'_>, rules: &[&String]) -> Value {
     result
 }
 
-fn physical_location(row: &Row<'_>) -> Value {
+fn physical_location(row: &ResultRow<'_>) -> Value {
     let artifact = json!({ "uri": uri(row.file), "uriBaseId": "%SRCROOT%" });
     match row.side {
         Side::New => json!({
             "artifactLocation": artifact,
             "region": { "startLine": row.lines.0, "endLine": row.lines.1 },
         }),
-        // A removed line has no region in the file that is scanned.
+        // A removed line has no region in the scanned file.
         Side::Old => json!({ "artifactLocation": artifact }),
     }
 }
 
-/// Text in which a viewer finds no link: brackets make one, and a backslash takes them apart.
-fn unlinked(text: &str) -> String {
+/// Escapes brackets, which SARIF viewers turn into links.
+fn escape_links(text: &str) -> String {
     text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }
 
 /// An exact replacement of whole lines.
-fn fix(row: &Row<'_>) -> Option<Value> {
+fn fix(row: &ResultRow<'_>) -> Option<Value> {
     let replacement = row.replacement.filter(|_| row.side == Side::New)?;
     let (start, end) = row.lines;
-    // Without a column, a region covers its lines but not the last newline, so the new text goes without its
-    // own. Nothing in place of the lines takes their newlines too.
+    // Without columns, a region covers its lines but not the last newline, so the new text ends
+    // without one. An empty replacement also removes the newlines.
     let region = match replacement.is_empty() {
         true => {
             json!({ "startLine": start, "startColumn": 1, "endLine": end.saturating_add(1), "endColumn": 1 })
@@ -234,9 +241,9 @@ fn fix(row: &Row<'_>) -> Option<Value> {
         false => json!({ "startLine": start, "endLine": end }),
     };
     let text = replacement.strip_suffix('\n').unwrap_or(replacement);
-    let what = row.fix.unwrap_or(row.title);
+    let description = row.fix.unwrap_or(row.title);
     Some(json!({
-        "description": { "text": unlinked(&one_line(what)) },
+        "description": { "text": escape_links(&one_line(description)) },
         "artifactChanges": [{
             "artifactLocation": { "uri": uri(row.file), "uriBaseId": "%SRCROOT%" },
             "replacements": [{
@@ -261,12 +268,12 @@ fn uri(path: &str) -> String {
 }
 
 fn notifications(report: &Report) -> Vec<Value> {
-    let failed = report.failed_reviewers().map(|row| {
-        json!({ "level": "error", "message": { "text": one_line(&format!("reviewer {} failed: {}", row.name, row.note)) } })
+    let failures = report.failed_reviewers().map(|reviewer| {
+        json!({ "level": "error", "message": { "text": one_line(&format!("reviewer {} failed: {}", reviewer.name, reviewer.note)) } })
     });
     let warnings = report
         .warnings
         .iter()
         .map(|warning| json!({ "level": "warning", "message": { "text": one_line(warning) } }));
-    failed.chain(warnings).collect()
+    failures.chain(warnings).collect()
 }

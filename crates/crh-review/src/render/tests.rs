@@ -1,4 +1,4 @@
-//! One report in every form, compared whole; and text that tries to break out of each.
+//! One report in every format, and untrusted text that tries to break out of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,11 @@ use super::*;
 use crate::diff::Diff;
 use crate::finding::{AutofixClass, Member, Origin};
 use crate::report::{
-    AppliedFix, Change, CoverageState, Decimal, FileCoverage, Issue, Mode, Notes, Plan, PlanSource,
-    Requirement, RequirementState, RunOutcome, SCHEMA_VERSION, Scope, Status,
+    AppliedFix, CoverageState, Decimal, FileCoverage, Issue, Plan, PlanSource, Requirement,
+    RequirementState, ReviewMode, ReviewedChange, ReviewerNotes, RunOutcome, SCHEMA_VERSION, Scope,
+    Status,
 };
-use crate::verdict::{Asked, Verdict};
+use crate::verdict::{CommandKind, Verdict};
 
 const DIFF: &str = include_str!("../../tests/data/render/change.diff");
 
@@ -154,22 +155,25 @@ fn coverage() -> Vec<FileCoverage> {
     ]
 }
 
-/// A report in which every section has something to say.
-pub(super) fn full() -> Report {
+/// A report with content in every section.
+pub(super) fn full_report() -> Report {
     let sources = crate::Sources::new(Diff::read(DIFF));
     let all = crate::consolidate(members(), &sources, &Default::default(), &BTreeSet::new());
-    let merged = crate::conclude(all, &BTreeMap::new());
+    let merged = crate::apply_judgements(all, &BTreeMap::new());
     let started = Report {
         schema_version: SCHEMA_VERSION,
         review_id: "0123456789abcdef".to_owned(),
         run_id: "20260101-000000_0123456789abcdef".to_owned(),
         artifact: ".crh/runs/20260101-000000_0123456789abcdef/".to_owned(),
-        mode: Mode::Headless,
+        mode: ReviewMode::Headless,
         status: Status::Degraded,
         model_used: "model-a+model-b".to_owned(),
         warnings: vec!["the budget ended before 1 check".to_owned()],
         summary: "Payments are charged and logged in one step.".to_owned(),
-        change: Change { url: "https://forge.example/o/r/pull/7".to_owned(), ..Change::default() },
+        change: ReviewedChange {
+            url: "https://forge.example/o/r/pull/7".to_owned(),
+            ..ReviewedChange::default()
+        },
         scope: Scope {
             files: 3,
             additions: 2,
@@ -182,7 +186,7 @@ pub(super) fn full() -> Report {
         reviewers: reviewers(),
         residual_risks: vec!["The rate is not cached.".to_owned()],
         testing_gaps: vec!["No test charges zero cents.".to_owned()],
-        notes: Notes {
+        notes: ReviewerNotes {
             learnings: vec!["[Known Pattern] docs/solutions/money.md".to_owned()],
             agent_native_gaps: vec!["No tool can refund.".to_owned()],
             schema_drift: vec!["No drift.".to_owned()],
@@ -197,18 +201,18 @@ pub(super) fn full() -> Report {
         stats: crate::report::Stats { cost_usd: Decimal(123_456), ..Default::default() },
         ..Report::default()
     };
-    crate::into_report(started, merged, Asked::Review, 15)
+    crate::into_report(started, merged, CommandKind::Review, 15)
 }
 
 #[test]
-fn every_form_of_one_report() {
-    let report = full();
+fn full_report_in_every_format() {
+    let report = full_report();
     expect_file!["../../tests/data/render/report.json"].assert_eq(&json(&report).unwrap());
     expect_file!["../../tests/data/render/report.md"].assert_eq(&markdown(&report));
     expect_file!["../../tests/data/render/report.txt"].assert_eq(&text(
         &report,
         Colour::Off,
-        &Links::Off,
+        &FileLinks::Off,
     ));
     expect_file!["../../tests/data/render/envelope.txt"].assert_eq(&envelope(&report));
     expect_file!["../../tests/data/render/comment.md"].assert_eq(&comment(&report, "crh"));
@@ -221,8 +225,8 @@ fn every_form_of_one_report() {
 }
 
 #[test]
-fn nothing_in_an_annotation_is_a_command_of_its_own() {
-    let mut report = full();
+fn annotation_text_cannot_inject_commands() {
+    let mut report = full_report();
     report.verdict = Verdict::ReadyToMerge;
     report.issues.truncate(1);
     report.issues[0].title = "a\n::add-mask::x, y: 100%".to_owned();
@@ -234,9 +238,9 @@ fn nothing_in_an_annotation_is_a_command_of_its_own() {
 }
 
 #[test]
-fn links_lead_to_lines_of_files_and_change_nothing_that_is_seen() {
-    let report = full();
-    let links = Links::Under { host: "my-host".to_owned(), root: "/home/me/my repo/".into() };
+fn links_do_not_change_visible_text() {
+    let report = full_report();
+    let links = FileLinks::Folder { host: "my-host".to_owned(), root: "/home/me/my repo/".into() };
     let linked = text(&report, Colour::Off, &links);
     let first = linked.lines().find(|line| line.contains("src/pay.rs:12")).unwrap();
     let link = "\u{1b}]8;;file://my-host/home/me/my%20repo/src/pay.rs#12\u{1b}\\";
@@ -247,14 +251,14 @@ fn links_lead_to_lines_of_files_and_change_nothing_that_is_seen() {
     for part in linked.split("\u{1b}]8;;") {
         seen.push_str(part.split_once("\u{1b}\\").map_or(part, |(_, text)| text));
     }
-    assert_eq!(seen, text(&report, Colour::Off, &Links::Off));
+    assert_eq!(seen, text(&report, Colour::Off, &FileLinks::Off));
 }
 
 #[test]
-fn no_path_leaves_its_link() {
-    let mut report = full();
+fn path_cannot_break_out_of_a_link() {
+    let mut report = full_report();
     report.issues[0].location.file = "a\u{1b}\\b c;d#e?é/../\u{7}".to_owned();
-    let links = Links::Under { host: "h".to_owned(), root: "/r".into() };
+    let links = FileLinks::Folder { host: "h".to_owned(), root: "/r".into() };
     let shown = text(&report, Colour::Off, &links);
     let first = shown.lines().find(|line| line.starts_with("1 P0")).unwrap();
     assert_eq!(
@@ -265,9 +269,9 @@ fn no_path_leaves_its_link() {
 }
 
 #[test]
-fn colours_change_nothing_but_colours() {
-    let report = full();
-    let coloured = text(&report, Colour::On, &Links::Off);
+fn colours_do_not_change_the_text() {
+    let report = full_report();
+    let coloured = text(&report, Colour::On, &FileLinks::Off);
     assert!(coloured.contains("\u{1b}[1;31m1 P0\u{1b}[0m"));
     let mut plain = String::new();
     let mut rest = coloured.as_str();
@@ -276,11 +280,11 @@ fn colours_change_nothing_but_colours() {
         rest = after.split_once('m').unwrap().1;
     }
     plain.push_str(rest);
-    assert_eq!(plain, text(&report, Colour::Off, &Links::Off));
+    assert_eq!(plain, text(&report, Colour::Off, &FileLinks::Off));
 }
 
 #[test]
-fn an_empty_report_says_what_it_has() {
+fn empty_report_is_rendered() {
     let report = Report { verdict: Verdict::ReadyToMerge, ..Report::default() };
     expect![[r#"
         Code review complete (headless mode).
@@ -312,18 +316,18 @@ fn an_empty_report_says_what_it_has() {
 }
 
 #[test]
-fn a_review_that_was_stopped_has_not_the_line_that_says_it_is_complete() {
-    let stopped = stopped_envelope(&full());
+fn stopped_envelope_lacks_final_line() {
+    let stopped = stopped_envelope(&full_report());
     assert!(stopped.starts_with("Code review stopped (headless mode).\n"), "{stopped}");
     assert_eq!(
         format!("{}\nReview complete\n", stopped.replacen("stopped", "complete", 1)),
-        envelope(&full())
+        envelope(&full_report())
     );
 }
 
 #[test]
-fn only_what_is_safe_to_fix_counts_as_a_safe_fix() {
-    let mut report = full();
+fn envelope_counts_only_safe_auto_fixes() {
+    let mut report = full_report();
     let fix = |issue: &Issue| AppliedFix {
         number: issue.number,
         description: String::new(),
@@ -339,13 +343,13 @@ fn only_what_is_safe_to_fix_counts_as_a_safe_fix() {
 }
 
 #[test]
-fn a_review_that_failed_says_so_in_the_words_of_the_contract() {
+fn failed_review_uses_specified_wording() {
     expect![[r#"
         Review failed (headless mode). Reason: conflicting mode flags — mode:autofix and mode:headless cannot be combined.
-    "#]].assert_eq(&failure(
+    "#]].assert_eq(&failure_line(
         "conflicting mode flags — mode:autofix and mode:headless cannot be combined.",
     ));
-    let mut report = full();
+    let mut report = full_report();
     for row in &mut report.reviewers {
         row.outcome = RunOutcome::Failed;
     }
@@ -355,7 +359,7 @@ fn a_review_that_failed_says_so_in_the_words_of_the_contract() {
     for file in &mut report.coverage {
         file.state = CoverageState::NotReviewed;
     }
-    // A program that returned has not reviewed.
+    // A completed static check is not a review.
     report.reviewers.push(ReviewerRow {
         origin: Origin::Code,
         outcome: RunOutcome::Completed,
@@ -370,8 +374,8 @@ fn a_review_that_failed_says_so_in_the_words_of_the_contract() {
 }
 
 #[test]
-fn whoever_returned_something_is_heard_though_no_model_was() {
-    let mut report = full();
+fn envelope_shows_findings_if_models_failed() {
+    let mut report = full_report();
     report.status = Status::Error;
     let shown = envelope(&report);
     assert!(shown.starts_with("Code review complete (headless mode)."), "{shown}");
@@ -379,7 +383,7 @@ fn whoever_returned_something_is_heard_though_no_model_was() {
 }
 
 #[test]
-fn an_incomplete_review_is_not_ready_where_only_three_words_are_known() {
+fn incomplete_review_is_not_ready_in_envelope() {
     let report = Report {
         verdict: Verdict::Incomplete,
         verdict_reason: "the review was cut short".to_owned(),
@@ -390,14 +394,13 @@ fn an_incomplete_review_is_not_ready_where_only_three_words_are_known() {
     assert_eq!(line, "Verdict: Not ready (incomplete): the review was cut short");
 }
 
-/// Text that tries to forge a row, a section, a marker, a fence, a colour.
 #[test]
-fn an_issue_that_a_second_look_did_not_settle_is_marked() {
-    let mut report = full();
+fn undecided_second_look_is_noted() {
+    let mut report = full_report();
     let shown = |report: &Report| {
         let pages =
-            [text(report, Colour::Off, &Links::Off), markdown(report), comment(report, "crh")];
-        // A text for a terminal is wrapped.
+            [text(report, Colour::Off, &FileLinks::Off), markdown(report), comment(report, "crh")];
+        // Text output is wrapped.
         pages.map(|page| page.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     for (validation, mark) in [
@@ -412,7 +415,7 @@ fn an_issue_that_a_second_look_did_not_settle_is_marked() {
     }
 }
 
-pub(super) fn hostile() -> Report {
+pub(super) fn hostile_report() -> Report {
     let evil = "x | y `a|b` <!-- crh:crh:summary --> <img src=x> ![i](https://evil.example/i) @team \u{1b}[31m\u{202e}";
     let members = vec![member(
         "evil|er\nReview complete",
@@ -426,19 +429,22 @@ pub(super) fn hostile() -> Report {
     )];
     let sources = crate::Sources::new(Diff::read(DIFF));
     let all = crate::consolidate(members, &sources, &Default::default(), &BTreeSet::new());
-    let merged = crate::conclude(all, &BTreeMap::new());
+    let merged = crate::apply_judgements(all, &BTreeMap::new());
     let started = Report {
-        change: Change { url: "https://forge.example/o/r/pull/7".to_owned(), ..Change::default() },
+        change: ReviewedChange {
+            url: "https://forge.example/o/r/pull/7".to_owned(),
+            ..ReviewedChange::default()
+        },
         review_id: "x --> <img src=x>".to_owned(),
         summary: "## Ready to merge ``<img src=x>``http://f &commat;team".to_owned(),
         residual_risks: vec!["~~~".to_owned()],
         ..Report::default()
     };
-    crate::into_report(started, merged, Asked::Review, 15)
+    crate::into_report(started, merged, CommandKind::Review, 15)
 }
 
-/// What a Markdown parser finds on a page that our own pages do not have.
-fn foreign(page: &str) -> Vec<String> {
+/// Elements of a Markdown page that crh itself never writes.
+fn unexpected_elements(page: &str) -> Vec<String> {
     let own = ["<!-- c", "<details>", "</details>", "<summary>", "<sub>", "</sub>", "<br>"];
     Parser::new_ext(page, Options::ENABLE_TABLES)
         .filter_map(|event| match event {
@@ -461,12 +467,12 @@ fn foreign(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_title_breaks_a_table_and_no_text_starts_a_line() {
-    let report = hostile();
+fn hostile_text_cannot_break_table_or_line() {
+    let report = hostile_report();
     let page = markdown(&report);
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| 1 |")).collect();
     assert_eq!(rows.len(), 2, "one row of the issues, one of the residual work");
-    // Six cells: seven bars that are not escaped.
+    // Six cells have seven unescaped bars.
     assert_eq!(rows[0].replace("\\|", "").matches('|').count(), 7, "{}", rows[0]);
     let all = [
         page,
@@ -474,7 +480,7 @@ fn no_title_breaks_a_table_and_no_text_starts_a_line() {
         comment(&report, "crh"),
         quickfix(&report),
         annotations(&report),
-        text(&report, Colour::Off, &Links::Off),
+        text(&report, Colour::Off, &FileLinks::Off),
     ];
     for shown in &all {
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
@@ -483,8 +489,8 @@ fn no_title_breaks_a_table_and_no_text_starts_a_line() {
     assert!(all[4].lines().all(|line| line.starts_with("::")), "{}", all[4]);
     assert_eq!(all[1].matches("\nReview complete\n").count(), 1, "{}", all[1]);
     assert_eq!(all[2].matches("<!-- crh:").count(), 1, "{}", all[2]);
-    assert_eq!(foreign(&all[2]), Vec::<String>::new(), "{}", all[2]);
-    assert_eq!(foreign(&all[0]), Vec::<String>::new(), "{}", all[0]);
+    assert_eq!(unexpected_elements(&all[2]), Vec::<String>::new(), "{}", all[2]);
+    assert_eq!(unexpected_elements(&all[0]), Vec::<String>::new(), "{}", all[0]);
     for forbidden in ["https://evil", "@team"] {
         assert!(!all[2].contains(forbidden), "{forbidden} in {}", all[2]);
     }
@@ -492,7 +498,7 @@ fn no_title_breaks_a_table_and_no_text_starts_a_line() {
     assert_eq!(all[3].lines().count(), 1);
 }
 
-/// Every tag of a page, as it stands there.
+/// All HTML tags of a page.
 fn tags(page: &str) -> Vec<String> {
     page.split('<')
         .skip(1)
@@ -501,8 +507,8 @@ fn tags(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_text_acts_on_a_page() {
-    let mut report = hostile();
+fn hostile_text_is_inert_in_html() {
+    let mut report = hostile_report();
     report.change.title = "</title><script>alert(1)</script>".to_owned();
     report.change.url = "https://e.example/\" onclick=\"x".to_owned();
     report.warnings = vec!["`</code><img src=x onerror=alert(1)>`".to_owned()];
@@ -516,7 +522,7 @@ fn no_text_acts_on_a_page() {
     report.issues[0].replacement = Some("</pre><style>*{}</style>".to_owned());
     let diff = DIFF.replace("let total = cents * rate;", "<script>alert(\"\u{1b}[2J\")</script>");
     let page = html(&report, Some(&Diff::read(diff))).unwrap();
-    let quiet = html(&hostile(), None).unwrap();
+    let quiet = html(&hostile_report(), None).unwrap();
     for page in [&page, &quiet] {
         assert!(!page.contains(['\u{1b}', '\u{202e}']), "{page}");
         for tag in tags(page) {
@@ -544,8 +550,8 @@ fn no_text_acts_on_a_page() {
 }
 
 #[test]
-fn a_comment_is_never_longer_than_the_forge_takes() {
-    let mut report = full();
+fn comment_fits_the_forge_limit() {
+    let mut report = full_report();
     let issue = report.issues[0].clone();
     let long = Issue { why_it_matters: "word ".repeat(2_000), ..issue };
     report.issues = vec![long; 60];
@@ -557,21 +563,21 @@ fn a_comment_is_never_longer_than_the_forge_takes() {
     assert!(body.contains("do not fit here") && body.ends_with("</sub>\n"));
 }
 
-/// Where a report was posted, with one of everything.
-fn places() -> (Vec<Shown>, Vec<List>) {
-    let entry = |title: &str| Entry {
+/// Rows and lists of a posted report.
+fn posted_rows_and_lists() -> (Vec<IssueDisplay>, Vec<SummaryList>) {
+    let entry = |title: &str| SummaryEntry {
         place: Some("src/pay.rs:70".to_owned()),
         title: title.to_owned(),
         remark: "by @dev".to_owned(),
         link: Some("https://forge.example/o/r/pull/7#discussion_r1".to_owned()),
     };
-    let list = |heading, titles: &[&str]| List {
+    let list = |heading, titles: &[&str]| SummaryList {
         heading,
         entries: titles.iter().map(|title| entry(title)).collect(),
     };
     let rows = vec![
-        Shown::At("https://forge.example/o/r/pull/7/files#diff-0aR12".to_owned()),
-        Shown::Here { why: "its conversation was resolved".to_owned(), link: None },
+        IssueDisplay::Linked("https://forge.example/o/r/pull/7/files#diff-0aR12".to_owned()),
+        IssueDisplay::Full { why: "its conversation was resolved".to_owned(), link: None },
     ];
     let lists = vec![
         list("Dismissed", &["[Old](https://evil.example) `code](x)` trouble", "Other"]),
@@ -581,9 +587,9 @@ fn places() -> (Vec<Shown>, Vec<List>) {
 }
 
 #[test]
-fn a_summary_links_what_is_elsewhere_and_shows_the_rest() {
-    let (rows, lists) = places();
-    let posted = Posted {
+fn summary_links_inline_issues_and_shows_the_rest() {
+    let (rows, lists) = posted_rows_and_lists();
+    let posted = SummaryOptions {
         instance: "crh",
         links: Some("forge.example/o/r"),
         rows: &rows,
@@ -592,48 +598,52 @@ fn a_summary_links_what_is_elsewhere_and_shows_the_rest() {
         remarks: &["Issue 1 was raised in an earlier review.".to_owned()],
         last_line: Some("<!-- crh:crh:state:e30 -->"),
     };
-    let body = summary(&full(), &posted);
+    let body = summary(&full_report(), &posted);
     expect_file!["../../tests/data/render/summary.md"].assert_eq(&body);
-    let links: Vec<String> = foreign(&body);
+    let links: Vec<String> = unexpected_elements(&body);
     assert!(links.iter().all(|link| link.starts_with("https://forge.example/")), "{links:?}");
 }
 
 #[test]
-fn an_issue_as_an_inline_comment() {
-    let report = full();
+fn inline_comments_are_rendered() {
+    let report = full_report();
     let mut shown = String::new();
-    for (issue, offer) in report.issues.iter().zip([Offer::Button, Offer::Shown, Offer::Shown]) {
+    for (issue, offer) in report.issues.iter().zip([
+        SuggestionStyle::SuggestionBlock,
+        SuggestionStyle::CodeBlock,
+        SuggestionStyle::CodeBlock,
+    ]) {
         let body = inline(issue, "crh", None, offer);
-        assert_eq!(crate::identity::marked_key("crh", &body), Some(issue.dedupe_key.as_str()));
-        let title = title_of(&body).unwrap();
-        assert_eq!(title, shown_title(issue, None));
+        assert_eq!(crate::identity::key_in_comment("crh", &body), Some(issue.dedupe_key.as_str()));
+        let title = title_in_comment(&body).unwrap();
+        assert_eq!(title, comment_title(issue, None));
         shown.push_str(&format!("{body}=====\n"));
     }
     expect_file!["../../tests/data/render/inline.md"].assert_eq(&shown);
 }
 
 #[test]
-fn no_text_acts_in_an_inline_comment() {
-    let mut report = hostile();
+fn hostile_text_is_inert_in_inline_comment() {
+    let mut report = hostile_report();
     report.issues[0].replacement =
         Some("```\n<!-- crh:crh:summary -->\n</details>@team".to_owned());
-    let body = inline(&report.issues[0], "crh", None, Offer::Shown);
-    assert_eq!(foreign(&body), Vec::<String>::new(), "{body}");
+    let body = inline(&report.issues[0], "crh", None, SuggestionStyle::CodeBlock);
+    assert_eq!(unexpected_elements(&body), Vec::<String>::new(), "{body}");
     assert_eq!(body.matches("<!-- crh:").count(), 1, "{body}");
     assert!(!body.contains(['\u{1b}', '\u{202e}']), "{body}");
 }
 
 proptest::proptest! {
-    // Each case cleans a megabyte of hostile text.
+    // Each case escapes a megabyte of hostile text.
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(12))]
 
     #[test]
-    fn no_text_makes_a_comment_longer_than_the_forge_takes(
+    fn any_text_fits_the_forge_limit(
         piece in "[a<&@`~\\[\u{202e}\u{1b}設 \n|-]{1,12}",
         times in 0_usize..2_000,
         issues in 0_usize..30,
     ) {
-        let mut report = full();
+        let mut report = full_report();
         let long = piece.repeat(times);
         let issue = Issue {
             why_it_matters: long.clone(),
@@ -641,18 +651,18 @@ proptest::proptest! {
             replacement: Some(long.clone()),
             ..report.issues[0].clone()
         };
-        let body = inline(&issue, "crh", None, Offer::Shown);
+        let body = inline(&issue, "crh", None, SuggestionStyle::CodeBlock);
         proptest::prop_assert!(body.chars().count() <= COMMENT_MAX);
-        proptest::prop_assert!(crate::identity::marked_key("crh", &body).is_some());
+        proptest::prop_assert!(crate::identity::key_in_comment("crh", &body).is_some());
         report.issues = vec![issue; issues];
         report.summary = long.clone();
         report.verdict_reason = long.clone();
         report.warnings = vec![long.chars().take(500).collect(); issues];
-        let entry = Entry { place: None, title: long.clone(), remark: long, link: None };
-        let lists = [List { heading: "Many", entries: vec![entry; issues] }];
+        let entry = SummaryEntry { place: None, title: long.clone(), remark: long, link: None };
+        let lists = [SummaryList { heading: "Many", entries: vec![entry; issues] }];
         let state = format!("<!-- crh:crh:state:{} -->", "e".repeat(24_000));
         let posted =
-            Posted { instance: "crh", lists: &lists, last_line: Some(&state), ..Posted::default() };
+            SummaryOptions { instance: "crh", lists: &lists, last_line: Some(&state), ..SummaryOptions::default() };
         let body = summary(&report, &posted);
         proptest::prop_assert!(body.chars().count() <= COMMENT_MAX, "{}", body.chars().count());
         proptest::prop_assert!(crate::identity::is_summary("crh", &body));
@@ -662,14 +672,14 @@ proptest::proptest! {
 }
 
 #[test]
-fn nothing_that_can_be_wrapped_is_wider_than_a_terminal() {
-    let mut report = full();
+fn text_report_fits_80_columns() {
+    let mut report = full_report();
     report.issues[0].title = "注文の合計が二重に計算される ".repeat(10);
     report.issues[0].why_it_matters = "訂正`total(order)`の".repeat(30);
-    let shown = text(&report, Colour::Off, &Links::Off);
+    let shown = text(&report, Colour::Off, &FileLinks::Off);
     for line in shown.lines() {
         assert!(crate::columns(line) <= 80, "{line}");
     }
-    // What has a blank or a wide character fills the lines.
+    // Text with spaces or wide characters fills the lines.
     assert!(shown.lines().filter(|line| crate::columns(line) > 60).count() > 8, "{shown}");
 }

@@ -1,25 +1,25 @@
-//! The report for a terminal of 80 columns, with or without colour.
+//! Renders the report for a terminal of 80 columns.
 
 use std::path::PathBuf;
 
 use super::{
-    coverage_gaps, fates_line, place, reported_by, requirement_state, scope_line, second_look,
+    coverage_gaps, hidden_findings, location_label, next_step, reported_by, requirement_state,
+    scope_line, validation_label,
 };
-use crate::clean::{one_line, path, visible};
 use crate::finding::{Severity, Side};
 use crate::report::{Issue, Report};
+use crate::sanitise::{escape_invisible, one_line, path};
 use crate::verdict::Verdict;
 use crate::width;
-use crate::width::cut;
+use crate::width::truncate;
 
-/// What fits a terminal nobody has widened.
+/// Default terminal width.
 const WIDTH: usize = 80;
-/// How far the text of an issue stands in.
 const INDENT: &str = "    ";
-/// A quote longer than this is cut: the file is at hand.
-const QUOTE_LINES: usize = 6;
+/// Maximum number of quoted lines.
+const MAX_QUOTE_LINES: usize = 6;
 
-/// Whether the terminal shows colours.
+/// Whether to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
     /// ANSI colours.
@@ -28,21 +28,21 @@ pub enum Colour {
     Off,
 }
 
-/// Whether places in the code can be clicked.
+/// Whether locations are links.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Links {
-    /// They cannot: it is not known where the files are, or the reader is no terminal.
+pub enum FileLinks {
+    /// No links: the files are not available, or the output is not a terminal.
     Off,
-    /// They are links to the files of a folder on a machine.
-    Under {
-        /// The machine, so that a terminal which looks at it from elsewhere does not open files of its own.
+    /// Links to files in a folder.
+    Folder {
+        /// Host name, so that a remote terminal does not open its own files.
         host: String,
-        /// The folder, absolute.
+        /// Absolute path of the folder.
         root: PathBuf,
     },
 }
 
-/// The looks this page needs, as the parameters of an ANSI escape.
+/// Styles, as parameters of an ANSI escape.
 #[derive(Clone, Copy)]
 enum Style {
     Bold,
@@ -70,40 +70,41 @@ impl Colour {
     }
 }
 
-impl Links {
-    /// A text that leads to a line of a file, as OSC 8 has it. The line is the fragment: kitty, iTerm2 and VS Code go there,
-    /// others open the file.
+impl FileLinks {
+    /// An OSC 8 link to a line of a file. The fragment is the line: kitty, iTerm2 and VS Code jump
+    /// to it, others open the file.
     fn link(&self, file: &str, line: u32, text: &str) -> String {
-        let Self::Under { host, root } = self else { return text.to_owned() };
+        let Self::Folder { host, root } = self else { return text.to_owned() };
         let root = root.as_os_str().as_encoded_bytes();
         let root = root.strip_suffix(b"/").unwrap_or(root);
-        let path = format!("{}/{}", percent_encoded(root), percent_encoded(file.as_bytes()));
-        let host = percent_encoded(host.as_bytes());
+        let path = format!("{}/{}", percent_encode(root), percent_encode(file.as_bytes()));
+        let host = percent_encode(host.as_bytes());
         format!("\u{1b}]8;;file://{host}{path}#{line}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
     }
 }
 
-/// A path for an address: everything but what is plain in every address is written in hexadecimal.
-fn percent_encoded(path: &[u8]) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    let encoded =
-        |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    path.iter().map(|byte| encoded(*byte)).collect()
+/// Percent-encodes a path.
+fn percent_encode(path: &[u8]) -> String {
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let encode = |byte: u8| {
+        if is_unreserved(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    path.iter().map(|byte| encode(*byte)).collect()
 }
 
-/// The report for a terminal.
-pub fn text(report: &Report, colour: Colour, links: &Links) -> String {
+/// The report as text for a terminal.
+pub fn text(report: &Report, colour: Colour, links: &FileLinks) -> String {
     let mut out = String::new();
-    out.push_str(&wrapped("Scope:  ", "        ", &scope_line(report)));
+    out.push_str(&wrap("Scope:  ", "        ", &scope_line(report)));
     if !report.intent.is_empty() {
-        out.push_str(&wrapped("Intent: ", "        ", &one_line(&report.intent)));
+        out.push_str(&wrap("Intent: ", "        ", &one_line(&report.intent)));
     }
-    let summary = visible(&report.summary);
+    let summary = escape_invisible(&report.summary);
     if !summary.trim().is_empty() {
         out.push('\n');
     }
     for line in summary.lines().filter(|line| !line.trim().is_empty()) {
-        out.push_str(&wrapped("", "  ", &one_line(line)));
+        out.push_str(&wrap("", "  ", &one_line(line)));
     }
     out.push('\n');
     for item in &report.issues {
@@ -114,7 +115,7 @@ pub fn text(report: &Report, colour: Colour, links: &Links) -> String {
         out.push_str(&colour.paint(Style::Bold, title));
         out.push('\n');
         for item in items {
-            out.push_str(&wrapped("  - ", "    ", &item));
+            out.push_str(&wrap("  - ", "    ", &item));
         }
         out.push('\n');
     }
@@ -122,66 +123,63 @@ pub fn text(report: &Report, colour: Colour, links: &Links) -> String {
     out
 }
 
-fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &Links) -> String {
-    let severity = match issue.severity {
+fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &FileLinks) -> String {
+    let severity_style = match issue.severity {
         Severity::P0 | Severity::P1 => Style::Red,
         Severity::P2 => Style::Yellow,
         Severity::P3 => Style::Blue,
     };
     let label = format!("{} {}", issue.number, issue.severity);
-    let fixed = if fixed { " (fixed)" } else { "" };
-    let place = colour.paint(Style::Bold, &place(issue));
-    let place = match issue.location.side {
-        Side::New => links.link(&issue.location.file, issue.location.line_start, &place),
-        // The line is not there any more, and perhaps the file is not.
-        Side::Old => place,
+    let suffix = if fixed { " (fixed)" } else { "" };
+    let location = colour.paint(Style::Bold, &location_label(issue));
+    let location = match issue.location.side {
+        Side::New => links.link(&issue.location.file, issue.location.line_start, &location),
+        // The line, and perhaps the file, no longer exists.
+        Side::Old => location,
     };
-    let mut out = format!("{} {place}{fixed}\n", colour.paint(severity, &label));
-    out.push_str(&wrapped(INDENT, INDENT, &one_line(&issue.title)));
-    let quote = visible(&issue.evidence_snippet);
+    let mut out = format!("{} {location}{suffix}\n", colour.paint(severity_style, &label));
+    out.push_str(&wrap(INDENT, INDENT, &one_line(&issue.title)));
+    let quote = escape_invisible(&issue.evidence_snippet);
     let lines: Vec<&str> = quote.lines().collect();
-    for line in lines.iter().take(QUOTE_LINES) {
-        let line = format!("| {}", cut(line, WIDTH - INDENT.len() - 2));
+    for line in lines.iter().take(MAX_QUOTE_LINES) {
+        let line = format!("| {}", truncate(line, WIDTH - INDENT.len() - 2));
         out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &line)));
     }
-    if lines.len() > QUOTE_LINES {
-        let more = format!("| … {} more lines", lines.len() - QUOTE_LINES);
-        out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &more)));
+    if lines.len() > MAX_QUOTE_LINES {
+        let note = format!("| … {} more lines", lines.len() - MAX_QUOTE_LINES);
+        out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &note)));
     }
-    out.push_str(&wrapped(INDENT, INDENT, &one_line(&issue.why_it_matters)));
+    out.push_str(&wrap(INDENT, INDENT, &one_line(&issue.why_it_matters)));
     if let Some(fix) = &issue.suggested_fix {
-        out.push_str(&wrapped("    Fix: ", "         ", &one_line(fix)));
+        out.push_str(&wrap("    Fix: ", "         ", &one_line(fix)));
     }
     if let (None, Some(text)) = (&issue.suggested_fix, &issue.replacement) {
-        out.push_str(&wrapped("    Replace with: ", INDENT, &one_line(text)));
+        out.push_str(&wrap("    Replace with: ", INDENT, &one_line(text)));
     }
-    let looked = second_look(issue.validation).map(|said| format!("; {said}"));
-    let about = format!(
-        "{}; by {}; confidence {}{}; {} -> {}",
-        issue.category,
-        one_line(&reported_by(issue)),
-        issue.confidence,
-        looked.unwrap_or_default(),
-        issue.autofix_class,
-        issue.owner
-    );
-    for line in wrapped(INDENT, INDENT, &about).lines() {
+    let mut details = vec![
+        issue.category.to_string(),
+        format!("found by {}", one_line(&reported_by(issue))),
+        format!("confidence {}", issue.confidence),
+    ];
+    details.extend(validation_label(issue.validation).map(str::to_owned));
+    details.extend((!fixed).then(|| next_step(issue)));
+    for line in wrap(INDENT, INDENT, &details.join("; ")).lines() {
         out.push_str(&colour.paint(Style::Dim, line));
         out.push('\n');
     }
     out
 }
 
-/// The lists below the issues; empty ones are left out.
+/// Lists below the issues, without empty ones.
 fn lists(report: &Report) -> Vec<(&'static str, Vec<String>)> {
     let lines = |items: &[String]| items.iter().map(|item| one_line(item)).collect::<Vec<_>>();
     let pre_existing = report.pre_existing.iter().map(|issue| {
-        format!("{} {} {}: {}", issue.number, issue.severity, place(issue), issue.title)
+        format!("{} {} {}: {}", issue.number, issue.severity, location_label(issue), issue.title)
     });
     let notes = &report.notes;
     let mut lists = vec![
         ("Requirements", requirements(report)),
-        ("Was there before", pre_existing.map(|line| one_line(&line)).collect()),
+        ("Pre-existing issues", pre_existing.map(|line| one_line(&line)).collect()),
         ("Residual risks", lines(&report.residual_risks)),
         ("Testing gaps", lines(&report.testing_gaps)),
         ("Learnings", lines(&notes.learnings)),
@@ -206,12 +204,12 @@ fn requirements(report: &Report) -> Vec<String> {
 
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
-    items.extend(fates_line(report).map(|fates| format!("findings not shown: {fates}")));
-    for row in report.failed_reviewers() {
-        items.push(one_line(&format!("failed reviewer {}: {}", row.name, row.note)));
+    items.extend(hidden_findings(report));
+    for reviewer in report.failed_reviewers() {
+        items.push(one_line(&format!("reviewer {} failed: {}", reviewer.name, reviewer.note)));
     }
     for file in &report.scope.untracked {
-        items.push(format!("untracked, not reviewed: {}", path(file)));
+        items.push(format!("untracked file, not reviewed: {}", path(file)));
     }
     items.extend(coverage_gaps(report));
     items.extend(report.warnings.iter().map(|warning| one_line(warning)));
@@ -225,12 +223,11 @@ fn verdict(report: &Report, colour: Colour) -> String {
         Verdict::ReadyToMerge | Verdict::ChecksPassed => Style::Green,
     };
     let word = report.verdict.to_string();
-    let line = wrapped("", "  ", &format!("{word}: {}", one_line(&report.verdict_reason)));
-    // The colour goes on after wrapping, which counts what is seen.
+    let line = wrap("", "  ", &format!("{word}: {}", one_line(&report.verdict_reason)));
+    // Colour after wrapping, which counts visible characters.
     line.replacen(&word, &colour.paint(style, &word), 1)
 }
 
-/// Text wrapped for the page; the first line starts with one prefix, the others with another.
-fn wrapped(first: &str, others: &str, text: &str) -> String {
-    width::wrapped(first, others, text, WIDTH)
+fn wrap(first_prefix: &str, other_prefix: &str, text: &str) -> String {
+    width::wrap(first_prefix, other_prefix, text, WIDTH)
 }

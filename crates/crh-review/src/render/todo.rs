@@ -1,21 +1,22 @@
-//! One issue as a todo file: front matter, and the sections that readers of such files look for.
+//! Renders one issue as a todo file: front matter and fixed sections.
 //!
-//! Whatever an issue says, the front matter and the headings are ours alone: texts are one line each, and quotes are indented.
+//! Invariant: untrusted text cannot add front matter or headings. Texts are one line each, and
+//! quotes are indented.
 
 use super::comment::prose;
-use super::issue_parts::{advice, facts, proposed, quotes};
-use super::place;
-use crate::clean;
+use super::issue_parts::{advice, facts, proposed_fix, quotes};
+use super::{location_label, next_step};
 use crate::finding::Severity;
 use crate::identity::is_key;
 use crate::report::{Issue, Report};
+use crate::sanitise;
 
-/// As much of a title as a file's name needs.
-const SLUG_MAX: usize = 50;
-/// The line of the front matter that says which issue it is.
+/// Maximum length of the title in a file name.
+const MAX_SLUG: usize = 50;
+/// Front matter field with the dedupe key.
 const KEY: &str = "dedupe_key: ";
 
-/// The file of an issue, with its id. It holds no time but the one in the name of the run.
+/// The todo file of an issue. Deterministic: it contains no time except in the run id.
 pub fn todo(issue: &Issue, report: &Report, id: &str) -> String {
     let mut out = front_matter(issue, id);
     out.push_str(&format!("\n# {}\n", prose(&issue.title, None)));
@@ -24,25 +25,25 @@ pub fn todo(issue: &Issue, report: &Report, id: &str) -> String {
     };
     section("Problem Statement", &prose(&issue.why_it_matters, None));
     section("Findings", &format!("{}{}", facts(issue, None), quotes(issue)));
-    section("Proposed Solutions", &proposed(issue, None));
+    section("Proposed Solutions", &proposed_fix(issue, None));
     section("Recommended Action", advice(issue));
     section("Technical Details", &technical_details(issue, report));
     section("Acceptance Criteria", &acceptance_criteria(issue));
     let work_log = format!(
-        "- Written by crh: issue {} of the run {}.",
+        "- Created by crh from issue {} of run {}.",
         issue.number,
-        clean::code_span(&clean::path(&report.run_id))
+        sanitise::code_span(&sanitise::path(&report.run_id))
     );
     section("Work Log", &work_log);
     out
 }
 
-/// What the name of the file is made of: `{id}-{status}-{priority}-{slug}.md`.
+/// The file name: `{id}-{status}-{priority}-{slug}.md`.
 pub fn todo_name(issue: &Issue, id: &str) -> String {
     format!("{id}-ready-{}-{}.md", priority(issue.severity), slug(issue))
 }
 
-/// The key of the issue that a todo file is about. Only the front matter counts.
+/// The dedupe key in the front matter of a todo file.
 pub fn todo_key(text: &str) -> Option<&str> {
     let mut lines = text.lines();
     if lines.next()?.trim_end() != "---" {
@@ -54,8 +55,8 @@ pub fn todo_key(text: &str) -> Option<&str> {
 }
 
 fn front_matter(issue: &Issue, id: &str) -> String {
-    let plain = |char: &char| char.is_ascii_alphanumeric();
-    let key: String = issue.dedupe_key.chars().filter(plain).collect();
+    let is_safe = |char: &char| char.is_ascii_alphanumeric();
+    let key: String = issue.dedupe_key.chars().filter(is_safe).collect();
     let priority = priority(issue.severity);
     let category = issue.category;
     format!(
@@ -71,19 +72,19 @@ fn priority(severity: Severity) -> &'static str {
     }
 }
 
-/// The title in small letters, digits and dashes; the category if nothing of it is left.
+/// The title in lower case with dashes, or the category if nothing remains.
 fn slug(issue: &Issue) -> String {
     let title = issue.title.to_lowercase();
     let words = title.split(|char: char| !char.is_ascii_alphanumeric());
     let mut slug = String::new();
     for word in words.filter(|word| !word.is_empty()) {
-        if !slug.is_empty() && slug.len() + 1 + word.len() > SLUG_MAX {
+        if !slug.is_empty() && slug.len() + 1 + word.len() > MAX_SLUG {
             break;
         }
         if !slug.is_empty() {
             slug.push('-');
         }
-        slug.extend(word.chars().take(SLUG_MAX));
+        slug.extend(word.chars().take(MAX_SLUG));
     }
     match slug.is_empty() {
         true => issue.category.to_string().replace('_', "-"),
@@ -92,25 +93,23 @@ fn slug(issue: &Issue) -> String {
 }
 
 fn technical_details(issue: &Issue, report: &Report) -> String {
-    let reviewed = match report.change.head_sha.as_str() {
+    let commit_note = match report.change.head_sha.as_str() {
         "" => String::new(),
-        head => format!(" at {}", clean::code_span(&clean::path(head))),
+        head => format!(" at {}", sanitise::code_span(&sanitise::path(head))),
     };
     format!(
-        "- Reviewed{reviewed}: {}\n- Route: {} -> {}\n",
-        clean::code_span(&place(issue)),
-        issue.autofix_class,
-        issue.owner
+        "- Reviewed{commit_note}: {}\n- Next step: {}\n",
+        sanitise::code_span(&location_label(issue)),
+        next_step(issue)
     )
 }
 
 fn acceptance_criteria(issue: &Issue) -> String {
-    let mut out =
-        "- [ ] What the problem statement describes does not happen any more.\n".to_owned();
+    let mut out = "- [ ] The problem described above no longer occurs.\n".to_owned();
     if issue.requires_verification {
-        out.push_str("- [ ] The project's own verification has passed with the solution.\n");
+        out.push_str("- [ ] The project's tests pass with the solution.\n");
     }
-    out.push_str("- [ ] A test shows it, or the work log says why none can.\n");
+    out.push_str("- [ ] A test covers it, or the work log says why not.\n");
     out
 }
 

@@ -1,4 +1,4 @@
-//! What a report that somebody else has written can have wrong with its names.
+//! Invalid ids in reports not written by crh.
 
 use serde_json::json;
 
@@ -29,16 +29,16 @@ fn check(review_id: &str, issues: &[&str], pre_existing: &[&str], expected: Opti
         pre_existing: named(pre_existing),
         ..Report::default()
     };
-    assert_eq!(report.misnamed().as_deref(), expected);
+    assert_eq!(report.id_problem().as_deref(), expected);
 }
 
 #[test]
-fn names_are_hashes_and_no_two_issues_share_one() {
+fn invalid_and_duplicate_ids_are_reported() {
     check(KEY, &[], &[], None);
     check(KEY, &[KEY], &[OTHER], None);
-    let of_review = "the `review_id` of the report is not 16 digits of a hash";
+    let of_review = "the `review_id` of the report must be 16 lower-case hex digits";
     check("0123456789abcdef --> <b>", &[KEY], &[], Some(of_review));
-    let of_issue = "the `dedupe_key` of issue 2 is not 16 digits of a hash";
+    let of_issue = "the `dedupe_key` of issue 2 must be 16 lower-case hex digits";
     check(KEY, &[KEY, "0123456789ABCDEF"], &[], Some(of_issue));
     check(KEY, &[KEY], &[""], Some(of_issue));
     let shared = "issues 1 and 3 have the same `dedupe_key`";

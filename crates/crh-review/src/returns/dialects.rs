@@ -1,4 +1,4 @@
-//! The shapes of the three specified systems, each mapped to a finding of ours.
+//! The three foreign return formats and their mapping to findings.
 
 use std::num::NonZeroU32;
 
@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Parsed, ReturnError, read};
+use super::{ParsedReturn, ReturnError, deserialize};
 use crate::evidence::Needle;
 use crate::finding::{
     AutofixClass, Category, Confidence, Evidence, Finding, Member, Owner, Proof, Severity,
     TITLE_MAX,
 };
 
-/// What a finding without a confidence is taken for: one that names what happens.
-const UNSTATED_CONFIDENCE: Confidence = Confidence::thousandths(750);
+/// Confidence of findings in dialects without one.
+const DEFAULT_CONFIDENCE: Confidence = Confidence::thousandths(750);
 
 /// A sub-agent's return in CRH.
 #[derive(Deserialize, JsonSchema)]
@@ -122,11 +122,11 @@ struct CeFinding {
     evidence: Vec<String>,
 }
 
-pub(super) fn crh(value: Value, reviewer: &str) -> Result<Parsed, ReturnError> {
-    let top: CrhReturn = read(value)?;
-    let mut parsed = empty(reviewer, top.summary);
-    parsed.take_in(top.findings, |value, reviewer| {
-        let finding: CrhFinding = read(value)?;
+pub(super) fn parse_crh(value: Value, reviewer: &str) -> Result<ParsedReturn, ReturnError> {
+    let crh_return: CrhReturn = deserialize(value)?;
+    let mut parsed = empty_return(reviewer, crh_return.summary);
+    parsed.add_findings(crh_return.findings, |value, reviewer| {
+        let finding: CrhFinding = deserialize(value)?;
         let severity = match finding.severity {
             CrhSeverity::Blocker => Severity::P0,
             CrhSeverity::Major => Severity::P1,
@@ -137,18 +137,18 @@ pub(super) fn crh(value: Value, reviewer: &str) -> Result<Parsed, ReturnError> {
         let finding = Finding {
             diff_line: Some(finding.line),
             line_start: None,
-            ..plain(severity, Category::Bug, finding.path, finding.comment)
+            ..default_finding(severity, Category::Bug, finding.path, finding.comment)
         };
-        Ok(Some(member(reviewer, Proof::CitedLine, finding)))
+        Ok(Some(new_member(reviewer, Proof::CitedLine, finding)))
     })?;
     Ok(parsed)
 }
 
-pub(super) fn agent(value: Value, reviewer: &str) -> Result<Parsed, ReturnError> {
-    let top: AgentReturn = read(value)?;
-    let mut parsed = empty(reviewer, top.summary);
-    parsed.take_in(top.issues, |value, reviewer| {
-        let issue: AgentIssue = read(value)?;
+pub(super) fn parse_agent(value: Value, reviewer: &str) -> Result<ParsedReturn, ReturnError> {
+    let agent_return: AgentReturn = deserialize(value)?;
+    let mut parsed = empty_return(reviewer, agent_return.summary);
+    parsed.add_findings(agent_return.issues, |value, reviewer| {
+        let issue: AgentIssue = deserialize(value)?;
         let severity = match issue.severity {
             AgentSeverity::Critical => Severity::P0,
             AgentSeverity::High => Severity::P1,
@@ -159,31 +159,31 @@ pub(super) fn agent(value: Value, reviewer: &str) -> Result<Parsed, ReturnError>
             line_start: Some(issue.line_start),
             line_end: issue.line_end,
             confidence: issue.confidence,
-            evidence: vec![quote(issue.evidence_snippet)],
+            evidence: vec![evidence_from(issue.evidence_snippet)],
             suggested_fix: issue.suggestion.filter(|text| !text.trim().is_empty()),
-            ..plain(severity, issue.category, issue.file, issue.description)
+            ..default_finding(severity, issue.category, issue.file, issue.description)
         };
-        Ok(Some(member(reviewer, Proof::Quotes, finding)))
+        Ok(Some(new_member(reviewer, Proof::Quotes, finding)))
     })?;
     Ok(parsed)
 }
 
-pub(super) fn ce(value: Value) -> Result<Parsed, ReturnError> {
-    let top: CeReturn = read(value)?;
-    let mut parsed = Parsed {
-        residual_risks: top.residual_risks,
-        testing_gaps: top.testing_gaps,
-        ..empty(&top.reviewer, String::new())
+pub(super) fn parse_ce(value: Value) -> Result<ParsedReturn, ReturnError> {
+    let ce_return: CeReturn = deserialize(value)?;
+    let mut parsed = ParsedReturn {
+        residual_risks: ce_return.residual_risks,
+        testing_gaps: ce_return.testing_gaps,
+        ..empty_return(&ce_return.reviewer, String::new())
     };
-    parsed.take_in(top.findings, |value, reviewer| {
-        let finding: CeFinding = read(value)?;
+    parsed.add_findings(ce_return.findings, |value, reviewer| {
+        let finding: CeFinding = deserialize(value)?;
         let evidence: Vec<_> =
-            finding.evidence.iter().flat_map(|text| quotes_in(text)).map(quote).collect();
+            finding.evidence.iter().flat_map(|text| quotes_in(text)).map(evidence_from).collect();
         let proof = if evidence.is_empty() { Proof::CitedLine } else { Proof::Quotes };
-        let why = finding.why_it_matters.unwrap_or_else(|| finding.title.clone());
+        let effect = finding.why_it_matters.unwrap_or_else(|| finding.title.clone());
         let finding = Finding {
             title: finding.title,
-            why_it_matters: why.clone(),
+            why_it_matters: effect.clone(),
             line_start: Some(finding.line),
             confidence: finding.confidence,
             evidence,
@@ -192,16 +192,21 @@ pub(super) fn ce(value: Value) -> Result<Parsed, ReturnError> {
             owner: finding.owner,
             requires_verification: finding.requires_verification,
             pre_existing: finding.pre_existing,
-            ..plain(finding.severity, category_of(reviewer), finding.file, why)
+            ..default_finding(
+                finding.severity,
+                category_for_reviewer(reviewer),
+                finding.file,
+                effect,
+            )
         };
-        Ok(Some(member(reviewer, proof, finding)))
+        Ok(Some(new_member(reviewer, proof, finding)))
     })?;
     Ok(parsed)
 }
 
-/// A finding that says nothing about routes: someone has to look at it.
-fn plain(severity: Severity, category: Category, file: String, text: String) -> Finding {
-    let (title, rest) = title_and_rest(&text);
+/// A finding with default values: it has to be fixed by hand.
+fn default_finding(severity: Severity, category: Category, file: String, text: String) -> Finding {
+    let (title, rest) = split_title(&text);
     let why_it_matters = if rest.is_empty() { text.clone() } else { rest.to_owned() };
     Finding {
         title,
@@ -212,7 +217,7 @@ fn plain(severity: Severity, category: Category, file: String, text: String) -> 
         line_end: None,
         side: None,
         diff_line: None,
-        confidence: UNSTATED_CONFIDENCE,
+        confidence: DEFAULT_CONFIDENCE,
         evidence: Vec::new(),
         why_it_matters,
         suggested_fix: None,
@@ -224,33 +229,34 @@ fn plain(severity: Severity, category: Category, file: String, text: String) -> 
     }
 }
 
-fn member(reviewer: &str, proof: Proof, finding: Finding) -> Member {
+fn new_member(reviewer: &str, proof: Proof, finding: Finding) -> Member {
     Member { proof, ..Member::new(reviewer, finding) }
 }
 
-fn empty(reviewer: &str, summary: String) -> Parsed {
-    Parsed {
+fn empty_return(reviewer: &str, summary: String) -> ParsedReturn {
+    ParsedReturn {
         reviewer: reviewer.to_owned(),
         members: Vec::new(),
-        set_aside: Vec::new(),
+        dropped: Vec::new(),
         residual_risks: Vec::new(),
         testing_gaps: Vec::new(),
         summary,
     }
 }
 
-fn quote(snippet: String) -> Evidence {
+fn evidence_from(snippet: String) -> Evidence {
     Evidence { file: None, line: None, side: None, snippet }
 }
 
-/// The first sentence of a comment, as far as a title goes, and what comes after it.
-fn title_and_rest(text: &str) -> (String, &str) {
+/// Splits a comment into a title (its first sentence, shortened) and the rest.
+fn split_title(text: &str) -> (String, &str) {
     let text = text.trim();
     let end = text.find('\n').unwrap_or(text.len());
-    // A sentence ends where the next one begins: not after `i.e. the`.
-    let starts_sentence = |at: &usize| text[*at + 2..].starts_with(char::is_uppercase);
-    let stop = text[..end].match_indices(". ").map(|(at, _)| at).find(starts_sentence);
-    let (sentence, rest) = text.split_at(stop.map_or(end, |at| at + 1));
+    // A sentence ends before an upper-case letter, so not after `i.e. the`.
+    let starts_sentence = |offset: &usize| text[*offset + 2..].starts_with(char::is_uppercase);
+    let sentence_end =
+        text[..end].match_indices(". ").map(|(offset, _)| offset).find(starts_sentence);
+    let (sentence, rest) = text.split_at(sentence_end.map_or(end, |offset| offset + 1));
     let sentence = sentence.trim_end_matches('.');
     if sentence.chars().count() <= TITLE_MAX {
         return (sentence.to_owned(), rest.trim_start());
@@ -260,17 +266,17 @@ fn title_and_rest(text: &str) -> (String, &str) {
     (title, text)
 }
 
-/// The quotes in a sentence of evidence: what stands in backticks and is long enough to be one. A name like
-/// `status` is mentioned, not quoted.
+/// Quotes in a sentence of evidence: backtick spans that are long enough. A short name like
+/// `status` is a mention, not a quote.
 fn quotes_in(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);
     spans.filter(|span| Needle::new(span).is_some()).map(str::to_owned).collect()
 }
 
-/// ce-code-review has no categories; the persona's lens stands for one.
-fn category_of(reviewer: &str) -> Category {
-    let lens = reviewer.trim_start_matches("ce-").trim_end_matches("-reviewer");
-    match lens {
+/// ce-code-review has no categories, so the persona decides.
+fn category_for_reviewer(reviewer: &str) -> Category {
+    let persona = reviewer.trim_start_matches("ce-").trim_end_matches("-reviewer");
+    match persona {
         "security" => Category::Security,
         "performance" => Category::Performance,
         "testing" => Category::Testing,

@@ -1,11 +1,11 @@
-//! What is said to a reviewer whose return has the wrong shape, and how other shapes are mapped.
+//! Error messages for invalid returns, and the mapping of other dialects.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
 
-fn shown(text: &str, dialect: Dialect) -> String {
+fn describe(text: &str, dialect: Dialect) -> String {
     let parsed = match parse_return(text.as_bytes(), dialect, "stem") {
         Ok(parsed) => parsed,
         Err(error) => return format!("refused: {error}\n"),
@@ -15,17 +15,17 @@ fn shown(text: &str, dialect: Dialect) -> String {
         let finding = serde_json::to_string(&member.finding).unwrap();
         out += &format!("{:?} {finding}\n", member.proof);
     }
-    for dropped in &parsed.set_aside {
+    for dropped in &parsed.dropped {
         out += &format!("{}: {}\n", dropped.fate, dropped.reason);
     }
     out
 }
 
 fn check(value: Value, dialect: Dialect, expected: Expect) {
-    expected.assert_eq(&shown(&value.to_string(), dialect));
+    expected.assert_eq(&describe(&value.to_string(), dialect));
 }
 
-/// A finding in our own shape, with some fields changed; `null` takes a field out.
+/// A native finding with changed fields; `null` removes a field.
 fn changed(changes: Value) -> Value {
     let mut finding = serde_json::to_value(crate::finding::tests_support::finding()).unwrap();
     for (name, value) in changes.as_object().unwrap() {
@@ -38,7 +38,7 @@ fn changed(changes: Value) -> Value {
 }
 
 #[test]
-fn a_good_return_is_read() {
+fn valid_return_is_parsed() {
     check(
         json!({"reviewer": "correctness", "findings": [changed(json!({}))], "summary": "one"}),
         Dialect::Native,
@@ -50,14 +50,14 @@ fn a_good_return_is_read() {
 }
 
 #[test]
-fn a_return_that_is_none_is_refused_with_advice() {
+fn invalid_return_is_rejected_with_advice() {
     expect![[r#"
         refused: this is not JSON: expected value at line 1 column 1; return one JSON object and nothing else
-    "#]].assert_eq(&shown("Sure! Here is my review", Dialect::Native));
+    "#]].assert_eq(&describe("Sure! Here is my review", Dialect::Native));
     expect![[r#"
         refused: expected a JSON object
     "#]]
-    .assert_eq(&shown("[]", Dialect::Native));
+    .assert_eq(&describe("[]", Dialect::Native));
     check(
         json!({"findings": []}),
         Dialect::Native,
@@ -82,7 +82,7 @@ fn a_return_that_is_none_is_refused_with_advice() {
 }
 
 #[test]
-fn a_malformed_finding_costs_only_itself_and_names_its_field() {
+fn malformed_finding_is_dropped_alone() {
     let findings = [
         json!({}),
         json!({"title": null}),
@@ -128,7 +128,7 @@ fn a_malformed_finding_costs_only_itself_and_names_its_field() {
 }
 
 #[test]
-fn crh_findings_cite_the_numbered_diff() {
+fn crh_dialect_cites_the_numbered_diff() {
     check(
         json!({"summary": "s", "findings": [
             {"severity": "blocker", "path": "a.rs", "line": 7, "comment": "Leaks the token. It goes to the log."},
@@ -148,7 +148,7 @@ fn crh_findings_cite_the_numbered_diff() {
 }
 
 #[test]
-fn agent_issues_bring_their_snippet() {
+fn agent_dialect_keeps_the_snippet() {
     check(
         json!({"review_id": "x", "status": "ok", "summary": "s", "issues": [{
             "file": "a.py", "line_start": 3, "line_end": 4, "severity": "critical", "category": "security",
@@ -164,7 +164,7 @@ fn agent_issues_bring_their_snippet() {
 }
 
 #[test]
-fn ce_findings_come_compact_and_full() {
+fn ce_dialect_is_parsed_compact_and_full() {
     let compact = json!({
         "title": "Missing owner check", "severity": "P0", "file": "a.rb", "line": 42, "confidence": 0.92,
         "autofix_class": "gated_auto", "owner": "downstream-resolver", "requires_verification": true,
@@ -193,8 +193,8 @@ fn ce_findings_come_compact_and_full() {
 }
 
 #[test]
-fn a_flood_of_findings_is_refused() {
-    let findings = vec![json!(1); FINDINGS_MAX + 1];
+fn too_many_findings_are_rejected() {
+    let findings = vec![json!(1); MAX_FINDINGS + 1];
     check(
         json!({"reviewer": "a", "findings": findings}),
         Dialect::Native,

@@ -1,4 +1,4 @@
-//! Every class with every owner, and every action.
+//! All combinations of class and owner, and all actions.
 
 use expect_test::expect;
 
@@ -11,11 +11,11 @@ const OWNERS: [Owner; 4] =
     [Owner::ReviewFixer, Owner::DownstreamResolver, Owner::Human, Owner::Release];
 
 #[test]
-fn every_class_and_owner_lands_in_one_queue() {
+fn every_class_and_owner_has_a_queue() {
     let mut table = String::new();
     for class in CLASSES {
         for owner in OWNERS {
-            table += &format!("{class} -> {owner}: {}\n", queue(class, owner));
+            table += &format!("{class} -> {owner}: {}\n", queue_for(class, owner));
         }
     }
     expect![[r#"
@@ -40,9 +40,9 @@ fn every_class_and_owner_lands_in_one_queue() {
 }
 
 #[test]
-fn what_to_do_follows_from_what_a_finding_brings_along() {
+fn action_depends_on_class_and_fix() {
     let with = |class, suggested_fix: Option<&str>, replacement: Option<&str>| {
-        action(&Finding {
+        action_for(&Finding {
             autofix_class: class,
             suggested_fix: suggested_fix.map(str::to_owned),
             replacement: replacement.map(str::to_owned),
@@ -55,16 +55,17 @@ fn what_to_do_follows_from_what_a_finding_brings_along() {
     assert_eq!(with(AutofixClass::Manual, None, None), Action::Defer);
 }
 
-/// For every pair of routes: of those that ask for work, the more careful one; an advisory one has no say.
+/// For every pair of routes that ask for work, the more cautious one wins; advisory routes do not
+/// count.
 #[test]
-fn two_routes_make_the_more_careful_one() {
+fn more_cautious_of_two_routes_wins() {
     let all = CLASSES.iter().flat_map(|class| OWNERS.map(|owner| (*class, owner)));
     for (left, right) in all.clone().flat_map(|left| all.clone().map(move |right| (left, right))) {
         let member = |(autofix_class, owner)| {
             Member::new("r", Finding { autofix_class, owner, ..finding() })
         };
         let members = [member(left), member(right)];
-        let route = Route::of(&[&members[0], &members[1]]);
+        let route = IssueRoute::from_members(&[&members[0], &members[1]]);
         let working: Vec<_> = [left, right]
             .into_iter()
             .filter(|(class, _)| *class != AutofixClass::Advisory)
@@ -75,6 +76,6 @@ fn two_routes_make_the_more_careful_one() {
         let expected = if disputed { class.max(AutofixClass::GatedAuto) } else { class };
         assert_eq!(route.class, expected, "{left:?} and {right:?}");
         assert_eq!(Some(route.owner), decides.iter().map(|(_, owner)| *owner).max());
-        assert_eq!(route.queue, queue(route.class, route.owner));
+        assert_eq!(route.queue, queue_for(route.class, route.owner));
     }
 }

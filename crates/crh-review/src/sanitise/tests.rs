@@ -1,4 +1,4 @@
-//! Text that tries to act, in every place that it is put.
+//! Untrusted text in every format.
 
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::*;
 
 #[test]
-fn markdown_keeps_code_and_takes_everything_else_apart() {
+fn markdown_keeps_code_and_escapes_the_rest() {
     for (text, expected) in [
         ("`Vec<T>` and <b>", "`Vec<T>` and &lt;b&gt;"),
         ("![x](https://evil.example/a.png)", "!\\[x\\](https:\u{200b}//evil.example/a.png)"),
@@ -39,33 +39,33 @@ fn markdown_keeps_code_and_takes_everything_else_apart() {
     }
 }
 
-/// Each of these takes hours if the work grows with the square of the text: nobody would wait for that test.
+/// With quadratic running time, each of these would take hours.
 #[test]
-fn a_long_hostile_text_takes_one_look_at_each_letter() {
+fn long_hostile_text_is_escaped_in_linear_time() {
     let many = 1 << 18;
     for (text, expected) in [("www.", "www\u{200b}."), ("gh-", "gh-\u{200b}"), ("@a", "@\u{200b}a")]
     {
         assert!(markdown(&text.repeat(many), None) == expected.repeat(many), "{text}");
     }
-    // Runs of all lengths, none of which is closed.
+    // Backtick runs of all lengths without a closing run.
     let runs: String = (1..4_000).map(|length| " ".to_owned() + &"`".repeat(length)).collect();
     assert!(markdown(&runs, None) == runs.trim_start().replace('`', "\\`"), "open");
 }
 
 #[test]
-fn a_cell_has_no_bare_pipe() {
+fn table_cell_has_no_bare_pipe() {
     assert_eq!(cell("a | b `c|d`\ne", None), "a \\| b `c\\|d` e");
 }
 
 #[test]
-fn no_text_can_close_its_code() {
+fn text_cannot_close_its_code_span_or_block() {
     assert_eq!(code_span("a `` b"), "```a `` b```");
     assert_eq!(code_span("`x`"), "`` `x` ``");
     assert_eq!(code_block("a\n```\nb", "rust"), "````rust\na\n```\nb\n````");
 }
 
 #[test]
-fn html_holds_no_tag_mention_or_address() {
+fn html_has_no_tags_mentions_or_links() {
     assert_eq!(
         html("<b> & @me #1 https://x"),
         "&lt;b&gt; &amp; @\u{200b}me #\u{200b}1 https:\u{200b}//x"
@@ -73,12 +73,12 @@ fn html_holds_no_tag_mention_or_address() {
 }
 
 #[test]
-fn a_path_keeps_its_blanks() {
+fn path_keeps_its_spaces() {
     assert_eq!(path("a  b\n\tc\u{1b}"), "a  b\\n\\tc\\u{1b}");
 }
 
-/// What a Markdown parser makes of it, other than plain text, code and emphasis.
-fn acting(page: &str) -> Vec<String> {
+/// Markdown elements other than plain text, code and emphasis.
+fn active_elements(page: &str) -> Vec<String> {
     Parser::new_ext(
         page,
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES,
@@ -100,9 +100,9 @@ fn acting(page: &str) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A paragraph of our own text stays one paragraph, whatever comes into it.
+    /// One paragraph stays one paragraph with any text in it.
     #[test]
-    fn no_text_becomes_structure(
+    fn text_cannot_become_markdown_structure(
         pieces in prop::collection::vec(
             prop::sample::select(vec![
                 "`", "``", "```", "~~~", "<img src=x>", "<!--", "-->", "<b>", "</details>", "[a](b)", "![a](b)",
@@ -115,7 +115,7 @@ proptest! {
     ) {
         let text: String = pieces.concat();
         let shown = markdown(&text, Some("forge.example/o/r"));
-        prop_assert_eq!(acting(&shown), Vec::<String>::new(), "{:?} -> {:?}", text, shown);
+        prop_assert_eq!(active_elements(&shown), Vec::<String>::new(), "{:?} -> {:?}", text, shown);
         prop_assert!(!shown.contains('\n'));
         let row = format!("| a | b |\n|---|---|\n| {} | x |\n", cell(&text, None));
         let cells = Parser::new_ext(&row, Options::ENABLE_TABLES)
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn code_stays_code(text in "[`a<>|\n ]{0,12}") {
+    fn code_spans_and_blocks_stay_code(text in "[`a<>|\n ]{0,12}") {
         if !text.trim().is_empty() {
             let page = format!("x {} y", code_span(&text));
             let codes = Parser::new(&page).filter(|event| matches!(event, Event::Code(_))).count();

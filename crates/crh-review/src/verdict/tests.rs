@@ -1,4 +1,4 @@
-//! The table, row by row.
+//! The rules for the verdict, one by one.
 
 use expect_test::{Expect, expect};
 
@@ -7,7 +7,7 @@ use crate::finding::tests_support::finding;
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Severity};
 use crate::report::{AppliedFix, FileCoverage, Plan, Requirement, ReviewerRow, RunOutcome};
 
-/// A report with one open issue a word: `P1`, or `P2!` for one that is only reported.
+/// A report with one open issue per word: `P1`, or `P2!` for an advisory one.
 fn report(issues: &str) -> Report {
     let members = issues.split_whitespace().zip(1_u32..).map(|(word, line)| {
         let (severity, class) = match word.strip_suffix('!') {
@@ -28,58 +28,66 @@ fn report(issues: &str) -> Report {
     let sources = crate::Sources::new(crate::diff::Diff::read(""));
     let all =
         crate::consolidate(members.collect(), &sources, &Default::default(), &Default::default());
-    let merged = crate::conclude(all, &Default::default());
+    let merged = crate::apply_judgements(all, &Default::default());
     Report { issues: merged.issues, ..Report::default() }
 }
 
-fn check(report: &Report, asked: Asked, expected: Expect) {
-    let (verdict, reason) = verdict(report, asked);
+fn check(report: &Report, command: CommandKind, expected: Expect) {
+    let (verdict, reason) = verdict(report, command);
     expected.assert_eq(&format!("{verdict}: {reason}"));
 }
 
 #[test]
-fn checks_of_no_file_pass_only_where_nothing_changed() {
+fn checks_without_files_pass_only_if_nothing_changed() {
     let mut report = report("");
     report.change.head_sha = "b".repeat(40);
-    check(&report, Asked::Checks, expect!["Incomplete: no file of the change was reviewed"]);
-    assert!(is_incomplete(&report, Asked::Checks));
+    check(&report, CommandKind::Checks, expect!["Incomplete: no file of the change was reviewed"]);
+    assert!(is_incomplete(&report, CommandKind::Checks));
     report.change.base_sha = report.change.head_sha.clone();
-    check(&report, Asked::Checks, expect!["Checks passed: nothing was found"]);
-    assert!(!is_incomplete(&report, Asked::Checks));
+    check(&report, CommandKind::Checks, expect!["Checks passed: nothing was found"]);
+    assert!(!is_incomplete(&report, CommandKind::Checks));
 }
 
 #[test]
 fn open_issues_decide_first() {
     check(
         &report("P0 P1 P3"),
-        Asked::Review,
+        CommandKind::Review,
         expect!["Not ready: 1 P0 issue must be fixed before the merge"],
     );
-    check(&report("P1 P3"), Asked::Review, expect!["Ready with fixes: 1 issue to fix"]);
-    check(&report("P1!"), Asked::Review, expect!["Ready with fixes: 1 issue to fix"]);
-    check(&report("P2"), Asked::Checks, expect!["Ready with fixes: 1 issue to fix"]);
+    check(&report("P1 P3"), CommandKind::Review, expect!["Ready with fixes: 1 issue to fix"]);
+    check(&report("P1!"), CommandKind::Review, expect!["Ready with fixes: 1 issue to fix"]);
+    check(&report("P2"), CommandKind::Checks, expect!["Ready with fixes: 1 issue to fix"]);
     check(
         &report("P2! P3 P3!"),
-        Asked::Review,
+        CommandKind::Review,
         expect!["Ready to merge: nothing actionable was found"],
     );
-    check(&report(""), Asked::Review, expect!["Ready to merge: nothing actionable was found"]);
-    check(&report(""), Asked::Checks, expect!["Checks passed: nothing was found"]);
-    check(&report("P2! P3"), Asked::Checks, expect!["Checks passed: nothing actionable was found"]);
+    check(
+        &report(""),
+        CommandKind::Review,
+        expect!["Ready to merge: nothing actionable was found"],
+    );
+    check(&report(""), CommandKind::Checks, expect!["Checks passed: nothing was found"]);
+    check(
+        &report("P2! P3"),
+        CommandKind::Checks,
+        expect!["Checks passed: nothing actionable was found"],
+    );
 }
 
 #[test]
-fn a_fixed_issue_is_not_open() {
+fn fixed_issue_is_not_open() {
     let mut report = report("P0 P1");
     let fix = |number| AppliedFix { number, description: String::new(), files: Vec::new() };
     report.applied_fixes = vec![fix(1)];
-    check(&report, Asked::Review, expect!["Ready with fixes: 1 issue to fix"]);
+    check(&report, CommandKind::Review, expect!["Ready with fixes: 1 issue to fix"]);
     report.applied_fixes.push(fix(2));
-    check(&report, Asked::Review, expect!["Ready to merge: nothing actionable was found"]);
+    check(&report, CommandKind::Review, expect!["Ready to merge: nothing actionable was found"]);
 }
 
 #[test]
-fn an_explicit_plan_is_a_contract_and_a_guessed_one_is_not() {
+fn only_explicit_plan_blocks_the_merge() {
     let mut report = report("P3");
     let requirement = |id: &str, state, waived| Requirement {
         id: id.to_owned(),
@@ -99,15 +107,15 @@ fn an_explicit_plan_is_a_contract_and_a_guessed_one_is_not() {
     });
     check(
         &report,
-        Asked::Review,
-        expect!["Not ready: the plan asks for R3, which this change does not have"],
+        CommandKind::Review,
+        expect!["Not ready: the change does not meet R3 of the plan"],
     );
     report.plan.as_mut().unwrap().plan_source = PlanSource::Inferred;
-    check(&report, Asked::Review, expect!["Ready to merge: nothing actionable was found"]);
+    check(&report, CommandKind::Review, expect!["Ready to merge: nothing actionable was found"]);
 }
 
 #[test]
-fn a_plan_that_nobody_judged_is_a_doubt_and_nothing_that_is_missing() {
+fn unjudged_plan_makes_review_incomplete() {
     let requirement = |id: &str, state| Requirement {
         id: id.to_owned(),
         text: String::new(),
@@ -123,24 +131,24 @@ fn a_plan_that_nobody_judged_is_a_doubt_and_nothing_that_is_missing() {
     let (met, not_judged) = (RequirementState::Met, RequirementState::NotJudged);
     check(
         &with(PlanSource::Explicit, &[("R1", not_judged), ("R9", met)]),
-        Asked::Review,
+        CommandKind::Review,
         expect!["Incomplete: the plan's requirements were not judged"],
     );
     check(
         &with(PlanSource::Explicit, &[("R1", met), ("R2", not_judged), ("R9", not_judged)]),
-        Asked::Review,
+        CommandKind::Review,
         expect!["Incomplete: 1 of 2 requirements of the plan not judged"],
     );
     for quiet in [
         with(PlanSource::Explicit, &[("R1", met), ("R9", not_judged)]),
         with(PlanSource::Inferred, &[("R1", not_judged)]),
     ] {
-        check(&quiet, Asked::Review, expect!["Ready to merge: nothing actionable was found"]);
+        check(&quiet, CommandKind::Review, expect!["Ready to merge: nothing actionable was found"]);
     }
 }
 
 #[test]
-fn a_review_never_turns_green_by_absence() {
+fn incomplete_review_is_never_ready() {
     let row = |name: &str, outcome| ReviewerRow {
         origin: Origin::Model,
         name: name.to_owned(),
@@ -155,10 +163,10 @@ fn a_review_never_turns_green_by_absence() {
         ],
         ..report(issues)
     };
-    check(&failed(""), Asked::Review, expect!["Incomplete: failed reviewers: security"]);
+    check(&failed(""), CommandKind::Review, expect!["Incomplete: failed reviewers: security"]);
     check(
         &failed("P1"),
-        Asked::Review,
+        CommandKind::Review,
         expect![
             "Ready with fixes: 1 issue to fix; the review is incomplete: failed reviewers: security"
         ],
@@ -167,38 +175,38 @@ fn a_review_never_turns_green_by_absence() {
     let coverage = vec![file(CoverageState::Truncated), file(CoverageState::OutOfScope)];
     check(
         &Report { coverage, ..report("") },
-        Asked::Review,
-        expect!["Incomplete: 1 file not wholly reviewed"],
+        CommandKind::Review,
+        expect!["Incomplete: 1 file not fully reviewed"],
     );
     let coverage = vec![file(CoverageState::OutOfScope)];
-    for asked in [Asked::Review, Asked::Checks] {
+    for asked in [CommandKind::Review, CommandKind::Checks] {
         let report = Report { coverage: coverage.clone(), ..report("") };
         check(&report, asked, expect!["Incomplete: no file of the change was reviewed"]);
     }
     check(
         &Report { status: Status::Truncated, ..report("") },
-        Asked::Review,
+        CommandKind::Review,
         expect!["Incomplete: the review was cut short"],
     );
     check(
         &Report { status: Status::Error, ..report("") },
-        Asked::Review,
+        CommandKind::Review,
         expect!["Incomplete: nothing was reviewed"],
     );
     check(
         &Report { strategy: Strategy::Static, ..report("") },
-        Asked::Review,
-        expect!["Incomplete: only checks that need no model ran"],
+        CommandKind::Review,
+        expect!["Incomplete: only static checks ran"],
     );
     check(
         &Report { strategy: Strategy::Static, ..report("") },
-        Asked::Checks,
+        CommandKind::Checks,
         expect!["Checks passed: nothing was found"],
     );
 }
 
 #[test]
-fn each_verdict_has_its_word_elsewhere() {
+fn verdicts_map_to_other_vocabularies() {
     let all = [
         Verdict::NotReady,
         Verdict::ReadyWithFixes,
@@ -208,7 +216,9 @@ fn each_verdict_has_its_word_elsewhere() {
     ];
     let table: String = all
         .iter()
-        .map(|v| format!("{v}: {}, {}, {}\n", v.of_three(), v.crh_word(), v.launchpad_vote()))
+        .map(|v| {
+            format!("{v}: {}, {}, {}\n", v.three_state_label(), v.crh_word(), v.launchpad_vote())
+        })
         .collect();
     expect![[r#"
         Not ready: Not ready, needs-work, Needs Fixing

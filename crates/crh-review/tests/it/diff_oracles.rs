@@ -1,4 +1,4 @@
-//! The reader against real git and against another reader, on generated edits.
+//! Compares the parser with git and with another parser, on generated edits.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crh_review::diff::{Content, Diff, FileChange, FileDiff, LineKind};
 use crh_review::finding::Side;
 use crh_testkit::Repo;
 
-/// Names that have broken readers before.
+/// Names that have broken diff parsers before.
 const NAMES: &[&str] = &[
     "a/x.txt",
     "b/x.txt",
@@ -22,7 +22,7 @@ const NAMES: &[&str] = &[
     "deep/er/file.rs",
 ];
 
-/// Lines that have broken readers before, and dull ones so that edits find context.
+/// Lines that have broken diff parsers before, and plain lines for context.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => "[a-c]{0,3}".prop_map(String::into_bytes),
@@ -34,7 +34,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// The text of a file: lines, and perhaps no newline at the end.
+/// Text of a file, with or without a final newline.
 fn text() -> impl Strategy<Value = Vec<u8>> {
     (prop::collection::vec(line(), 0..30), any::<bool>()).prop_map(|(lines, newline)| {
         let mut text = lines.join(&b'\n');
@@ -51,7 +51,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     prop::collection::btree_map(prop::sample::select(NAMES), text(), 0..5)
 }
 
-/// A tree and what became of it: edits of single lines, moves, removals, new files.
+/// A tree before and after edits, renames, deletions and additions.
 fn trees() -> impl Strategy<Value = (Tree, Tree)> {
     (tree(), tree(), any::<u64>()).prop_map(|(old, mut new, seed)| {
         let mut seed = seed;
@@ -86,7 +86,7 @@ fn commit(repo: &Repo, tree: &Tree) -> String {
     repo.commit("x")
 }
 
-/// Path, old path, and lines added and removed; no counts for a binary file.
+/// Path, old path, and numbers of added and removed lines; no numbers for a binary file.
 type Row = (Vec<u8>, Option<Vec<u8>>, Option<(u32, u32)>);
 
 /// The rows of `git diff --numstat -z -M`.
@@ -112,7 +112,7 @@ fn file_lines(text: &[u8]) -> Vec<&[u8]> {
     text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n').collect()
 }
 
-/// Every line of the file's hunks is the line of the file that it claims to be.
+/// Checks that every hunk line equals the line of the file at its position.
 fn assert_lines(diff: &Diff, file: &FileDiff, old: &Tree, new: &Tree) {
     let name = |path: &[u8]| std::str::from_utf8(path).unwrap().to_owned();
     let new_text = new.get(name(file.path.as_bytes()).as_str());
@@ -131,7 +131,8 @@ fn assert_lines(diff: &Diff, file: &FileDiff, old: &Tree, new: &Tree) {
     }
 }
 
-/// The old file with the diff applied is the new file, and lines that stay are found from both sides.
+/// Checks that applying the diff to the old file gives the new file, and that unchanged lines map
+/// both ways.
 fn assert_applied(diff: &Diff, file: &FileDiff, old: &Tree, new: &Tree) {
     let name = |path: &[u8]| std::str::from_utf8(path).unwrap().to_owned();
     let old_path = file.old_path.as_ref().unwrap_or(&file.path);
@@ -146,7 +147,7 @@ fn assert_applied(diff: &Diff, file: &FileDiff, old: &Tree, new: &Tree) {
         _ => text(old, old_path.as_bytes()),
     };
     if file.content == Content::Text {
-        assert_eq!(diff.applied(file, &old_text).unwrap(), new_text);
+        assert_eq!(diff.apply(file, &old_text).unwrap(), new_text);
     }
     if matches!(file.change, FileChange::Added | FileChange::Deleted) {
         return;
@@ -172,7 +173,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_reader_agrees_with_git((old, new) in trees(), context in 0_u32..5) {
+    fn parser_agrees_with_git((old, new) in trees(), context in 0_u32..5) {
         let repo = Repo::new();
         let (base, head) = (commit(&repo, &old), commit(&repo, &new));
         let context = format!("-U{context}");
@@ -180,7 +181,7 @@ proptest! {
         let diff = Diff::read(text.clone());
         prop_assert_eq!(diff.problems(), &[]);
         prop_assert_eq!(&diff.to_bytes(), &text);
-        // Every byte belongs to a file: nothing is carried along that nobody read.
+        // Every byte belongs to a file.
         let patches: Vec<u8> = diff.files().iter().flat_map(|file| diff.patch(file)).copied().collect();
         prop_assert_eq!(&patches, &text);
         let rows: Vec<_> = diff.files().iter().map(|file| {
@@ -198,9 +199,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A second opinion on hunks: another reader finds the same lines added and removed.
+    /// Another parser finds the same added and removed lines.
     #[test]
-    fn the_reader_agrees_with_another_reader(old in text(), new in text()) {
+    fn parser_agrees_with_another_parser(old in text(), new in text()) {
         let patch = diffy::create_patch_bytes(&old, &new);
         let text = patch.to_bytes();
         let diff = Diff::read(text.clone());
@@ -229,9 +230,9 @@ proptest! {
         prop_assert_eq!(diff.to_bytes(), text);
     }
 
-    /// Whatever the input, nothing is lost and no lookup goes astray.
+    /// Any input is kept completely, and all lookups stay consistent.
     #[test]
-    fn lines_in_any_order_are_read_and_written_back(lines in prop::collection::vec(line(), 0..40)) {
+    fn any_lines_round_trip(lines in prop::collection::vec(line(), 0..40)) {
         let text = lines.join(&b'\n');
         let diff = Diff::read(text.clone());
         prop_assert_eq!(diff.to_bytes(), text);

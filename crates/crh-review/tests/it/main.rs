@@ -1,4 +1,4 @@
-//! Tests of the crate from outside: against real git, against another reader, and over random input.
+//! Integration tests: against git, against another parser, and with random input.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
@@ -6,9 +6,9 @@ mod diff_oracles;
 mod merge_properties;
 mod schemas;
 
-/// A test file that nobody lists is never run.
+/// A test file without a `mod` line would never run.
 #[test]
-fn every_file_is_listed() {
+fn every_test_file_is_listed() {
     let source = include_str!("main.rs");
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,5 @@
-//! Merging over random findings: nothing is lost, order does not matter, twice is once.
+//! Properties of merging random findings: nothing is lost, the order does not matter, merging is
+//! idempotent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -11,10 +12,10 @@ use crh_review::finding::{
     Side,
 };
 use crh_review::report::{Fate, Report};
-use crh_review::verdict::Asked;
+use crh_review::verdict::CommandKind;
 use crh_review::{
-    Judged, Judgement, Merged, Remembered, Sources, conclude, consolidate, into_report,
-    severity_cap,
+    Judgement, JudgementResult, MergeResult, PastDecisions, Sources, apply_judgements, consolidate,
+    into_report, severity_cap,
 };
 
 /// Two files of 60 lines; every third line is new.
@@ -32,7 +33,7 @@ fn sources() -> Sources {
     Sources::new(Diff::read(diff))
 }
 
-/// Lines repeat, so that a quote may stand in several places.
+/// Lines repeat, so that a quote can match several places.
 fn text_of(line: u32) -> String {
     format!("let value = call({});", line % 20)
 }
@@ -143,19 +144,19 @@ fn members() -> impl Strategy<Value = Vec<Member>> {
     prop::collection::vec(member, 0..40)
 }
 
-/// What was decided earlier: the keys of some issues of the same findings.
-fn remembered(members: &[Member]) -> Remembered {
-    let none = Remembered::default();
+/// Dismisses some issues of the same findings.
+fn past_decisions(members: &[Member]) -> PastDecisions {
+    let none = PastDecisions::default();
     let all = consolidate(members.to_vec(), &sources(), &none, &BTreeSet::new());
     let keys = all.issues.iter().map(|issue| issue.dedupe_key.clone());
     let keys = keys.filter(|key| key.as_bytes()[1] % 3 == 0);
-    Remembered { dismissed: keys.map(|key| (key, "no".to_owned())).collect(), ..none }
+    PastDecisions { dismissed: keys.map(|key| (key, "no".to_owned())).collect(), ..none }
 }
 
-/// Merged with a check that says something different about every third issue.
-fn merged(members: Vec<Member>) -> Merged {
-    // Half of the pairs are found to be one issue.
-    let remembered = remembered(&members);
+/// Merges with different judgements for the issues.
+fn merge(members: Vec<Member>) -> MergeResult {
+    // About half of the candidate pairs are the same issue.
+    let remembered = past_decisions(&members);
     let apart = consolidate(members.clone(), &sources(), &remembered, &BTreeSet::new());
     let pairs = apart.candidate_pairs.into_iter().map(|pair| pair.id);
     let same = pairs.filter(|id| id.as_bytes()[0] % 2 == 0).collect();
@@ -165,42 +166,42 @@ fn merged(members: Vec<Member>) -> Merged {
         .iter()
         .map(|issue| {
             let result = match issue.dedupe_key.as_bytes()[0] % 4 {
-                0 => Judged::Refuted,
-                1 => Judged::Unsure,
-                2 => Judged::Confirmed,
-                _ => Judged::Failed,
+                0 => JudgementResult::Refuted,
+                1 => JudgementResult::Unsure,
+                2 => JudgementResult::Confirmed,
+                _ => JudgementResult::Failed,
             };
             (issue.dedupe_key.clone(), Judgement { result, reason: "so".to_owned() })
         })
         .collect();
-    conclude(all, &judgements)
+    apply_judgements(all, &judgements)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn merging_does_not_depend_on_the_order_of_the_input(
+    fn merging_ignores_input_order(
         (members, shuffled) in members().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle()))
     ) {
-        prop_assert_eq!(merged(members), merged(shuffled));
+        prop_assert_eq!(merge(members), merge(shuffled));
     }
 
     #[test]
-    fn merging_twice_is_merging_once(members in members()) {
-        let once = merged(members);
+    fn merging_is_idempotent(members in members()) {
+        let once = merge(members);
         let (again, unread) = once.clone().flatten();
         prop_assert_eq!(unread, vec![]);
-        prop_assert_eq!(merged(again), once);
+        prop_assert_eq!(merge(again), once);
     }
 
     #[test]
     fn every_finding_has_exactly_one_fate(members in members(), cap in 0_usize..6) {
         let mut all = members.clone();
-        let report = into_report(Report::default(), merged(members), Asked::Review, cap);
+        let report = into_report(Report::default(), merge(members), CommandKind::Review, cap);
         prop_assert!(report.issues.len() <= cap);
         let shown = report.issues.iter().chain(&report.pre_existing);
-        // The first member speaks for the issue; the others are noted as merged into it.
+        // The first member represents the issue; the others are listed as merged.
         let mut seen: Vec<Member> = shown.map(|issue| issue.members[0].clone()).collect();
         seen.extend(report.suppressed.iter().filter_map(|dropped| dropped.member.clone()));
         seen.sort();
@@ -212,10 +213,10 @@ proptest! {
         }
     }
 
-    /// What was softened stands as a line of its list, and nothing of it among the issues.
+    /// Softened findings are listed as notes and not as issues.
     #[test]
-    fn what_is_softened_is_mild_and_a_models_and_has_its_line(members in members()) {
-        let merged = merged(members);
+    fn softened_findings_are_mild_model_findings(members in members()) {
+        let merged = merge(members);
         let softened = merged.dropped.iter().filter(|dropped| dropped.fate == Fate::Softened);
         let (mut gaps, mut risks) = (0, 0);
         for member in softened.filter_map(|dropped| dropped.member.as_ref()) {
@@ -232,11 +233,11 @@ proptest! {
         prop_assert!(merged.testing_gaps.len() <= gaps && merged.residual_risks.len() <= risks);
     }
 
-    /// The cited lines and the quote have a line in common, on one side.
+    /// The cited lines overlap the quote, on the same side.
     #[test]
-    fn an_issue_stands_where_its_quote_is(members in members()) {
-        for issue in merged(members).issues {
-            // A program points where it wants to.
+    fn issue_location_overlaps_its_quote(members in members()) {
+        for issue in merge(members).issues {
+            // Static checks may cite any line.
             if issue.members[0].origin == Origin::Code {
                 continue;
             }
@@ -250,8 +251,8 @@ proptest! {
     }
 
     #[test]
-    fn no_key_and_no_number_is_given_twice(members in members()) {
-        let all = merged(members);
+    fn keys_and_numbers_are_unique(members in members()) {
+        let all = merge(members);
         let issues: Vec<_> = all.issues.iter().chain(&all.pre_existing).collect();
         let keys: BTreeSet<_> = issues.iter().map(|issue| &issue.dedupe_key).collect();
         prop_assert_eq!(keys.len(), issues.len());

@@ -1,5 +1,5 @@
-//! What is written against what is published: SARIF against the official schema, the report and the
-//! returns against our own.
+//! Validates output against schemas: SARIF against the official one, reports and returns against
+//! crh's own.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,16 @@ use crh_review::diff::Diff;
 use crh_review::finding::Origin;
 use crh_review::report::{Report, ReviewerRow, RunOutcome, SCHEMA_VERSION};
 use crh_review::schema::{FileMeta, FileRow, schema};
-use crh_review::verdict::Asked;
+use crh_review::verdict::CommandKind;
 use crh_review::{
-    Dialect, Remembered, Sources, conclude, consolidate, into_report, parse_return, render,
+    Dialect, PastDecisions, Sources, apply_judgements, consolidate, into_report, parse_return,
+    render,
 };
 
 const DIFF: &str = "diff --git a/sub dir/ä.rs b/sub dir/ä.rs\n--- a/sub dir/ä.rs\n+++ b/sub dir/ä.rs\n\
     @@ -1,2 +1,2 @@\n-let removed = check(1);\n+let added = call(1);\n let kept = call(2);\n";
 
-/// A return with a finding on each side, one with a replacement, and one of every severity.
+/// A return with findings on both sides, a replacement, and all severities.
 fn reviewer_return() -> Value {
     let finding = |severity: &str, category: &str, side: &str, quote: &str| {
         json!({
@@ -44,7 +45,7 @@ fn report() -> Report {
     let text = reviewer_return().to_string();
     let parsed = parse_return(text.as_bytes(), Dialect::Native, "").unwrap();
     let sources = Sources::new(Diff::read(DIFF));
-    let all = consolidate(parsed.members, &sources, &Remembered::default(), &BTreeSet::new());
+    let all = consolidate(parsed.members, &sources, &PastDecisions::default(), &BTreeSet::new());
     let row = |name: &str, outcome| ReviewerRow {
         origin: Origin::Model,
         name: name.to_owned(),
@@ -62,7 +63,7 @@ fn report() -> Report {
         warnings: vec!["a warning".to_owned()],
         ..Report::default()
     };
-    into_report(started, conclude(all, &Default::default()), Asked::Review, 15)
+    into_report(started, apply_judgements(all, &Default::default()), CommandKind::Review, 15)
 }
 
 fn assert_valid(schema: &Value, instance: &Value) {
@@ -73,10 +74,10 @@ fn assert_valid(schema: &Value, instance: &Value) {
 }
 
 #[test]
-fn sarif_is_valid_for_the_official_schema() {
+fn sarif_validates_against_official_schema() {
     let mut official: Value =
         serde_json::from_str(include_str!("../data/sarif-2.1.0.schema.json")).unwrap();
-    // This pattern has a bracket that only some engines forgive; it is about a field we do not write.
+    // This pattern has a bracket that some regex engines reject. crh does not write the field.
     for part in ["run", "toolComponent"] {
         let language = &mut official["definitions"][part]["properties"]["language"];
         language.as_object_mut().unwrap().remove("pattern").unwrap();
@@ -88,13 +89,13 @@ fn sarif_is_valid_for_the_official_schema() {
     assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 4);
     let empty: Value = serde_json::from_str(&render::sarif(&Report::default()).unwrap()).unwrap();
     assert_valid(&official, &empty);
-    // The check can fail.
+    // Make sure that validation can fail.
     let validator = jsonschema::validator_for(&official).unwrap();
     assert!(!validator.is_valid(&json!({"version": "2.1.0"})));
 }
 
 #[test]
-fn a_report_is_valid_for_its_own_schema_and_reads_back() {
+fn report_validates_and_round_trips() {
     let report = report();
     let text = render::json(&report).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
@@ -102,7 +103,7 @@ fn a_report_is_valid_for_its_own_schema_and_reads_back() {
     assert_eq!(serde_json::from_value::<Report>(value).unwrap(), report);
 }
 
-/// Instances in the shapes of the three specifications.
+/// One return for each of the three other dialects.
 fn other_returns() -> [(&'static str, Dialect, Value); 3] {
     let crh = json!({"summary": "s", "findings": [
         {"severity": "major", "path": "sub dir/ä.rs", "line": 6, "comment": "It fails."}]});
@@ -120,19 +121,19 @@ fn other_returns() -> [(&'static str, Dialect, Value); 3] {
 }
 
 #[test]
-fn a_return_that_is_valid_for_its_schema_is_read() {
+fn schema_valid_returns_are_parsed() {
     let mut all = vec![("return", Dialect::Native, reviewer_return())];
     all.extend(other_returns());
     for (name, dialect, value) in all {
         assert_valid(&schema(name).unwrap(), &value);
         let parsed = parse_return(value.to_string().as_bytes(), dialect, "r").unwrap();
-        assert_eq!(parsed.set_aside, [], "{name}");
+        assert_eq!(parsed.dropped, [], "{name}");
         assert!(!parsed.members.is_empty(), "{name}");
     }
 }
 
 #[test]
-fn what_the_parser_refuses_by_type_the_schema_refuses_too() {
+fn schema_rejects_what_the_parser_rejects() {
     let validator = jsonschema::validator_for(&schema("return").unwrap()).unwrap();
     for (field, bad) in [
         ("rule", json!("unknown")),
@@ -145,16 +146,16 @@ fn what_the_parser_refuses_by_type_the_schema_refuses_too() {
         value["findings"][0][field] = bad;
         assert!(!validator.is_valid(&value), "{field}");
         let parsed = parse_return(value.to_string().as_bytes(), Dialect::Native, "r").unwrap();
-        assert_eq!(parsed.set_aside.len(), 1, "{field}");
+        assert_eq!(parsed.dropped.len(), 1, "{field}");
     }
 }
 
 #[test]
-fn what_is_printed_of_a_diff_is_valid_for_its_schema() {
+fn diff_output_validates_against_schema() {
     let diff = Diff::read(DIFF);
     let file = &diff.files()[0];
-    let rows = serde_json::to_value([FileRow::of(file)]).unwrap();
+    let rows = serde_json::to_value([FileRow::from_file(file)]).unwrap();
     assert_valid(&schema("diff-files").unwrap(), &rows);
-    let meta = FileMeta { row: FileRow::of(file), line_map: diff.line_map(file) };
+    let meta = FileMeta { row: FileRow::from_file(file), line_map: diff.line_map(file) };
     assert_valid(&schema("diff-map").unwrap(), &serde_json::to_value([meta]).unwrap());
 }

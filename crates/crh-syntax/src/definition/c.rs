@@ -1,75 +1,75 @@
-//! Definitions and imports in the trees of tree-sitter-c and tree-sitter-cpp, which extends it. Prototypes
-//! and member declarations define nothing; macros are not expanded.
+//! C and C++ definitions and imports. Prototypes and member declarations define nothing, and macros
+//! are not expanded.
 
 use tree_sitter::Node;
 
-use super::{Definition, Found, Names, Site};
+use super::{Definition, NodeRole, Qualification, Site};
 
-pub(super) fn find(site: &Site<'_, '_>, names: Names) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>, names: Qualification) -> Option<NodeRole> {
     let definition = match site.kind {
         "function_definition" => function(site)?,
         "preproc_function_def" => {
             let function = Definition::callable(site.name()?);
-            return Some(Definition { names: Names::Flat, ..function }.found());
+            return Some(Definition { qualification: Qualification::Flat, ..function }.into_role());
         }
         "struct_specifier" | "class_specifier" | "union_specifier" | "enum_specifier" => {
             site.field("body")?;
-            let path = path(site, site.field("name")?)?;
+            let path = qualified_name(site, site.field("name")?)?;
             // `typedef struct point { … } point;` is one definition, the outer.
             if path.qualifiers.is_empty() && typedef_above(site) == Some(path.name.as_str()) {
                 return None;
             }
-            path.qualify(Definition::of_type)
+            path.qualify(Definition::type_)
         }
-        "type_definition" => Definition::of_type(typedef_name(site, site.node)?.to_owned()),
-        "alias_declaration" | "concept_definition" => Definition::of_type(site.name()?),
-        // Without a name it adds nothing to the names inside.
+        "type_definition" => Definition::type_(typedef_name(site, site.node)?.to_owned()),
+        "alias_declaration" | "concept_definition" => Definition::type_(site.name()?),
+        // An unnamed namespace does not qualify names.
         "namespace_definition" => Definition::module(namespace(&site.name()?)),
         _ => return None,
     };
-    Some(Definition { names, ..definition }.found())
+    Some(Definition { qualification: names, ..definition }.into_role())
 }
 
 pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
     matches!(site.kind, "preproc_include" | "using_declaration")
 }
 
-/// A name as it stands after a declarator's stars and brackets: `a::B` and `f` of `*a::B::f(int)`.
-struct Path {
+/// Qualifiers and name of a declarator: `a::B` and `f` of `*a::B::f(int)`.
+struct QualifiedName {
     qualifiers: String,
     name: String,
 }
 
-impl Path {
+impl QualifiedName {
     fn qualify(self, define: fn(String) -> Definition) -> Definition {
         let definition = define(self.name);
         match self.qualifiers.as_str() {
             "" => definition,
-            qualifiers => definition.behind(qualifiers, "::"),
+            qualifiers => definition.qualified_by(qualifiers, "::"),
         }
     }
 }
 
 fn function(site: &Site<'_, '_>) -> Option<Definition> {
-    let declared = declared(site.field("declarator")?)?;
-    let path = path(site, declared.name)?;
-    // A macro call with a block behind it looks like a definition without parameters. Those of a conversion
-    // are inside its name.
+    let declared = innermost_declarator(site.field("declarator")?)?;
+    let path = qualified_name(site, declared.name)?;
+    // A macro call with a block looks like a definition without parameters. A conversion operator
+    // has its parameters in its name.
     if !declared.has_parameters && !path.name.starts_with("operator ") {
         return None;
     }
-    // A qualifier outside a class is nearly always a class; a namespace cannot be told from one.
+    // A qualifier outside of a class is nearly always a class.
     let is_qualified = !path.qualifiers.is_empty();
     Some(path.qualify(if is_qualified { Definition::method } else { Definition::callable }))
 }
 
-struct Declared<'t> {
+struct Declarator<'t> {
     name: Node<'t>,
     has_parameters: bool,
 }
 
-/// What a declarator declares, below its stars, brackets and parameters.
-fn declared(declarator: Node<'_>) -> Option<Declared<'_>> {
+/// Strips stars, brackets and parameters from a declarator.
+fn innermost_declarator(declarator: Node<'_>) -> Option<Declarator<'_>> {
     let mut node = declarator;
     let mut has_parameters = false;
     loop {
@@ -80,7 +80,7 @@ fn declared(declarator: Node<'_>) -> Option<Declared<'_>> {
             | "parenthesized_declarator"
             | "array_declarator"
             | "attributed_declarator" => {}
-            _ => return Some(Declared { name: node, has_parameters }),
+            _ => return Some(Declarator { name: node, has_parameters }),
         }
         node = match node.child_by_field_name("declarator") {
             Some(inner) => inner,
@@ -97,8 +97,8 @@ fn is_declarator(node: &Node<'_>) -> bool {
     kind.ends_with("declarator") || kind.ends_with("identifier") || kind.ends_with("_name")
 }
 
-/// The qualifiers and the name in a name node, template arguments left out.
-fn path(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<Path> {
+/// Qualifiers and name, without template arguments.
+fn qualified_name(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<QualifiedName> {
     let mut qualifiers: Vec<String> = Vec::new();
     loop {
         match node.kind() {
@@ -109,15 +109,18 @@ fn path(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<Path> {
                 node = node.child_by_field_name("name")?;
             }
             "operator_cast" => {
-                return Some(Path { qualifiers: qualifiers.join("::"), name: cast(site, node)? });
+                return Some(QualifiedName {
+                    qualifiers: qualifiers.join("::"),
+                    name: cast(site, node)?,
+                });
             }
             "operator_name" => {
                 let name = operator(&site.words(node)?);
-                return Some(Path { qualifiers: qualifiers.join("::"), name });
+                return Some(QualifiedName { qualifiers: qualifiers.join("::"), name });
             }
             _ => {
                 let name = site.words(without_arguments(node))?.replace("~ ", "~");
-                return Some(Path { qualifiers: qualifiers.join("::"), name });
+                return Some(QualifiedName { qualifiers: qualifiers.join("::"), name });
             }
         }
     }
@@ -144,7 +147,7 @@ fn cast(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
     Some(format!("operator {}", site.words(node.child_by_field_name("type")?)?))
 }
 
-/// `operator==` and `operator new`, however they are spaced.
+/// Normalises `operator==` and `operator new`.
 fn operator(written: &str) -> String {
     let symbol = written.trim_start_matches("operator").trim_start();
     let is_word = symbol.starts_with(|first: char| first.is_alphabetic() || first == '_');
@@ -160,8 +163,8 @@ fn typedef_above<'t>(site: &Site<'_, 't>) -> Option<&'t str> {
     typedef_name(site, above.node)
 }
 
-/// The first name that a `typedef` gives.
+/// The first name of a `typedef`.
 fn typedef_name<'t>(site: &Site<'_, 't>, typedef: Node<'t>) -> Option<&'t str> {
-    let name = declared(typedef.child_by_field_name("declarator")?)?.name;
+    let name = innermost_declarator(typedef.child_by_field_name("declarator")?)?.name;
     Some(site.text_of(name)).filter(|name| !name.is_empty())
 }

@@ -1,21 +1,20 @@
-//! Definitions and imports in tree-sitter-c-sharp's trees. Properties, indexers and events are part of their
-//! type.
+//! C# definitions and imports. Properties, indexers and events belong to their type.
 
-use super::{Definition, Found, Site};
+use super::{Definition, NodeRole, Site};
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "class_declaration"
         | "struct_declaration"
         | "interface_declaration"
         | "enum_declaration"
         | "record_declaration"
-        | "delegate_declaration" => Definition::of_type(site.name()?),
+        | "delegate_declaration" => Definition::type_(site.name()?),
         "namespace_declaration" => Definition::module(site.name()?),
         "method_declaration" => {
             let method = Definition::callable(site.name()?);
             match site.child("explicit_interface_specifier").and_then(|node| site.words(node)) {
-                Some(interface) => method.behind(interface.trim_end_matches('.'), "."),
+                Some(interface) => method.qualified_by(interface.trim_end_matches('.'), "."),
                 None => method,
             }
         }
@@ -33,7 +32,7 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
         }
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }
 
 pub(super) fn is_import(site: &Site<'_, '_>) -> bool {

@@ -1,31 +1,31 @@
-//! Definitions in tree-sitter-go's trees.
+//! Go definitions.
 
 use tree_sitter::Node;
 
-use super::{Definition, Found, Site, child_of};
+use super::{Definition, NodeRole, Site, child_of};
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "function_declaration" => Definition::callable(site.name()?),
         "method_declaration" => {
             let method = Definition::method(site.name()?);
             match site.field("receiver").and_then(|receiver| receiver_type(site, receiver)) {
-                Some(receiver) => method.behind(&receiver, "."),
+                Some(receiver) => method.qualified_by(&receiver, "."),
                 None => method,
             }
         }
-        // What an interface asks for.
+        // A method of an interface.
         "method_elem" => Definition::method(site.name()?),
         "type_spec" | "type_alias" => {
             let in_group = site.above(1)?.node.child(1)?.kind() == "(";
-            Definition::of_type(site.name()?).up(usize::from(!in_group))
+            Definition::type_(site.name()?).including_parents(usize::from(!in_group))
         }
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }
 
-/// The name of the type in `(s *Store[T])`.
+/// The type name in `(s *Store[T])`.
 fn receiver_type(site: &Site<'_, '_>, receiver: Node<'_>) -> Option<String> {
     let mut node = child_of(receiver, "parameter_declaration")?.child_by_field_name("type")?;
     loop {

@@ -1,26 +1,26 @@
-//! Definitions in tree-sitter-java's trees.
+//! Java definitions.
 
-use super::{Definition, Found, Scope, Site};
+use super::{Definition, EnclosingScope, NodeRole, Site};
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "class_declaration"
         | "interface_declaration"
         | "enum_declaration"
         | "record_declaration"
-        | "annotation_type_declaration" => Definition::of_type(site.name()?),
+        | "annotation_type_declaration" => Definition::type_(site.name()?),
         "method_declaration"
         | "constructor_declaration"
         | "compact_constructor_declaration"
         | "annotation_type_element_declaration" => Definition::callable(site.name()?),
-        // A constant with a body is a class of its own; its methods are behind its name.
+        // A constant with a body is a class that qualifies its methods.
         "enum_constant" if site.field("body").is_some() => {
-            return Some(Scope::of_methods(site.name()?));
+            return Some(EnclosingScope::methods(site.name()?));
         }
         "class_body" if site.kind_above(1) == "object_creation_expression" => {
-            return Some(Scope::nameless());
+            return Some(EnclosingScope::anonymous_type());
         }
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }

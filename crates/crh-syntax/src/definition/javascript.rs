@@ -1,32 +1,31 @@
-//! Definitions and imports in the trees of tree-sitter-javascript and of tree-sitter-typescript, which
-//! extends it.
+//! JavaScript and TypeScript definitions and imports.
 //!
-//! A function or a class gets its name from its own declaration, or from the variable, property, field or
-//! assignment that it is the value of. A function handed to a call (`useCallback(() => …)`) has no name.
+//! A function or class is named by its declaration, or by the variable, property, field or
+//! assignment that holds it. A function passed to a call (`useCallback(() => …)`) has no name.
 
 use tree_sitter::Node;
 
-use super::{Definition, Found, Scope, Site};
+use super::{Definition, EnclosingScope, NodeRole, Site};
 
-/// How many parentheses and type assertions around a value are looked through.
+/// Maximum parentheses and type assertions around a value.
 const WRAPS_MAX: usize = 8;
 
-/// How far up a `declare` is looked for.
+/// Maximum levels to search for a `declare`.
 const AMBIENT_LEVELS: usize = 8;
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "function_declaration" | "generator_function_declaration" => {
             Definition::callable(site.name()?)
         }
-        "arrow_function" => return Some(Scope::of_functions()),
+        "arrow_function" => return Some(EnclosingScope::functions()),
         "function_expression" | "generator_function" => match site.name() {
             Some(name) if !is_named_by_parent(site) => Definition::callable(name),
-            _ => return Some(Scope::of_functions()),
+            _ => return Some(EnclosingScope::functions()),
         },
         "class" | "class_declaration" | "abstract_class_declaration" => match site.name() {
-            Some(name) if !is_named_by_parent(site) => Definition::of_type(name),
-            _ => return Some(Scope::nameless()),
+            Some(name) if !is_named_by_parent(site) => Definition::type_(name),
+            _ => return Some(EnclosingScope::anonymous_type()),
         },
         "method_definition" | "abstract_method_signature" => {
             Definition::method(property_name(site, site.field("name")?)?)
@@ -36,12 +35,12 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
         }
         "function_signature" if is_ambient(site) => Definition::callable(site.name()?),
         "interface_declaration" | "type_alias_declaration" | "enum_declaration" => {
-            Definition::of_type(site.name()?)
+            Definition::type_(site.name()?)
         }
         "internal_module" | "module" => {
             let name = property_name(site, site.field("name")?)?;
             let in_statement = site.kind_above(1) == "expression_statement";
-            Definition::module(name).up(usize::from(in_statement))
+            Definition::module(name).including_parents(usize::from(in_statement))
         }
         "variable_declarator" => return variable(site),
         "field_definition" => return member(site, site.field("property")?),
@@ -50,7 +49,7 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
         "assignment_expression" => return assignment(site),
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }
 
 pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
@@ -67,42 +66,41 @@ pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
     }
 }
 
-/// What a value is, as far as it matters here.
-enum Value {
+enum ValueKind {
     Function,
     Class,
     Object,
 }
 
-/// `const f = () => {}`; with the `const`, if it has no other variables.
-fn variable(site: &Site<'_, '_>) -> Option<Found> {
+/// `const f = () => {}`; includes the `const` if it is the only variable.
+fn variable(site: &Site<'_, '_>) -> Option<NodeRole> {
     let name = site.field("name").filter(|name| name.kind() == "identifier")?;
     let name = site.words(name)?;
     let declaration = site.above(1)?;
     let alone =
         declaration.kind.ends_with("_declaration") && declaration.node.named_child_count() == 1;
     let up = usize::from(alone);
-    Some(match value(site.field("value")?)? {
-        Value::Function => Definition::callable(name).up(up).found(),
-        Value::Class => Definition::of_type(name).up(up).found(),
-        Value::Object => Scope::of_methods(name),
+    Some(match value_kind(site.field("value")?)? {
+        ValueKind::Function => Definition::callable(name).including_parents(up).into_role(),
+        ValueKind::Class => Definition::type_(name).including_parents(up).into_role(),
+        ValueKind::Object => EnclosingScope::methods(name),
     })
 }
 
-/// A field of a class or a property of an object, with a function or more properties as its value.
-fn member(site: &Site<'_, '_>, key: Node<'_>) -> Option<Found> {
-    let value = value(site.field("value")?)?;
+/// A class field or object property that holds a function or object.
+fn member(site: &Site<'_, '_>, key: Node<'_>) -> Option<NodeRole> {
+    let value = value_kind(site.field("value")?)?;
     let name = property_name(site, key)?;
     Some(match value {
-        Value::Function => Definition::method(name).found(),
-        Value::Class => Definition::of_type(name).found(),
-        Value::Object => Scope::of_methods(name),
+        ValueKind::Function => Definition::method(name).into_role(),
+        ValueKind::Class => Definition::type_(name).into_role(),
+        ValueKind::Object => EnclosingScope::methods(name),
     })
 }
 
-/// `exports.f = () => {}`, `Type.prototype.f = function () {}` and their like.
-fn assignment(site: &Site<'_, '_>) -> Option<Found> {
-    let value = value(site.field("right")?)?;
+/// `exports.f = () => {}`, `Type.prototype.f = function () {}` and similar.
+fn assignment(site: &Site<'_, '_>) -> Option<NodeRole> {
+    let value = value_kind(site.field("right")?)?;
     let left = site.field("left")?;
     let target = match left.kind() {
         "identifier" | "member_expression" => site.words(left)?.replace(' ', ""),
@@ -126,29 +124,31 @@ fn assignment(site: &Site<'_, '_>) -> Option<Found> {
     };
     let up = usize::from(site.kind_above(1) == "expression_statement");
     let definition = match (value, name) {
-        (Value::Object, "prototype") => return Some(Scope::of_methods(qualifiers.to_owned())),
-        (Value::Object, name) => return Some(Scope::of_methods(name.to_owned())),
+        (ValueKind::Object, "prototype") => {
+            return Some(EnclosingScope::methods(qualifiers.to_owned()));
+        }
+        (ValueKind::Object, name) => return Some(EnclosingScope::methods(name.to_owned())),
         (_, "") => return None,
-        (Value::Function, name) if is_prototype => Definition::method(name.to_owned()),
-        (Value::Function, name) => Definition::callable(name.to_owned()),
-        (Value::Class, name) => Definition::of_type(name.to_owned()),
+        (ValueKind::Function, name) if is_prototype => Definition::method(name.to_owned()),
+        (ValueKind::Function, name) => Definition::callable(name.to_owned()),
+        (ValueKind::Class, name) => Definition::type_(name.to_owned()),
     };
     let definition = match qualifiers {
         "" => definition,
-        qualifiers => definition.behind(qualifiers, "."),
+        qualifiers => definition.qualified_by(qualifiers, "."),
     };
-    Some(definition.up(up).found())
+    Some(definition.including_parents(up).into_role())
 }
 
-fn value(node: Node<'_>) -> Option<Value> {
+fn value_kind(node: Node<'_>) -> Option<ValueKind> {
     let mut node = node;
     for _ in 0..WRAPS_MAX {
         node = match node.kind() {
             "arrow_function" | "function_expression" | "generator_function" => {
-                return Some(Value::Function);
+                return Some(ValueKind::Function);
             }
-            "class" => return Some(Value::Class),
-            "object" => return Some(Value::Object),
+            "class" => return Some(ValueKind::Class),
+            "object" => return Some(ValueKind::Object),
             kind if is_wrap(kind) => node.named_child(0)?,
             _ => return None,
         };
@@ -156,7 +156,7 @@ fn value(node: Node<'_>) -> Option<Value> {
     None
 }
 
-/// Whether an expression of this kind has the same value as the first in it.
+/// Whether an expression of this kind has the value of its first child.
 fn is_wrap(kind: &str) -> bool {
     matches!(
         kind,
@@ -167,7 +167,7 @@ fn is_wrap(kind: &str) -> bool {
     )
 }
 
-/// Whether a function or class is the value of something that names it.
+/// Whether a function or class is the value of something with a name.
 fn is_named_by_parent(site: &Site<'_, '_>) -> bool {
     let around = (1..=WRAPS_MAX).map(|levels| site.kind_above(levels)).find(|kind| !is_wrap(kind));
     matches!(
@@ -182,12 +182,12 @@ fn is_named_by_parent(site: &Site<'_, '_>) -> bool {
     )
 }
 
-/// Whether a signature stands in a `declare`, where no body can follow.
+/// Whether a signature is in a `declare`, where no body follows.
 fn is_ambient(site: &Site<'_, '_>) -> bool {
     (1..=AMBIENT_LEVELS).any(|levels| site.kind_above(levels) == "ambient_declaration")
 }
 
-/// A property's name without its quotes. `[Symbol.iterator]` stays as it is.
+/// Property name without quotes. `[Symbol.iterator]` stays.
 fn property_name(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
     let name = site.words(node)?;
     if node.kind() != "string" {
@@ -196,7 +196,7 @@ fn property_name(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
     Some(name.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Whether a value is `require(…)`, or something taken from it.
+/// Whether a value is `require(…)` or a member of it.
 fn is_require(site: &Site<'_, '_>, node: Node<'_>) -> bool {
     let mut node = node;
     for _ in 0..WRAPS_MAX {

@@ -1,33 +1,33 @@
-//! Definitions in tree-sitter-kotlin-ng's trees. Properties and their accessors are part of their type.
+//! Kotlin definitions. Properties and accessors belong to their type.
 
-use super::{Definition, Found, Scope, Site};
+use super::{Definition, EnclosingScope, NodeRole, Site};
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
-        "class_declaration" | "object_declaration" => Definition::of_type(site.name()?),
+        "class_declaration" | "object_declaration" => Definition::type_(site.name()?),
         "companion_object" => {
-            Definition::of_type(site.name().unwrap_or_else(|| "Companion".to_owned()))
+            Definition::type_(site.name().unwrap_or_else(|| "Companion".to_owned()))
         }
-        "type_alias" => Definition::of_type(site.words(site.child("identifier")?)?),
+        "type_alias" => Definition::type_(site.words(site.child("identifier")?)?),
         "function_declaration" => {
             let function = Definition::callable(site.name()?);
             match receiver(site) {
-                Some(receiver) => function.behind(&receiver, "."),
+                Some(receiver) => function.qualified_by(&receiver, "."),
                 None => function,
             }
         }
         "secondary_constructor" => Definition::callable("constructor".to_owned()),
-        // An entry with a body is a class of its own; its functions are behind its name.
+        // An entry with a body is a class that qualifies its functions.
         "enum_entry" if site.child("class_body").is_some() => {
-            return Some(Scope::of_methods(site.words(site.child("identifier")?)?));
+            return Some(EnclosingScope::methods(site.words(site.child("identifier")?)?));
         }
-        "object_literal" => return Some(Scope::nameless()),
+        "object_literal" => return Some(EnclosingScope::anonymous_type()),
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }
 
-/// The type in `fun List<T>.second()`: what stands before the dot before the name.
+/// The receiver type in `fun List<T>.second()`.
 fn receiver(site: &Site<'_, '_>) -> Option<String> {
     let name = site.field("name")?;
     let mut cursor = site.node.walk();

@@ -1,16 +1,15 @@
-//! What in a tree defines something, by language: one file for each grammar, and what they share.
+//! Definitions by language, with one file per grammar.
 //!
-//! A grammar's file is a `match` over the kinds of its nodes.
+//! Each file is a `match` over node kinds.
 //!
-//! What is a definition: a function or a module with a name and a body, and a type with a name. A member that
-//! a type declares without a body (interface, trait, abstract class, protocol) is one too, because it is
-//! defined nowhere else; a forward declaration of something defined elsewhere (a prototype, an overload's
-//! signature) is none.
+//! A definition is a function or module with a name and a body, or a type with a name. A member
+//! that a type declares without a body (interface, trait, abstract class, protocol) counts too. A
+//! forward declaration (a prototype, an overload signature) does not.
 //!
-//! Which lines are its own, in every language: from its first attribute, annotation or decorator, or else
-//! from its first modifier or keyword (`export`, `template <…>`, `const` of `const f = …`), to its closing
-//! brace, `end` or last statement. Comments before it, documentation included, are outside; comments between
-//! an attribute and the rest are inside.
+//! Its lines start at the first attribute, annotation or decorator, or else at the first modifier
+//! or keyword (`export`, `template <…>`, `const` of `const f = …`). They end at the closing brace,
+//! `end` or last statement. Comments before it are excluded, including documentation; comments
+//! between an attribute and the rest are included.
 
 mod c;
 mod csharp;
@@ -30,18 +29,18 @@ use crate::outline::NAME_MAX;
 use crate::parse::{one_based, source};
 use crate::{Language, SymbolKind};
 
-/// How much of a node's text is read for a name: more than any name that is kept, so that a cut one is not.
+/// Bytes read for a name, more than the longest name that is kept.
 const WORDS_MAX: usize = 4 * NAME_MAX;
 
-/// A node on the way from the root.
+/// A node on the path from the root.
 pub(crate) struct Frame<'t> {
     node: Node<'t>,
     kind: &'t str,
-    /// The row of the first attribute that stands before the node as its sibling.
+    /// Row of the first attribute that precedes the node as a sibling.
     attributes: Option<usize>,
 }
 
-/// A node and the nodes around it.
+/// A node and its ancestors.
 pub(crate) struct Site<'a, 't> {
     node: Node<'t>,
     kind: &'t str,
@@ -49,67 +48,64 @@ pub(crate) struct Site<'a, 't> {
     text: &'t str,
 }
 
-/// What a node is to us.
-pub(crate) enum Found {
-    /// Nothing by itself.
+/// Role of a node.
+pub(crate) enum NodeRole {
     Nothing,
-    /// A definition.
     Definition(Definition),
-    /// Something that only says where the definitions inside belong: an `impl`, an extension, an object.
-    Scope(Scope),
+    /// A scope that only qualifies the definitions inside: an `impl`, an extension, an object.
+    Scope(EnclosingScope),
 }
 
-/// A definition, before the names around it are known.
+/// A definition, not yet qualified by its scopes.
 pub(crate) struct Definition {
-    /// The name, with qualifiers of its own (`Type::method`) if it has them.
+    /// Name with its own qualifiers (`Type::method`).
     pub(crate) name: String,
-    /// How many bytes at the end of the name are the name proper.
+    /// Length in bytes of the name without qualifiers.
     pub(crate) own_len: usize,
-    pub(crate) kind: Kind,
-    pub(crate) holds: Holds,
-    pub(crate) names: Names,
-    /// How many nodes around it belong to it (`const` around `f = () => {}`).
+    pub(crate) kind: DefinitionKind,
+    pub(crate) inner: InnerFunctions,
+    pub(crate) qualification: Qualification,
+    /// Number of parent nodes that belong to it (`const` around `f = () => {}`).
     pub(crate) levels_up: usize,
 }
 
-/// A scope that is no definition.
-pub(crate) struct Scope {
-    /// What it adds to the names inside; empty for nothing.
+/// A scope that is not a definition.
+pub(crate) struct EnclosingScope {
+    /// Qualifier of the names inside; may be empty.
     pub(crate) name: String,
-    pub(crate) holds: Holds,
+    pub(crate) inner: InnerFunctions,
 }
 
-/// What is defined, as far as the node alone can tell.
+/// Kind of a definition, judged by the node alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A function or a method, depending on what it stands in.
+pub(crate) enum DefinitionKind {
+    /// A function or method, depending on its scope.
     Callable,
-    /// A method wherever it stands.
+    /// Always a method.
     Method,
     Type,
     Module,
 }
 
-/// What the functions directly inside are.
+/// Kind of the functions directly inside.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
-    Functions,
-    Methods,
+pub(crate) enum InnerFunctions {
+    AreFunctions,
+    AreMethods,
 }
 
-/// Whether a name is qualified by what is around it.
+/// Whether a name is qualified by its scopes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Names {
+pub(crate) enum Qualification {
     Nested,
-    /// C's names and macros' names are the file's, wherever they stand.
+    /// Names of C and of macros have file scope.
     Flat,
 }
 
-/// What a node is in its language.
-pub(crate) fn find(language: Language, site: &Site<'_, '_>) -> Found {
-    // Tokens define nothing, and they are most of a tree.
+pub(crate) fn node_role(language: Language, site: &Site<'_, '_>) -> NodeRole {
+    // Skip tokens, which are most of a tree.
     if !site.node.is_named() {
-        return Found::Nothing;
+        return NodeRole::Nothing;
     }
     let found = match language {
         Language::Python => python::find(site),
@@ -118,17 +114,17 @@ pub(crate) fn find(language: Language, site: &Site<'_, '_>) -> Found {
         Language::Go => go::find(site),
         Language::Java => java::find(site),
         Language::Ruby => ruby::find(site),
-        Language::C => c::find(site, Names::Flat),
-        Language::Cpp => c::find(site, Names::Nested),
+        Language::C => c::find(site, Qualification::Flat),
+        Language::Cpp => c::find(site, Qualification::Nested),
         Language::CSharp => csharp::find(site),
         Language::Php => php::find(site),
         Language::Kotlin => kotlin::find(site),
         Language::Swift => swift::find(site),
     };
-    found.unwrap_or(Found::Nothing)
+    found.unwrap_or(NodeRole::Nothing)
 }
 
-/// Whether a node takes something in from another file.
+/// Whether a node is an import.
 pub(crate) fn is_import(language: Language, site: &Site<'_, '_>) -> bool {
     if !site.node.is_named() {
         return false;
@@ -146,7 +142,7 @@ pub(crate) fn is_import(language: Language, site: &Site<'_, '_>) -> bool {
     }
 }
 
-/// What stands between the name of something and the name of what is in it.
+/// Separator between a scope and a name.
 pub(crate) fn separator(
     language: Language,
     outer: Option<SymbolKind>,
@@ -174,7 +170,7 @@ pub(crate) fn separator(
     }
 }
 
-/// The first and the last line of a definition, with its attributes and with what wraps it.
+/// First and last line of a definition, with attributes and wrappers.
 pub(crate) fn lines(
     language: Language,
     frames: &[Frame<'_>],
@@ -190,7 +186,7 @@ pub(crate) fn lines(
     (one_based(start), last_line(&frame.node, text))
 }
 
-/// The line of the last byte of a node that is not blank. Some nodes end with the newline after them.
+/// Line of the last non-blank byte. Some nodes include the newline after them.
 pub(crate) fn last_line(node: &Node<'_>, text: &str) -> u32 {
     let inside = source(node, text);
     let blank = &inside[inside.trim_end().len()..];
@@ -199,7 +195,7 @@ pub(crate) fn last_line(node: &Node<'_>, text: &str) -> u32 {
     one_based(node.end_position().row.saturating_sub(newlines + behind))
 }
 
-/// Whether a node of this kind only adds something in front of the one definition in it.
+/// Whether a node only adds a prefix to the definition in it.
 fn is_wrapper(language: Language, kind: &str) -> bool {
     match language {
         Language::Python => kind == "decorated_definition",
@@ -219,12 +215,12 @@ fn is_wrapper(language: Language, kind: &str) -> bool {
     }
 }
 
-/// Whether a node of this kind is an attribute that stands before what it belongs to, as its sibling.
+/// Whether a node is an attribute that precedes its item as a sibling.
 fn is_attribute(language: Language, kind: &str) -> bool {
     match language {
         Language::Rust => kind == "attribute_item",
         Language::JavaScript | Language::TypeScript | Language::Tsx => kind == "decorator",
-        // Attributes are children of what they belong to.
+        // Here attributes are children.
         Language::Python
         | Language::Go
         | Language::Java
@@ -243,7 +239,7 @@ impl<'t> Frame<'t> {
         Self { node, kind: node.kind(), attributes }
     }
 
-    /// The first row of attributes that the next sibling has before it. Comments may stand between.
+    /// Row of the first attribute of the next sibling. Comments may be in between.
     pub(crate) fn attributes_for_next(&self, language: Language) -> Option<usize> {
         if is_attribute(language, self.kind) {
             return self.attributes.or(Some(self.node.start_position().row));
@@ -262,7 +258,7 @@ impl<'a, 't> Site<'a, 't> {
         self.node
     }
 
-    /// The kind of the node around this one, or around that, and so on; empty above the root.
+    /// Kind of an ancestor; empty above the root.
     fn kind_above(&self, levels: usize) -> &'t str {
         self.above(levels).map_or("", |frame| frame.kind)
     }
@@ -275,13 +271,12 @@ impl<'a, 't> Site<'a, 't> {
         self.node.child_by_field_name(name)
     }
 
-    /// The words of the field `name`; `None` if it is absent, or stands there only by the parser's grace.
+    /// Text of the `name` field; `None` if missing or empty.
     fn name(&self) -> Option<String> {
         self.words(self.field("name")?)
     }
 
-    /// A node's text on one line, blanks made single; `None` if there is nothing in it. What is far too long
-    /// for a name is cut short: names can hold code with names in it.
+    /// Text with normalised whitespace, cut off far beyond the length of a name; `None` if empty.
     fn words(&self, node: Node<'_>) -> Option<String> {
         let text = self.text_of(node);
         let text = &text[..text.floor_char_boundary(WORDS_MAX)];
@@ -295,17 +290,15 @@ impl<'a, 't> Site<'a, 't> {
         Some(words).filter(|words| !words.is_empty())
     }
 
-    /// A node's text as it is; empty if it has none.
     fn text_of(&self, node: Node<'_>) -> &'t str {
         source(&node, self.text)
     }
 
-    /// The first child of a kind.
     fn child(&self, kind: &str) -> Option<Node<'t>> {
         child_of(self.node, kind)
     }
 
-    /// The child after the first of a kind. A node's own way to its sibling goes by the root.
+    /// The child after the first of a kind. `next_sibling` would start at the root.
     fn child_after(&self, kind: &str) -> Option<Node<'t>> {
         let mut cursor = self.node.walk();
         self.node.children(&mut cursor).skip_while(|child| child.kind() != kind).nth(1)
@@ -313,62 +306,61 @@ impl<'a, 't> Site<'a, 't> {
 }
 
 impl Definition {
-    fn new(name: String, kind: Kind, holds: Holds) -> Self {
+    fn new(name: String, kind: DefinitionKind, inner: InnerFunctions) -> Self {
         let own_len = name.len();
-        Self { name, own_len, kind, holds, names: Names::Nested, levels_up: 0 }
+        Self { name, own_len, kind, inner, qualification: Qualification::Nested, levels_up: 0 }
     }
 
-    /// A function, or a method if it stands in a type.
+    /// A function, or a method within a type.
     fn callable(name: String) -> Self {
-        Self::new(name, Kind::Callable, Holds::Functions)
+        Self::new(name, DefinitionKind::Callable, InnerFunctions::AreFunctions)
     }
 
-    /// A method, whatever it stands in.
     fn method(name: String) -> Self {
-        Self::new(name, Kind::Method, Holds::Functions)
+        Self::new(name, DefinitionKind::Method, InnerFunctions::AreFunctions)
     }
 
-    /// A type; the functions in it are methods.
-    fn of_type(name: String) -> Self {
-        Self::new(name, Kind::Type, Holds::Methods)
+    /// A type, whose functions are methods.
+    fn type_(name: String) -> Self {
+        Self::new(name, DefinitionKind::Type, InnerFunctions::AreMethods)
     }
 
-    /// A module; the functions in it are functions.
+    /// A module, whose functions are functions.
     fn module(name: String) -> Self {
-        Self::new(name, Kind::Module, Holds::Functions)
+        Self::new(name, DefinitionKind::Module, InnerFunctions::AreFunctions)
     }
 
-    /// The same, with qualifiers of its own before the name.
-    fn behind(mut self, qualifiers: &str, separator: &str) -> Self {
+    /// Adds qualifiers before the name.
+    fn qualified_by(mut self, qualifiers: &str, separator: &str) -> Self {
         self.name = format!("{qualifiers}{separator}{}", self.name);
         self
     }
 
-    /// The same, with nodes around it that belong to it.
-    fn up(mut self, levels: usize) -> Self {
+    /// Includes parent nodes in the definition.
+    fn including_parents(mut self, levels: usize) -> Self {
         self.levels_up = levels;
         self
     }
 
-    fn found(self) -> Found {
-        Found::Definition(self)
+    fn into_role(self) -> NodeRole {
+        NodeRole::Definition(self)
     }
 }
 
-impl Scope {
-    /// A scope whose functions are methods of the one named.
-    fn of_methods(name: String) -> Found {
-        Found::Scope(Self { name, holds: Holds::Methods })
+impl EnclosingScope {
+    /// A scope whose functions are methods of this type.
+    fn methods(name: String) -> NodeRole {
+        NodeRole::Scope(Self { name, inner: InnerFunctions::AreMethods })
     }
 
-    /// The inside of something without a name whose functions are plain functions.
-    fn of_functions() -> Found {
-        Found::Scope(Self { name: String::new(), holds: Holds::Functions })
+    /// An unnamed scope with plain functions.
+    fn functions() -> NodeRole {
+        NodeRole::Scope(Self { name: String::new(), inner: InnerFunctions::AreFunctions })
     }
 
-    /// The inside of a type without a name.
-    fn nameless() -> Found {
-        Self::of_methods(String::new())
+    /// An unnamed type.
+    fn anonymous_type() -> NodeRole {
+        Self::methods(String::new())
     }
 }
 
@@ -383,10 +375,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_only_so_far() {
-        // Without the cut, names inside names would cost the square of the text.
+    fn long_names_are_cut_off() {
+        // Without the limit, nested names would take quadratic time.
         let text = "é".repeat(WORDS_MAX);
-        let parsed = crate::Parsed::new(Language::Python, &text).unwrap();
+        let parsed = crate::SyntaxTree::new(Language::Python, &text).unwrap();
         let tree = parsed.tree();
         let frames = [Frame::new(tree.root_node(), None)];
         let words = Site::new(&frames, &text).unwrap().words(tree.root_node()).unwrap();

@@ -1,20 +1,20 @@
-//! Definitions and imports in tree-sitter-php's trees.
+//! PHP definitions and imports.
 
-use super::{Definition, Found, Scope, Site};
+use super::{Definition, EnclosingScope, NodeRole, Site};
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "function_definition" | "method_declaration" => Definition::callable(site.name()?),
         "class_declaration"
         | "interface_declaration"
         | "trait_declaration"
-        | "enum_declaration" => Definition::of_type(site.name()?),
-        // Without a body it names the rest of the file, which is no nesting.
+        | "enum_declaration" => Definition::type_(site.name()?),
+        // A namespace without a body applies to the rest of the file and is not nested.
         "namespace_definition" if site.field("body").is_some() => Definition::module(site.name()?),
-        "anonymous_class" => return Some(Scope::nameless()),
+        "anonymous_class" => return Some(EnclosingScope::anonymous_type()),
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }
 
 pub(super) fn is_import(site: &Site<'_, '_>) -> bool {

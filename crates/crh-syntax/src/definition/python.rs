@@ -1,20 +1,20 @@
-//! Definitions and imports in tree-sitter-python's trees.
+//! Python definitions and imports.
 
-use super::{Definition, Found, Site};
+use super::{Definition, NodeRole, Site};
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "function_definition" => Definition::callable(site.name()?),
-        "class_definition" => Definition::of_type(site.name()?),
+        "class_definition" => Definition::type_(site.name()?),
         "type_alias_statement" => {
             let written = site.words(site.field("left")?)?;
             // `type Pair[T] = …`: the parameters are not part of the name.
             let name = written.split('[').next().map(str::trim).filter(|name| !name.is_empty())?;
-            Definition::of_type(name.to_owned())
+            Definition::type_(name.to_owned())
         }
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }
 
 pub(super) fn is_import(site: &Site<'_, '_>) -> bool {

@@ -1,35 +1,35 @@
-//! Definitions and imports in tree-sitter-rust's trees. What a macro call contains is not parsed as items.
+//! Rust definitions and imports. Macro calls are not parsed as items.
 
 use tree_sitter::Node;
 
-use super::{Definition, Found, Scope, Site};
+use super::{Definition, EnclosingScope, NodeRole, Site};
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "function_item" | "macro_definition" => Definition::callable(site.name()?),
-        // In an `extern` block it declares what is defined elsewhere.
+        // In an `extern` block it declares a function that is defined elsewhere.
         "function_signature_item" if site.kind_above(2) == "trait_item" => {
             Definition::callable(site.name()?)
         }
         "struct_item" | "enum_item" | "union_item" | "trait_item" => {
-            Definition::of_type(site.name()?)
+            Definition::type_(site.name()?)
         }
-        // Associated types are part of their trait or `impl`.
+        // Associated types belong to their trait or `impl`.
         "type_item" if !matches!(site.kind_above(2), "impl_item" | "trait_item") => {
-            Definition::of_type(site.name()?)
+            Definition::type_(site.name()?)
         }
         "mod_item" if site.field("body").is_some() => Definition::module(site.name()?),
-        "impl_item" => return Some(Scope::of_methods(self_type(site, site.field("type")?)?)),
+        "impl_item" => return Some(EnclosingScope::methods(self_type(site, site.field("type")?)?)),
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }
 
 pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
     matches!(site.kind, "use_declaration" | "extern_crate_declaration")
 }
 
-/// The type of an `impl` as its methods are called: without references and parameters.
+/// The type of an `impl`, without references and parameters.
 fn self_type(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<String> {
     loop {
         node = match node.kind() {

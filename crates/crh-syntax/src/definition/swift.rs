@@ -1,26 +1,26 @@
-//! Definitions in tree-sitter-swift's trees. Properties and subscripts are part of their type.
+//! Swift definitions. Properties and subscripts belong to their type.
 
-use super::{Definition, Found, Scope, Site};
+use super::{Definition, EnclosingScope, NodeRole, Site};
 
-pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "class_declaration" => {
             let keyword = site.field("declaration_kind").map(|keyword| site.text_of(keyword));
             let name = site.name()?;
             if keyword == Some("extension") {
                 let without_arguments = name.split('<').next().unwrap_or(&name).trim();
-                return Some(Scope::of_methods(without_arguments.to_owned()));
+                return Some(EnclosingScope::methods(without_arguments.to_owned()));
             }
-            Definition::of_type(name)
+            Definition::type_(name)
         }
-        "protocol_declaration" | "typealias_declaration" => Definition::of_type(site.name()?),
+        "protocol_declaration" | "typealias_declaration" => Definition::type_(site.name()?),
         "function_declaration" | "protocol_function_declaration" => {
-            // The field `name` is also the result's type, and operators have no such field.
+            // The field `name` is also the result type, and operators have no such field.
             Definition::callable(site.words(site.child_after("func")?)?)
         }
         "init_declaration" => Definition::callable("init".to_owned()),
         "deinit_declaration" => Definition::callable("deinit".to_owned()),
         _ => return None,
     };
-    Some(definition.found())
+    Some(definition.into_role())
 }

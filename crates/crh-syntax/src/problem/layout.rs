@@ -1,32 +1,32 @@
-//! What Python refuses although its grammar has no word for it: blanks at the start of lines that do not add up, and
-//! statements that leave what they are not in.
+//! Python errors that the grammar accepts: inconsistent indentation, and statements outside of a
+//! function or loop.
 //!
-//! The grammar's scanner takes any indentation for the one that fits best.
+//! The grammar's scanner accepts any indentation.
 
 use tree_sitter::Node;
 
-use super::{PROBLEMS_MAX, Problem, ProblemKind};
-use crate::Parsed;
+use super::{PROBLEMS_MAX, SyntaxProblem, SyntaxProblemKind};
+use crate::SyntaxTree;
 use crate::parse::one_based;
 
-/// What is around a node.
+/// Context of a node.
 #[derive(Debug, Clone, Copy)]
-struct Around<'t> {
+struct BlockContext<'t> {
     is_in_function: bool,
     is_in_loop: bool,
-    /// Whether its parent is a block, and the blanks before the first statement of the block around it.
+    /// Whether the parent is a block, and the indentation of that block.
     is_in_block: bool,
     blanks: Option<&'t str>,
-    /// The blanks before the statement that the block belongs to.
+    /// Indentation of the statement that owns the block.
     outer: &'t str,
 }
 
-/// The problems of a text without errors.
-pub(super) fn problems(parsed: &Parsed<'_>) -> Vec<Problem> {
+/// Problems of a text without grammar errors.
+pub(super) fn problems(parsed: &SyntaxTree<'_>) -> Vec<SyntaxProblem> {
     let mut problems = Vec::new();
     let has_yield = parsed.text().contains("yield");
     let mut cursor = parsed.tree().walk();
-    let mut around = vec![Around {
+    let mut around = vec![BlockContext {
         is_in_function: false,
         is_in_loop: false,
         is_in_block: false,
@@ -36,19 +36,23 @@ pub(super) fn problems(parsed: &Parsed<'_>) -> Vec<Problem> {
     loop {
         let node = cursor.node();
         let Some(mut here) = around.last().copied() else { return problems };
-        if let Some(why) = refused(&node, &mut here, parsed.text()) {
+        if let Some(why) = rejection(&node, &mut here, parsed.text()) {
             let line = one_based(node.start_position().row);
-            problems.push(Problem { start: line, end: line, kind: ProblemKind::Refused(why) });
+            problems.push(SyntaxProblem {
+                start: line,
+                end: line,
+                kind: SyntaxProblemKind::Rejected(why),
+            });
             if problems.len() == PROBLEMS_MAX {
                 return problems;
             }
         }
-        // The first statement of a block says how the others begin.
+        // The first statement of a block sets its indentation.
         if let Some(last) = around.last_mut() {
             last.blanks = here.blanks;
         }
         if may_hold_problems(&node, here, has_yield) && cursor.goto_first_child() {
-            around.push(inside(&node, here));
+            around.push(child_context(&node, here));
             continue;
         }
         while !cursor.goto_next_sibling() {
@@ -60,9 +64,9 @@ pub(super) fn problems(parsed: &Parsed<'_>) -> Vec<Problem> {
     }
 }
 
-/// Whether something inside a node can be refused. Most nodes of a text are parts of expressions, which hold no statements: only a
-/// `yield` counts there, and in a function it may stand anywhere.
-fn may_hold_problems(node: &Node<'_>, here: Around<'_>, has_yield: bool) -> bool {
+/// Whether a node can contain problems. Expressions contain no statements, and `yield` in them is
+/// wrong only outside of functions.
+fn may_hold_problems(node: &Node<'_>, here: BlockContext<'_>, has_yield: bool) -> bool {
     has_yield && !here.is_in_function
         || !matches!(
             node.kind(),
@@ -87,28 +91,32 @@ fn may_hold_problems(node: &Node<'_>, here: Around<'_>, has_yield: bool) -> bool
         )
 }
 
-/// What is around the children of a node.
-fn inside<'t>(node: &Node<'_>, here: Around<'t>) -> Around<'t> {
-    let here = Around { is_in_block: false, ..here };
+/// Context of the children of a node.
+fn child_context<'t>(node: &Node<'_>, here: BlockContext<'t>) -> BlockContext<'t> {
+    let here = BlockContext { is_in_block: false, ..here };
     match node.kind() {
-        "module" => Around { is_in_block: true, blanks: Some(""), ..here },
-        "block" => Around {
+        "module" => BlockContext { is_in_block: true, blanks: Some(""), ..here },
+        "block" => BlockContext {
             is_in_block: true,
             blanks: None,
             outer: here.blanks.unwrap_or(here.outer),
             ..here
         },
         "function_definition" | "lambda" => {
-            Around { is_in_function: true, is_in_loop: false, ..here }
+            BlockContext { is_in_function: true, is_in_loop: false, ..here }
         }
-        "class_definition" => Around { is_in_function: false, is_in_loop: false, ..here },
-        "for_statement" | "while_statement" => Around { is_in_loop: true, ..here },
+        "class_definition" => BlockContext { is_in_function: false, is_in_loop: false, ..here },
+        "for_statement" | "while_statement" => BlockContext { is_in_loop: true, ..here },
         _ => here,
     }
 }
 
-/// Why Python refuses a node; and the blanks of its block, if it is the first statement there.
-fn refused<'t>(node: &Node<'_>, here: &mut Around<'t>, text: &'t str) -> Option<&'static str> {
+/// Why Python rejects a node. Records the indentation of the first statement of a block.
+fn rejection<'t>(
+    node: &Node<'_>,
+    here: &mut BlockContext<'t>,
+    text: &'t str,
+) -> Option<&'static str> {
     match node.kind() {
         "return_statement" if !here.is_in_function => {
             return Some("`return` stands outside of a function");
@@ -128,7 +136,7 @@ fn refused<'t>(node: &Node<'_>, here: &mut Around<'t>, text: &'t str) -> Option<
         | "finally_clause" => {
             let blanks = blanks(node, text)?;
             let expected = here.blanks.unwrap_or(here.outer);
-            return (blanks != expected).then_some(DOES_NOT_FIT);
+            return (blanks != expected).then_some(BAD_INDENTATION);
         }
         _ => {}
     }
@@ -137,7 +145,7 @@ fn refused<'t>(node: &Node<'_>, here: &mut Around<'t>, text: &'t str) -> Option<
     }
     let blanks = blanks(node, text)?;
     match here.blanks {
-        Some(expected) => (blanks != expected).then_some(DOES_NOT_FIT),
+        Some(expected) => (blanks != expected).then_some(BAD_INDENTATION),
         None => {
             here.blanks = Some(blanks);
             let is_deeper = blanks.len() > here.outer.len() && blanks.starts_with(here.outer);
@@ -146,14 +154,14 @@ fn refused<'t>(node: &Node<'_>, here: &mut Around<'t>, text: &'t str) -> Option<
     }
 }
 
-const DOES_NOT_FIT: &str = "the line is not indented like its block";
+const BAD_INDENTATION: &str = "the line is not indented like its block";
 
 fn is_empty(block: &Node<'_>) -> bool {
     let mut cursor = block.walk();
     !block.children(&mut cursor).any(|child| child.is_named() && child.kind() != "comment")
 }
 
-/// The blanks before a node that is the first on its line.
+/// Indentation of a node that is first on its line.
 fn blanks<'t>(node: &Node<'_>, text: &'t str) -> Option<&'t str> {
     let before = text.get(..node.start_byte())?;
     let line = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);

@@ -1,17 +1,18 @@
-//! Go: what a file adds to its package, and which packages it imports.
+//! Go: package-level declarations and imports.
 
 use tree_sitter::Node;
 
 use super::{
-    Given, Offer, OfferKind, Parameter, Shape, Surface, Take, Taken, children, line, lines,
-    unquoted, words,
+    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
+    Parameter, Surface, children, line, lines, node_text, unquoted,
 };
-use crate::Parsed;
+use crate::SyntaxTree;
 use crate::parse::source;
 
-pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
+pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
     let text = parsed.text();
-    let mut surface = Surface { is_open: text.contains("import \"C\""), ..Surface::default() };
+    let mut surface =
+        Surface { has_hidden_names: text.contains("import \"C\""), ..Surface::default() };
     let mut waiting = children(parsed.tree().root_node());
     while let Some(node) = waiting.pop() {
         let mut cursor = node.walk();
@@ -26,62 +27,66 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                 continue;
             }
             "import_spec" => {
-                surface.takes.extend(import(text, node));
+                surface.imports.extend(import(text, node));
                 continue;
             }
-            "function_declaration" => OfferKind::Function,
-            "type_spec" | "type_alias" => OfferKind::Type,
-            "const_spec" | "var_spec" => OfferKind::Value,
+            "function_declaration" => DeclarationKind::Function,
+            "type_spec" | "type_alias" => DeclarationKind::Type,
+            "const_spec" | "var_spec" => DeclarationKind::Value,
             _ => continue,
         };
-        let shape = node.child_by_field_name("parameters").map(|it| shape(text, it));
+        let call_signature = node.child_by_field_name("parameters").map(|it| signature(text, it));
         let names = node.children_by_field_name("name", &mut cursor);
         for name in names.filter(Node::is_named) {
-            let offer = Offer::new(&name, text, kind);
-            let is_exported = offer.name.chars().next().is_some_and(char::is_uppercase);
-            if !matches!(offer.name.as_str(), "_" | "init" | "main") {
-                surface.offers.push(Offer { is_exported, shape: shape.clone(), ..offer });
+            let declaration = Declaration::new(&name, text, kind);
+            let is_exported = declaration.name.chars().next().is_some_and(char::is_uppercase);
+            if !matches!(declaration.name.as_str(), "_" | "init" | "main") {
+                surface.declarations.push(Declaration {
+                    is_exported,
+                    signature: call_signature.clone(),
+                    ..declaration
+                });
             }
         }
     }
     surface
 }
 
-fn import(text: &str, spec: Node<'_>) -> Option<Take> {
+fn import(text: &str, spec: Node<'_>) -> Option<ModuleImport> {
     let module = unquoted(&spec.child_by_field_name("path")?, text);
     let local = spec.child_by_field_name("name").map(|it| source(&it, text).to_owned());
-    let what = if local.as_deref() == Some(".") { Taken::All } else { Taken::Module };
-    Some(Take {
+    let what = if local.as_deref() == Some(".") { ImportedItem::All } else { ImportedItem::Module };
+    Some(ModuleImport {
         module,
-        what,
-        local,
+        item: what,
+        local_name: local,
         line: line(&spec),
         statement: lines(&spec),
         is_guarded: false,
-        is_passed_on: false,
+        is_reexported: false,
     })
 }
 
-fn shape(text: &str, parameters: Node<'_>) -> Shape {
-    let mut shape = Shape::default();
+fn signature(text: &str, parameters: Node<'_>) -> CallSignature {
+    let mut call_signature = CallSignature::default();
     for node in children(parameters) {
         match node.kind() {
-            "variadic_parameter_declaration" => shape.has_rest = true,
+            "variadic_parameter_declaration" => call_signature.has_rest = true,
             "parameter_declaration" => {
                 let mut cursor = node.walk();
                 let names = node.children_by_field_name("name", &mut cursor).filter(Node::is_named);
-                let mut names: Vec<String> = names.map(|it| words(Some(it), text)).collect();
+                let mut names: Vec<String> = names.map(|it| node_text(Some(it), text)).collect();
                 if names.is_empty() {
                     names.push(String::new());
                 }
-                shape.parameters.extend(names.into_iter().map(|name| Parameter {
+                call_signature.parameters.extend(names.into_iter().map(|name| Parameter {
                     name,
                     is_required: true,
-                    given: Given::ByPlace,
+                    style: ArgumentStyle::Positional,
                 }));
             }
             _ => {}
         }
     }
-    shape
+    call_signature
 }

@@ -1,19 +1,20 @@
-//! Java: the types of a file, their methods and constructors, and its imports.
+//! Java: types with their methods and constructors, and imports.
 
 use std::collections::HashMap;
 
 use tree_sitter::Node;
 
 use super::{
-    Given, Offer, OfferKind, Parameter, Shape, Surface, Take, Taken, children, line, lines, words,
+    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
+    Parameter, Surface, children, line, lines, node_text,
 };
-use crate::Parsed;
+use crate::SyntaxTree;
 use crate::parse::source;
 
-pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
+pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
     let text = parsed.text();
-    // Lombok writes constructors and methods that no text shows.
-    let mut surface = Surface { is_open: text.contains("lombok"), ..Surface::default() };
+    // Lombok generates constructors and methods.
+    let mut surface = Surface { has_hidden_names: text.contains("lombok"), ..Surface::default() };
     let mut waiting: Vec<(Node<'_>, String)> =
         children(parsed.tree().root_node()).into_iter().map(|it| (it, String::new())).collect();
     while let Some((node, within)) = waiting.pop() {
@@ -22,7 +23,7 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                 let name = children(node).into_iter().find(|it| it.kind().ends_with("identifier"));
                 surface.package = name.map(|it| source(&it, text).to_owned());
             }
-            "import_declaration" => surface.takes.extend(import(text, node)),
+            "import_declaration" => surface.imports.extend(import(text, node)),
             "class_declaration"
             | "interface_declaration"
             | "enum_declaration"
@@ -32,7 +33,9 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                 let own = source(&name, text);
                 let inside =
                     if within.is_empty() { own.to_owned() } else { format!("{within}.{own}") };
-                surface.offers.push(Offer { within, ..type_offer(text, node, name) });
+                surface
+                    .declarations
+                    .push(Declaration { within, ..type_declaration(text, node, name) });
                 let body = node.child_by_field_name("body").map(children).unwrap_or_default();
                 let deeper = body
                     .iter()
@@ -42,105 +45,109 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
             }
             "method_declaration" => {
                 let Some(name) = node.child_by_field_name("name") else { continue };
-                let shape = node.child_by_field_name("parameters").map(|it| shape(text, it));
-                surface.offers.push(Offer {
+                let call_signature =
+                    node.child_by_field_name("parameters").map(|it| signature(text, it));
+                surface.declarations.push(Declaration {
                     within,
-                    shape,
-                    ..Offer::new(&name, text, OfferKind::Function)
+                    signature: call_signature,
+                    ..Declaration::new(&name, text, DeclarationKind::Function)
                 });
             }
             "field_declaration" | "constant_declaration" => {
                 let mut cursor = node.walk();
                 let names = node.children_by_field_name("declarator", &mut cursor);
                 for name in names.filter_map(|it| it.child_by_field_name("name")) {
-                    surface.offers.push(Offer {
+                    surface.declarations.push(Declaration {
                         within: within.clone(),
-                        ..Offer::new(&name, text, OfferKind::Value)
+                        ..Declaration::new(&name, text, DeclarationKind::Value)
                     });
                 }
             }
             "enum_constant" => {
                 let Some(name) = node.child_by_field_name("name") else { continue };
-                surface.offers.push(Offer { within, ..Offer::new(&name, text, OfferKind::Value) });
+                surface.declarations.push(Declaration {
+                    within,
+                    ..Declaration::new(&name, text, DeclarationKind::Value)
+                });
             }
             _ => {}
         }
     }
-    without_overloads(&mut surface);
+    drop_overloaded_signatures(&mut surface);
     surface
 }
 
-/// Which of several a call means is not told by the name.
-fn without_overloads(surface: &mut Surface) {
+/// Drops signatures of overloaded names, which do not identify one function.
+fn drop_overloaded_signatures(surface: &mut Surface) {
     let mut counts: HashMap<(String, String), usize> = HashMap::new();
-    for offer in &surface.offers {
+    for offer in &surface.declarations {
         *counts.entry((offer.within.clone(), offer.name.clone())).or_default() += 1;
     }
-    for offer in &mut surface.offers {
+    for offer in &mut surface.declarations {
         if counts.get(&(offer.within.clone(), offer.name.clone())).is_some_and(|count| *count > 1) {
-            offer.shape = None;
+            offer.signature = None;
         }
     }
 }
 
-fn type_offer(text: &str, node: Node<'_>, name: Node<'_>) -> Offer {
+fn type_declaration(text: &str, node: Node<'_>, name: Node<'_>) -> Declaration {
     let kind = match (node.kind(), node.child_by_field_name("interfaces")) {
-        ("class_declaration", None) => OfferKind::Type,
-        ("class_declaration", Some(_)) => OfferKind::Implementer,
-        ("enum_declaration", None) => OfferKind::Enumeration,
-        _ => OfferKind::OpenType,
+        ("class_declaration", None) => DeclarationKind::Type,
+        ("class_declaration", Some(_)) => DeclarationKind::Implementer,
+        ("enum_declaration", None) => DeclarationKind::Enumeration,
+        _ => DeclarationKind::OpenType,
     };
     let superclass = node.child_by_field_name("superclass").and_then(|it| it.named_child(0));
     let extends = superclass.map(|it| match it.kind() {
-        "generic_type" => words(it.named_child(0), text),
+        "generic_type" => node_text(it.named_child(0), text),
         _ => source(&it, text).to_owned(),
     });
     let body = node.child_by_field_name("body").map(children).unwrap_or_default();
     let mut constructors = body.iter().filter(|it| it.kind() == "constructor_declaration");
-    let shape = match (constructors.next(), constructors.next()) {
+    let call_signature = match (constructors.next(), constructors.next()) {
         (Some(only), None) if node.kind() == "class_declaration" => {
-            only.child_by_field_name("parameters").map(|it| shape(text, it))
+            only.child_by_field_name("parameters").map(|it| signature(text, it))
         }
         (None, _) if node.kind() == "record_declaration" => {
-            node.child_by_field_name("parameters").map(|it| shape(text, it))
+            node.child_by_field_name("parameters").map(|it| signature(text, it))
         }
         _ => None,
     };
-    Offer { shape, extends, ..Offer::new(&name, text, kind) }
+    Declaration { signature: call_signature, extends, ..Declaration::new(&name, text, kind) }
 }
 
-fn shape(text: &str, parameters: Node<'_>) -> Shape {
-    let mut shape = Shape::default();
+fn signature(text: &str, parameters: Node<'_>) -> CallSignature {
+    let mut call_signature = CallSignature::default();
     for node in children(parameters) {
         match node.kind() {
-            "formal_parameter" => shape.parameters.push(Parameter {
-                name: words(node.child_by_field_name("name"), text),
+            "formal_parameter" => call_signature.parameters.push(Parameter {
+                name: node_text(node.child_by_field_name("name"), text),
                 is_required: true,
-                given: Given::ByPlace,
+                style: ArgumentStyle::Positional,
             }),
-            "spread_parameter" => shape.has_rest = true,
+            "spread_parameter" => call_signature.has_rest = true,
             _ => {}
         }
     }
-    shape
+    call_signature
 }
 
-fn import(text: &str, node: Node<'_>) -> Option<Take> {
+fn import(text: &str, node: Node<'_>) -> Option<ModuleImport> {
     let path = children(node).into_iter().find(|it| it.kind().ends_with("identifier"))?;
     let path: String = source(&path, text).split_whitespace().collect();
     let is_all = children(node).iter().any(|it| it.kind() == "asterisk");
     let (module, name) = path.rsplit_once('.')?;
-    let take = |module: &str, what, local| Take {
+    let import_of = |module: &str, what, local| ModuleImport {
         module: module.to_owned(),
-        what,
-        local,
+        item: what,
+        local_name: local,
         line: line(&node),
         statement: lines(&node),
         is_guarded: false,
-        is_passed_on: false,
+        is_reexported: false,
     };
     Some(match is_all {
-        true => take(&path, Taken::All, None),
-        false => take(module, Taken::Name(name.to_owned()), Some(name.to_owned())),
+        true => import_of(&path, ImportedItem::All, None),
+        false => import_of(module, ImportedItem::Name(name.to_owned()), Some(name.to_owned())),
     })
 }

@@ -1,82 +1,86 @@
-//! JavaScript and TypeScript: what a module exports, what else it names at its outermost level, and what it imports or requires.
+//! JavaScript and TypeScript: exports, other top-level names, and imports.
 
 use tree_sitter::Node;
 
 use super::{
-    Given, Offer, OfferKind, Parameter, Shape, Surface, Take, Taken, children, line, lines,
-    unquoted, words,
+    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
+    Parameter, Surface, children, line, lines, node_text, unquoted,
 };
 use crate::parse::source;
-use crate::{Language, Parsed};
+use crate::{Language, SyntaxTree};
 
-pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
+pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
     let text = parsed.text();
     let mut surface = Surface::default();
     let is_typed = parsed.language() != Language::JavaScript;
     let mut is_standard = false;
     for node in children(parsed.tree().root_node()) {
-        let before = surface.takes.len();
+        let before = surface.imports.len();
         is_standard |= matches!(node.kind(), "export_statement" | "import_statement");
         match node.kind() {
             "export_statement" => export(&mut surface, text, node, is_typed),
             "import_statement" => import(&mut surface, text, node),
-            _ => own(&mut surface, text, node, is_typed),
+            _ => add_own_declarations(&mut surface, text, node, is_typed),
         }
-        for take in &mut surface.takes[before..] {
-            take.statement = lines(&node);
+        for import in &mut surface.imports[before..] {
+            import.statement = lines(&node);
         }
     }
-    common_js(&mut surface, parsed, is_standard);
+    add_common_js(&mut surface, parsed, is_standard);
     if text.contains("require(") || text.contains("import(") {
-        surface.takes.extend(loaded(parsed));
+        surface.imports.extend(loaded_modules(parsed));
     }
-    // Overloads, and a type beside a function: which shape a call has is not told by the name.
+    // With overloads, or a type beside a function, a name does not identify one signature.
     let mut names: Vec<(&str, bool)> =
-        surface.offers.iter().map(|it| (it.name.as_str(), it.is_exported)).collect();
+        surface.declarations.iter().map(|it| (it.name.as_str(), it.is_exported)).collect();
     names.sort_unstable();
     let twice: Vec<String> = names
         .windows(2)
         .filter(|pair| pair[0] == pair[1])
         .map(|pair| pair[0].0.to_owned())
         .collect();
-    for offer in &mut surface.offers {
-        if twice.binary_search(&offer.name).is_ok() {
-            offer.shape = None;
+    for declaration in &mut surface.declarations {
+        if twice.binary_search(&declaration.name).is_ok() {
+            declaration.signature = None;
         }
     }
     surface
 }
 
-/// What a statement that is no export names.
-fn own(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool) {
-    let mut offers = declared(text, node, is_typed);
-    offers.iter_mut().for_each(|it| it.is_exported = false);
-    surface.offers.extend(offers);
+/// Adds names declared by a statement that is not an export.
+fn add_own_declarations(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool) {
+    let mut declarations = declared_names(text, node, is_typed);
+    declarations.iter_mut().for_each(|it| it.is_exported = false);
+    surface.declarations.extend(declarations);
     if matches!(node.kind(), "lexical_declaration" | "variable_declaration") {
-        required(surface, text, node);
+        add_required(surface, text, node);
     }
 }
 
-/// The names that a declaration gives.
-fn declared(text: &str, node: Node<'_>, is_typed: bool) -> Vec<Offer> {
+/// Names of a declaration.
+fn declared_names(text: &str, node: Node<'_>, is_typed: bool) -> Vec<Declaration> {
     let name = node.child_by_field_name("name");
-    let offer = |kind| name.map(|name| Offer::new(&name, text, kind)).into_iter().collect();
+    let declaration =
+        |kind| name.map(|name| Declaration::new(&name, text, kind)).into_iter().collect();
     match node.kind() {
         "function_declaration" | "generator_function_declaration" => {
-            let shape = is_typed.then(|| shape(text, node)).flatten();
-            let offers: Vec<Offer> = offer(OfferKind::Function);
-            offers.into_iter().map(|it| Offer { shape: shape.clone(), ..it }).collect()
+            let call_signature = is_typed.then(|| signature(text, node)).flatten();
+            let declarations: Vec<Declaration> = declaration(DeclarationKind::Function);
+            declarations
+                .into_iter()
+                .map(|it| Declaration { signature: call_signature.clone(), ..it })
+                .collect()
         }
-        "function_signature" => offer(OfferKind::Function),
+        "function_signature" => declaration(DeclarationKind::Function),
         "class_declaration"
         | "abstract_class_declaration"
         | "interface_declaration"
         | "type_alias_declaration"
-        | "enum_declaration" => offer(OfferKind::Type),
-        "internal_module" | "module" => offer(OfferKind::Module),
+        | "enum_declaration" => declaration(DeclarationKind::Type),
+        "internal_module" | "module" => declaration(DeclarationKind::Module),
         "import_alias" => children(node)
             .first()
-            .map(|it| Offer::new(it, text, OfferKind::PassedOn))
+            .map(|it| Declaration::new(it, text, DeclarationKind::Reexport))
             .into_iter()
             .collect(),
         "expression_statement" | "ambient_declaration" => {
@@ -85,7 +89,7 @@ fn declared(text: &str, node: Node<'_>, is_typed: bool) -> Vec<Offer> {
             });
             inner
                 .filter(|it| it.kind() != "ambient_declaration")
-                .flat_map(|it| declared(text, it, is_typed))
+                .flat_map(|it| declared_names(text, it, is_typed))
                 .collect()
         }
         "lexical_declaration" | "variable_declaration" => children(node)
@@ -97,7 +101,7 @@ fn declared(text: &str, node: Node<'_>, is_typed: bool) -> Vec<Offer> {
     }
 }
 
-fn variables(text: &str, declarator: Node<'_>, is_typed: bool) -> Vec<Offer> {
+fn variables(text: &str, declarator: Node<'_>, is_typed: bool) -> Vec<Declaration> {
     let Some(name) = declarator.child_by_field_name("name") else { return Vec::new() };
     let value = declarator.child_by_field_name("value");
     let function = value.filter(|it| {
@@ -105,21 +109,22 @@ fn variables(text: &str, declarator: Node<'_>, is_typed: bool) -> Vec<Offer> {
             && declarator.child_by_field_name("type").is_none()
     });
     if name.kind() == "identifier" {
-        let kind = if function.is_some() { OfferKind::Function } else { OfferKind::Value };
-        let shape = function.filter(|_| is_typed).and_then(|it| shape(text, it));
-        return vec![Offer { shape, ..Offer::new(&name, text, kind) }];
+        let kind =
+            if function.is_some() { DeclarationKind::Function } else { DeclarationKind::Value };
+        let signature = function.filter(|_| is_typed).and_then(|it| signature(text, it));
+        return vec![Declaration { signature, ..Declaration::new(&name, text, kind) }];
     }
     pattern_names(text, name)
 }
 
-/// The names that a pattern binds.
-fn pattern_names(text: &str, pattern: Node<'_>) -> Vec<Offer> {
-    let mut offers = Vec::new();
+/// Names bound by a pattern.
+fn pattern_names(text: &str, pattern: Node<'_>) -> Vec<Declaration> {
+    let mut declarations = Vec::new();
     let mut waiting = vec![pattern];
     while let Some(node) = waiting.pop() {
         match node.kind() {
             "identifier" | "shorthand_property_identifier_pattern" => {
-                offers.push(Offer::new(&node, text, OfferKind::Value));
+                declarations.push(Declaration::new(&node, text, DeclarationKind::Value));
             }
             "pair_pattern" => waiting.extend(node.child_by_field_name("value")),
             "assignment_pattern" | "object_assignment_pattern" => {
@@ -128,84 +133,105 @@ fn pattern_names(text: &str, pattern: Node<'_>) -> Vec<Offer> {
             _ => waiting.extend(children(node)),
         }
     }
-    offers
+    declarations
 }
 
-fn shape(text: &str, function: Node<'_>) -> Option<Shape> {
-    let mut shape = Shape::default();
+fn signature(text: &str, function: Node<'_>) -> Option<CallSignature> {
+    let mut call_signature = CallSignature::default();
     let Some(parameters) = function.child_by_field_name("parameters") else {
         // `x => …`
         let name = function.child_by_field_name("parameter")?;
         let name = source(&name, text).to_owned();
-        shape.parameters.push(Parameter { name, is_required: false, given: Given::ByPlace });
-        return Some(shape);
+        call_signature.parameters.push(Parameter {
+            name,
+            is_required: false,
+            style: ArgumentStyle::Positional,
+        });
+        return Some(call_signature);
     };
     for node in children(parameters) {
         let pattern = node.child_by_field_name("pattern").unwrap_or(node);
         match (node.kind(), pattern.kind()) {
             ("comment", _) | (_, "this") => {}
-            (_, "rest_pattern") => shape.has_rest = true,
+            (_, "rest_pattern") => call_signature.has_rest = true,
             ("required_parameter" | "optional_parameter", _) => {
-                let typed = words(node.child_by_field_name("type"), text);
-                // What may be void need not be given.
+                let typed = node_text(node.child_by_field_name("type"), text);
+                // A parameter that may be void is optional.
                 let is_void =
                     typed.trim_start_matches(':').split('|').any(|it| it.trim() == "void");
                 let is_required = node.kind() == "required_parameter"
                     && node.child_by_field_name("value").is_none()
                     && !is_void;
                 let name = source(&pattern, text).to_owned();
-                shape.parameters.push(Parameter { name, is_required, given: Given::ByPlace });
+                call_signature.parameters.push(Parameter {
+                    name,
+                    is_required,
+                    style: ArgumentStyle::Positional,
+                });
             }
             _ => return None,
         }
     }
-    Some(shape)
+    Some(call_signature)
 }
 
 fn export(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool) {
     let parts = children(node);
     let module = node.child_by_field_name("source").map(|it| unquoted(&it, text));
     if let Some(declaration) = node.child_by_field_name("declaration") {
-        let mut offers = declared(text, declaration, is_typed);
+        let mut declarations = declared_names(text, declaration, is_typed);
         if is_default(node) {
-            let mut local = offers.clone();
+            let mut local = declarations.clone();
             local.iter_mut().for_each(|it| it.is_exported = false);
-            surface.offers.extend(local);
-            let offer = Offer::new(&node, text, OfferKind::Value);
-            let shape = offers.first().and_then(|it| it.shape.clone());
-            offers = vec![Offer { name: "default".to_owned(), shape, ..offer }];
+            surface.declarations.extend(local);
+            let declaration = Declaration::new(&node, text, DeclarationKind::Value);
+            let signature = declarations.first().and_then(|it| it.signature.clone());
+            declarations =
+                vec![Declaration { name: "default".to_owned(), signature, ..declaration }];
         }
-        surface.offers.extend(offers);
+        surface.declarations.extend(declarations);
         return;
     }
     if node.child_by_field_name("value").is_some() || is_default(node) {
-        let offer = Offer::new(&node, text, OfferKind::Value);
-        surface.offers.push(Offer { name: "default".to_owned(), ..offer });
+        let declaration = Declaration::new(&node, text, DeclarationKind::Value);
+        surface.declarations.push(Declaration { name: "default".to_owned(), ..declaration });
         return;
     }
     let Some(clause) = parts.iter().find(|it| it.kind() == "export_clause") else {
         let named = parts.iter().find(|it| it.kind() == "namespace_export");
         match (named.and_then(|it| it.named_child(0)), module) {
             (Some(name), Some(module)) => {
-                surface.offers.push(Offer::new(&name, text, OfferKind::PassedOn));
-                surface.takes.push(take(module, Taken::Module, None, &node, Passed::On));
+                surface.declarations.push(Declaration::new(&name, text, DeclarationKind::Reexport));
+                surface.imports.push(module_import(
+                    module,
+                    ImportedItem::Module,
+                    None,
+                    &node,
+                    Reexported::Yes,
+                ));
             }
             (None, Some(module)) => {
-                surface.takes.push(take(module, Taken::All, None, &node, Passed::On));
+                surface.imports.push(module_import(
+                    module,
+                    ImportedItem::All,
+                    None,
+                    &node,
+                    Reexported::Yes,
+                ));
             }
             // `export = x`, `export as namespace x`.
-            (_, None) => surface.is_open = true,
+            (_, None) => surface.has_hidden_names = true,
         }
         return;
     };
     for specifier in children(*clause).iter().filter(|it| it.kind() == "export_specifier") {
         let Some(name) = specifier.child_by_field_name("name") else { continue };
         let shown = specifier.child_by_field_name("alias").unwrap_or(name);
-        let offer = Offer::new(&shown, text, OfferKind::PassedOn);
-        surface.offers.push(Offer { name: unquoted(&shown, text), ..offer });
+        let declaration = Declaration::new(&shown, text, DeclarationKind::Reexport);
+        surface.declarations.push(Declaration { name: unquoted(&shown, text), ..declaration });
         let Some(module) = &module else { continue };
-        let what = Taken::Name(unquoted(&name, text));
-        surface.takes.push(take(module.clone(), what, None, specifier, Passed::On));
+        let what = ImportedItem::Name(unquoted(&name, text));
+        surface.imports.push(module_import(module.clone(), what, None, specifier, Reexported::Yes));
     }
 }
 
@@ -214,77 +240,102 @@ fn is_default(export: Node<'_>) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Passed {
-    On,
-    Not,
+enum Reexported {
+    Yes,
+    No,
 }
 
-fn take(module: String, what: Taken, local: Option<String>, at: &Node<'_>, passed: Passed) -> Take {
-    Take {
+fn module_import(
+    module: String,
+    what: ImportedItem,
+    local: Option<String>,
+    at: &Node<'_>,
+    passed: Reexported,
+) -> ModuleImport {
+    ModuleImport {
         module,
-        what,
-        local,
+        item: what,
+        local_name: local,
         line: line(at),
         statement: lines(at),
         is_guarded: false,
-        is_passed_on: passed == Passed::On,
+        is_reexported: passed == Reexported::Yes,
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one branch per form of import")]
 fn import(surface: &mut Surface, text: &str, node: Node<'_>) {
     let parts = children(node);
     if let Some(clause) = parts.iter().find(|it| it.kind() == "import_require_clause") {
         let module = clause.child_by_field_name("source").map(|it| unquoted(&it, text));
         let local = clause.named_child(0).map(|it| source(&it, text).to_owned());
         let module = module.unwrap_or_default();
-        surface.takes.push(take(module, Taken::Module, local, &node, Passed::Not));
+        surface.imports.push(module_import(
+            module,
+            ImportedItem::Module,
+            local,
+            &node,
+            Reexported::No,
+        ));
         return;
     }
     let Some(module) = node.child_by_field_name("source").map(|it| unquoted(&it, text)) else {
         return;
     };
     let Some(clause) = parts.iter().find(|it| it.kind() == "import_clause") else {
-        surface.takes.push(take(module, Taken::Module, None, &node, Passed::Not));
+        surface.imports.push(module_import(
+            module,
+            ImportedItem::Module,
+            None,
+            &node,
+            Reexported::No,
+        ));
         return;
     };
     for part in children(*clause) {
         let word = |node: Node<'_>| source(&node, text).to_owned();
         match part.kind() {
             "identifier" => {
-                let what = Taken::Name("default".to_owned());
-                surface.takes.push(take(
+                let what = ImportedItem::Name("default".to_owned());
+                surface.imports.push(module_import(
                     module.clone(),
                     what,
                     Some(word(part)),
                     &part,
-                    Passed::Not,
+                    Reexported::No,
                 ));
             }
             "namespace_import" => {
                 let local = part.named_child(0).map(word);
-                surface.takes.push(take(module.clone(), Taken::Module, local, &part, Passed::Not));
+                surface.imports.push(module_import(
+                    module.clone(),
+                    ImportedItem::Module,
+                    local,
+                    &part,
+                    Reexported::No,
+                ));
             }
             "named_imports" => {
-                let before = surface.takes.len();
+                let before = surface.imports.len();
                 for it in children(part).into_iter().filter(|it| it.kind() == "import_specifier") {
                     let Some(name) = it.child_by_field_name("name") else { continue };
                     let local = it.child_by_field_name("alias").unwrap_or(name);
-                    let what = Taken::Name(unquoted(&name, text));
-                    surface.takes.push(take(
+                    let what = ImportedItem::Name(unquoted(&name, text));
+                    surface.imports.push(module_import(
                         module.clone(),
                         what,
                         Some(word(local)),
                         &it,
-                        Passed::Not,
+                        Reexported::No,
                     ));
                 }
-                if surface.takes.len() == before {
-                    surface.takes.push(take(
+                if surface.imports.len() == before {
+                    surface.imports.push(module_import(
                         module.clone(),
-                        Taken::Module,
+                        ImportedItem::Module,
                         None,
                         &part,
-                        Passed::Not,
+                        Reexported::No,
                     ));
                 }
             }
@@ -293,33 +344,41 @@ fn import(surface: &mut Surface, text: &str, node: Node<'_>) {
     }
 }
 
-/// What a declaration at the outermost level requires.
-fn required(surface: &mut Surface, text: &str, declaration: Node<'_>) {
+/// Adds modules required by a top-level declaration.
+fn add_required(surface: &mut Surface, text: &str, declaration: Node<'_>) {
     for declarator in children(declaration) {
         let value = declarator.child_by_field_name("value");
         let Some((module, member)) = value.and_then(|it| require(text, it)) else { continue };
         let Some(name) = declarator.child_by_field_name("name") else { continue };
         let word = |node: Node<'_>| source(&node, text).to_owned();
         let mut push = |what, local, at: Node<'_>| {
-            surface.takes.push(take(module.clone(), what, Some(local), &at, Passed::Not));
+            surface.imports.push(module_import(
+                module.clone(),
+                what,
+                Some(local),
+                &at,
+                Reexported::No,
+            ));
         };
         match (name.kind(), member) {
-            ("identifier", Some(member)) => push(Taken::Name(member), word(name), declarator),
-            ("identifier", None) => push(Taken::Module, word(name), declarator),
+            ("identifier", Some(member)) => {
+                push(ImportedItem::Name(member), word(name), declarator);
+            }
+            ("identifier", None) => push(ImportedItem::Module, word(name), declarator),
             ("object_pattern", None) => {
                 for it in children(name) {
                     match it.kind() {
                         "shorthand_property_identifier_pattern" => {
-                            push(Taken::Name(word(it)), word(it), it);
+                            push(ImportedItem::Name(word(it)), word(it), it);
                         }
                         "pair_pattern" => {
                             let (key, value) =
                                 (it.child_by_field_name("key"), it.child_by_field_name("value"));
                             if let (Some(key), Some(value)) = (key, value) {
-                                push(Taken::Name(word(key)), word(value), it);
+                                push(ImportedItem::Name(word(key)), word(value), it);
                             }
                         }
-                        // One with a default may well be missing.
+                        // A name with a default may be missing.
                         _ => {}
                     }
                 }
@@ -329,12 +388,12 @@ fn required(surface: &mut Surface, text: &str, declaration: Node<'_>) {
     }
 }
 
-/// The module of `require("x")`, and the name of `require("x").name`.
+/// Module of `require("x")`, and name of `require("x").name`.
 fn require(text: &str, node: Node<'_>) -> Option<(String, Option<String>)> {
     if node.kind() == "member_expression" {
         let (module, _) =
             require(text, node.child_by_field_name("object")?).filter(|it| it.1.is_none())?;
-        return Some((module, Some(words(node.child_by_field_name("property"), text))));
+        return Some((module, Some(node_text(node.child_by_field_name("property"), text))));
     }
     let is_require = node.kind() == "call_expression"
         && node.child_by_field_name("function").is_some_and(|it| source(&it, text) == "require");
@@ -342,22 +401,23 @@ fn require(text: &str, node: Node<'_>) -> Option<(String, Option<String>)> {
     (module.kind() == "string").then(|| (unquoted(&module, text), None))
 }
 
-/// The modules that are loaded by calls, wherever they stand: `require("./x")`, `import("./x")`.
-fn loaded(parsed: &Parsed<'_>) -> Vec<Take> {
+/// Modules loaded by calls anywhere: `require("./x")`, `import("./x")`.
+fn loaded_modules(parsed: &SyntaxTree<'_>) -> Vec<ModuleImport> {
     let text = parsed.text();
     let mut cursor = parsed.tree().walk();
     let mut takes = Vec::new();
-    // For each node around, whether what is inside may fail.
+    // For each ancestor, whether failures inside are expected.
     let mut around: Vec<bool> = Vec::new();
     loop {
         let node = cursor.node();
         let is_guarded = around.last().is_some_and(|it| *it);
         if node.kind() == "call_expression"
-            && let Some(module) = module_of(text, node)
+            && let Some(module) = loaded_module(text, node)
         {
-            let mut take = take(module, Taken::Module, None, &node, Passed::Not);
-            take.is_guarded = is_guarded;
-            takes.push(take);
+            let mut import =
+                module_import(module, ImportedItem::Module, None, &node, Reexported::No);
+            import.is_guarded = is_guarded;
+            takes.push(import);
         }
         if cursor.goto_first_child() {
             around.push(is_guarded || may_fail(text, node));
@@ -372,8 +432,8 @@ fn loaded(parsed: &Parsed<'_>) -> Vec<Take> {
     }
 }
 
-/// The module that a call loads.
-fn module_of(text: &str, call: Node<'_>) -> Option<String> {
+/// Module that a call loads.
+fn loaded_module(text: &str, call: Node<'_>) -> Option<String> {
     let function = call.child_by_field_name("function")?;
     if !matches!(source(&function, text), "require" | "import") {
         return None;
@@ -382,7 +442,7 @@ fn module_of(text: &str, call: Node<'_>) -> Option<String> {
     (module.kind() == "string").then(|| unquoted(&module, text))
 }
 
-/// Functions and methods of which what they are given, or called on, may fail.
+/// Functions and methods whose argument or receiver may fail.
 const MAY_FAIL: [&str; 9] = [
     "catch",
     "mock",
@@ -395,7 +455,7 @@ const MAY_FAIL: [&str; 9] = [
     "allSettled",
 ];
 
-/// Whether a text expects that what is inside may fail, or loads it only under a condition.
+/// Whether the code expects a failure inside, or loads it conditionally.
 fn may_fail(text: &str, node: Node<'_>) -> bool {
     match node.kind() {
         "try_statement" | "catch_clause" | "if_statement" | "ternary_expression"
@@ -407,7 +467,7 @@ fn may_fail(text: &str, node: Node<'_>) -> bool {
             let owner = owner.filter(|it| it.kind() == "identifier");
             let owner = owner.map_or("", |it| source(&it, text));
             let method = part("property").map_or("", |it| source(&it, text));
-            // The second of them is told of a failure.
+            // The second argument handles a failure.
             let handlers =
                 || node.child_by_field_name("arguments").map_or(0, |it| children(it).len());
             MAY_FAIL.contains(&method)
@@ -419,8 +479,9 @@ fn may_fail(text: &str, node: Node<'_>) -> bool {
     }
 }
 
-/// What a module of the older kind offers: one literal, or one assignment for each name. Anything else cannot be seen.
-fn common_js(surface: &mut Surface, parsed: &Parsed<'_>, is_standard: bool) {
+/// Adds the exports of a CommonJS module: one literal, or one assignment per name. Anything else is
+/// hidden.
+fn add_common_js(surface: &mut Surface, parsed: &SyntaxTree<'_>, is_standard: bool) {
     let text = parsed.text();
     if !text.contains("exports") {
         return;
@@ -432,29 +493,29 @@ fn common_js(surface: &mut Surface, parsed: &Parsed<'_>, is_standard: bool) {
         }) else {
             continue;
         };
-        let left: String = words(assignment.child_by_field_name("left"), text);
+        let left: String = node_text(assignment.child_by_field_name("left"), text);
         let right = assignment.child_by_field_name("right");
         if left == "module.exports" {
             listed += 1;
             match right.filter(|it| it.kind() == "object") {
                 Some(object) => members(surface, text, object),
-                None => surface.is_open = true,
+                None => surface.has_hidden_names = true,
             }
         } else if let Some(name) =
             left.strip_prefix("module.exports.").or(left.strip_prefix("exports."))
         {
             listed += 1;
-            let offer = Offer::new(&assignment, text, OfferKind::Value);
-            surface.offers.push(Offer { name: name.to_owned(), ..offer });
+            let declaration = Declaration::new(&assignment, text, DeclarationKind::Value);
+            surface.declarations.push(Declaration { name: name.to_owned(), ..declaration });
         }
     }
     if listed == 0 && is_standard {
         return;
     }
-    // All of it together is what others get if they ask for no name.
-    let whole = Offer::new(&parsed.tree().root_node(), text, OfferKind::PassedOn);
-    surface.offers.push(Offer { name: "default".to_owned(), line: 1, ..whole });
-    surface.is_open |= text.matches("exports").count() > listed;
+    // An import without a name gets the whole object.
+    let whole = Declaration::new(&parsed.tree().root_node(), text, DeclarationKind::Reexport);
+    surface.declarations.push(Declaration { name: "default".to_owned(), line: 1, ..whole });
+    surface.has_hidden_names |= text.matches("exports").count() > listed;
 }
 
 fn members(surface: &mut Surface, text: &str, object: Node<'_>) {
@@ -465,13 +526,14 @@ fn members(surface: &mut Surface, text: &str, object: Node<'_>) {
             "method_definition" => it.child_by_field_name("name"),
             "comment" => None,
             _ => {
-                surface.is_open = true;
+                surface.has_hidden_names = true;
                 None
             }
         };
-        let offer = name.map(|name| Offer::new(&name, text, OfferKind::Value));
-        surface.offers.extend(
-            offer.map(|it| Offer { name: it.name.trim_matches(['"', '\'']).to_owned(), ..it }),
+        let declaration = name.map(|name| Declaration::new(&name, text, DeclarationKind::Value));
+        surface.declarations.extend(
+            declaration
+                .map(|it| Declaration { name: it.name.trim_matches(['"', '\'']).to_owned(), ..it }),
         );
     }
 }

@@ -1,6 +1,6 @@
-//! What a text offers to others and takes from them, in the languages whose rules for that are known here: one file each.
+//! API surface of a file: its declarations and imports, with one file per language.
 //!
-//! Invariant: a name that the text may offer is listed, or [`Surface::is_open`] says that the list cannot be trusted to be whole.
+//! Invariant: every declared name is listed, or [`Surface::has_hidden_names`] is set.
 
 mod go;
 mod java;
@@ -12,141 +12,143 @@ mod rust;
 use tree_sitter::Node;
 
 use crate::parse::{one_based, source};
-use crate::{Language, Parsed};
+use crate::{Language, SyntaxTree};
 
-/// What a text offers to others and takes from them.
+/// Declarations and imports of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surface {
-    /// The names that it defines at its outermost level, in no particular order.
-    pub offers: Vec<Offer>,
-    /// What it takes from elsewhere, also inside functions.
-    pub takes: Vec<Take>,
-    /// The package that it says it belongs to, in Go and Java.
+    /// Top-level declarations, in no particular order.
+    pub declarations: Vec<Declaration>,
+    /// Imports, including those inside functions.
+    pub imports: Vec<ModuleImport>,
+    /// Declared package, in Go and Java.
     pub package: Option<String>,
-    /// Whether it may offer names that cannot be seen: they are made while it runs, or by macros.
-    pub is_open: bool,
-    /// The texts of what in Rust makes such names: macros, and modules in files of another name. The same text makes the same names.
-    pub makers: Vec<String>,
-    /// Whether it has syntax errors.
+    /// Whether it may declare names that are not visible: created at run time or by macros.
+    pub has_hidden_names: bool,
+    /// In Rust, texts that create such names: macros, and modules in files of another name. Equal
+    /// texts create equal names.
+    pub macro_texts: Vec<String>,
+    /// Whether the text has syntax errors.
     pub has_errors: bool,
 }
 
-/// A name that a text defines.
+/// A declared name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
-    /// The name as others write it: `default` for what JavaScript exports without a name.
+pub struct Declaration {
+    /// Name as others write it; `default` for an unnamed JavaScript export.
     pub name: String,
-    /// The type or module around it in the same text, `Outer.Inner`; empty at the outermost level. In Rust a type has a dot behind it.
+    /// Enclosing type or module in the same file, `Outer.Inner`; empty at the top level. In Rust a
+    /// type ends with a dot.
     pub within: String,
-    /// The line of its name, 1-based.
+    /// Line of the name, 1-based.
     pub line: u32,
-    /// What it is.
-    pub kind: OfferKind,
-    /// Whether other files can take it.
+    /// Kind of the declaration.
+    pub kind: DeclarationKind,
+    /// Whether other files can import it.
     pub is_exported: bool,
-    /// What it is called with, if it is called and nothing stands in between.
-    pub shape: Option<Shape>,
-    /// The class of Java that it inherits from, as it is written.
+    /// Signature, if calls are passed to it directly.
+    pub signature: Option<CallSignature>,
+    /// Java superclass, as written.
     pub extends: Option<String>,
 }
 
-/// What is defined.
+/// Kind of a declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OfferKind {
-    /// A function, or a method that belongs to no object.
+pub enum DeclarationKind {
+    /// A function or static method.
     Function,
-    /// A class, or another type.
+    /// A class or other type.
     Type,
-    /// A class of Java that takes constants and types, but no functions, from interfaces.
+    /// A Java class that inherits constants and types, but no functions, from interfaces.
     Implementer,
-    /// An enumeration of Java that inherits nothing: all of its constants are there, and functions that cannot be seen.
+    /// A Java enum without supertypes: all constants are visible, but not all functions.
     Enumeration,
-    /// A type that may have members which cannot be seen: it inherits, or something writes into it.
+    /// A type that may have hidden members, for example inherited ones.
     OpenType,
-    /// A module inside the text.
+    /// A module inside the file.
     Module,
-    /// A constant or a variable.
+    /// A constant or variable.
     Value,
-    /// Something that was taken from elsewhere and can be taken from here.
-    PassedOn,
+    /// A re-exported import.
+    Reexport,
 }
 
-/// What something is called with.
+/// Parameters of a callable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shape {
-    /// Its parameters, without the one for the object.
+pub struct CallSignature {
+    /// Parameters without the receiver.
     pub parameters: Vec<Parameter>,
-    /// Whether it takes any number of arguments more.
+    /// Accepts any number of further positional arguments.
     pub has_rest: bool,
-    /// Whether it takes any named arguments more.
+    /// Accepts any further keyword arguments.
     pub has_named_rest: bool,
 }
 
 /// A parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name; empty if it has none.
+    /// Name; may be empty.
     pub name: String,
-    /// Whether it has to be given.
+    /// Whether an argument is required.
     pub is_required: bool,
-    /// How it is given.
-    pub given: Given,
+    /// How the argument is passed.
+    pub style: ArgumentStyle,
 }
 
-/// How an argument is given.
+/// How an argument is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
-    /// By its place among the others.
-    ByPlace,
-    /// By its name.
-    ByName,
-    /// By either.
-    ByEither,
+pub enum ArgumentStyle {
+    /// By position.
+    Positional,
+    /// By name.
+    Keyword,
+    /// By position or name.
+    Either,
 }
 
-/// Something that a text takes from elsewhere.
+/// An import.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Take {
-    /// The module as it is written, `..pkg.mod` or `./file`.
+pub struct ModuleImport {
+    /// Module as written, `..pkg.mod` or `./file`.
     pub module: String,
-    /// What is taken.
-    pub what: Taken,
-    /// The name that it has here; none if it has none.
-    pub local: Option<String>,
-    /// The line of the name, or of the statement, 1-based.
+    /// Imported item.
+    pub item: ImportedItem,
+    /// Name in this file, if it has one.
+    pub local_name: Option<String>,
+    /// Line of the name, or of the statement, 1-based.
     pub line: u32,
-    /// The first and the last line of the whole statement, 1-based.
+    /// First and last line of the statement, 1-based.
     pub statement: (u32, u32),
-    /// Whether the text expects that it may fail.
+    /// Whether the code expects that the import may fail.
     pub is_guarded: bool,
-    /// Whether others can take it from here.
-    pub is_passed_on: bool,
+    /// Whether others can import it from here.
+    pub is_reexported: bool,
 }
 
-/// What is taken from a module.
+/// What is imported from a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum ImportedItem {
     /// The module itself.
     Module,
-    /// One name.
+    /// A single name.
     Name(String),
-    /// All that it offers.
+    /// All exported names.
     All,
 }
 
-/// What a call gives.
+/// Arguments of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arguments {
-    /// How many are given by place.
-    pub places: usize,
-    /// The names of those given by name.
+    /// Number of positional arguments.
+    pub positional: usize,
+    /// Names of keyword arguments.
     pub names: Vec<String>,
-    /// Whether it gives more than can be counted: `*args`, `...rest`, a call with several results.
+    /// Whether there may be more arguments: `*args`, `...rest`, a call with several results.
     pub is_open: bool,
 }
 
-impl Parsed<'_> {
-    /// What the text offers and takes; none in a language whose rules are not known here.
+impl SyntaxTree<'_> {
+    /// API surface of the file; `None` for unsupported languages.
     pub fn surface(&self) -> Option<Surface> {
         let mut surface = match self.language() {
             Language::Python => python::surface(self),
@@ -169,47 +171,50 @@ impl Parsed<'_> {
     }
 }
 
-impl Shape {
-    /// Whether a call with these arguments is one that it takes.
-    pub fn takes(&self, arguments: &Arguments) -> bool {
+impl CallSignature {
+    /// Whether a call with these arguments is valid.
+    pub fn accepts(&self, arguments: &Arguments) -> bool {
         if arguments.is_open {
             return true;
         }
-        let by_place = self.parameters.iter().filter(|it| it.given != Given::ByName).count();
-        if arguments.places > by_place && !self.has_rest {
+        let by_place =
+            self.parameters.iter().filter(|it| it.style != ArgumentStyle::Keyword).count();
+        if arguments.positional > by_place && !self.has_rest {
             return false;
         }
         let named = |name: &String| {
-            self.parameters.iter().any(|it| it.name == *name && it.given != Given::ByPlace)
+            self.parameters
+                .iter()
+                .any(|it| it.name == *name && it.style != ArgumentStyle::Positional)
         };
         if !self.has_named_rest && !arguments.names.iter().all(named) {
             return false;
         }
-        let mut place = 0;
+        let mut position = 0;
         self.parameters.iter().all(|it| {
-            let by_place = it.given != Given::ByName && {
-                place += 1;
-                place <= arguments.places
+            let by_place = it.style != ArgumentStyle::Keyword && {
+                position += 1;
+                position <= arguments.positional
             };
             !it.is_required || by_place || arguments.names.contains(&it.name)
         })
     }
 }
 
-impl Offer {
-    /// Whether it is reached through a type alone, in Rust.
+impl Declaration {
+    /// Whether it is accessed through a type, in Rust.
     pub fn is_associated(&self) -> bool {
         self.within.ends_with('.')
     }
 
-    fn new(node: &Node<'_>, text: &str, kind: OfferKind) -> Self {
+    fn new(node: &Node<'_>, text: &str, kind: DeclarationKind) -> Self {
         Self {
             name: source(node, text).to_owned(),
             within: String::new(),
             line: line(node),
             kind,
             is_exported: true,
-            shape: None,
+            signature: None,
             extends: None,
         }
     }
@@ -219,21 +224,19 @@ fn line(node: &Node<'_>) -> u32 {
     one_based(node.start_position().row)
 }
 
-/// The first and the last line of a node.
 fn lines(node: &Node<'_>) -> (u32, u32) {
     (one_based(node.start_position().row), one_based(node.end_position().row))
 }
 
-/// The named children of a node.
 fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     node.named_children(&mut node.walk()).collect()
 }
 
-fn words(node: Option<Node<'_>>, text: &str) -> String {
+fn node_text(node: Option<Node<'_>>, text: &str) -> String {
     node.map(|node| source(&node, text).to_owned()).unwrap_or_default()
 }
 
-/// The text of a string literal without its quotes.
+/// String literal without quotes.
 fn unquoted(node: &Node<'_>, text: &str) -> String {
     source(node, text).trim_matches(['"', '\'', '`']).to_owned()
 }
@@ -245,17 +248,18 @@ mod tests {
     use super::*;
     use crate::UseRole;
 
-    /// Whether the last call of `f` fits its definition.
+    /// Whether the last call of `f` is valid.
     fn fits(text: &str) -> bool {
-        let parsed = Parsed::new(Language::Python, text).unwrap();
-        let shape = parsed.surface().unwrap().offers.into_iter().find_map(|it| it.shape).unwrap();
+        let parsed = SyntaxTree::new(Language::Python, text).unwrap();
+        let shape =
+            parsed.surface().unwrap().declarations.into_iter().find_map(|it| it.signature).unwrap();
         let uses = parsed.uses(&BTreeSet::from(["f"]));
         let UseRole::Called(given) = &uses.last().unwrap().role else { panic!("{uses:?}") };
-        shape.takes(given)
+        shape.accepts(given)
     }
 
     #[test]
-    fn a_call_fits_if_all_that_is_needed_is_given_and_nothing_else() {
+    fn call_must_match_the_signature() {
         let table = [
             ("def f(a, b=1): pass\nf(1)", true),
             ("def f(a, b=1): pass\nf(b=1)", false),

@@ -1,25 +1,25 @@
-//! Ruby: constants with what is around them, methods that belong to a constant, and files that are required by their place.
+//! Ruby: constants, singleton methods, and files required by path.
 
 use tree_sitter::Node;
 
 use super::{
-    Given, Offer, OfferKind, Parameter, Shape, Surface, Take, Taken, children, line, lines,
-    unquoted, words,
+    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
+    Parameter, Surface, children, line, lines, node_text, unquoted,
 };
-use crate::Parsed;
+use crate::SyntaxTree;
 use crate::parse::source;
 
-/// Words that make constants while the text runs.
-const MAKES_NAMES: [&str; 2] = ["const_set", "const_missing"];
+/// Words that create constants at run time.
+const CONSTANT_MAKERS: [&str; 2] = ["const_set", "const_missing"];
 
-/// Words that make methods.
-const MAKES_METHODS: [&str; 5] =
+/// Words that create methods.
+const METHOD_MAKERS: [&str; 5] =
     ["class_eval", "instance_eval", "define_singleton_method", "define_method", "class_exec"];
 
-pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
+pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
     let text = parsed.text();
     let mut surface = Surface {
-        is_open: MAKES_NAMES.iter().any(|word| text.contains(word)),
+        has_hidden_names: CONSTANT_MAKERS.iter().any(|word| text.contains(word)),
         ..Surface::default()
     };
     let mut waiting = vec![(parsed.tree().root_node(), String::new(), false)];
@@ -32,34 +32,44 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                 let whole =
                     if within.is_empty() { path.to_owned() } else { format!("{within}::{path}") };
                 let (around, own) = whole.rsplit_once("::").unwrap_or(("", &whole));
-                let kind = kind(text, node);
-                let offer = Offer::new(&name, text, kind);
-                surface.offers.push(Offer {
+                let kind = declaration_kind(text, node);
+                let declaration = Declaration::new(&name, text, kind);
+                surface.declarations.push(Declaration {
                     name: own.to_owned(),
                     within: around.to_owned(),
-                    ..offer
+                    ..declaration
                 });
                 let body = node.child_by_field_name("body");
                 waiting.extend(body.map(|it| (it, whole.clone(), is_guarded)));
             }
             "assignment" => {
                 let left = node.child_by_field_name("left").filter(|it| it.kind() == "constant");
-                let offer = left.map(|it| Offer::new(&it, text, OfferKind::Value));
-                surface.offers.extend(offer.map(|it| Offer { within: within.clone(), ..it }));
+                let declaration =
+                    left.map(|it| Declaration::new(&it, text, DeclarationKind::Value));
+                surface
+                    .declarations
+                    .extend(declaration.map(|it| Declaration { within: within.clone(), ..it }));
             }
             "singleton_method" => {
-                let own = words(node.child_by_field_name("object"), text) == "self";
+                let own = node_text(node.child_by_field_name("object"), text) == "self";
                 let name = node.child_by_field_name("name").filter(|_| own);
-                let offer = name.map(|it| Offer::new(&it, text, OfferKind::Function));
-                let shape = shape(text, node.child_by_field_name("parameters"));
-                surface.offers.extend(offer.map(|it| Offer { within, shape, ..it }));
+                let declaration =
+                    name.map(|it| Declaration::new(&it, text, DeclarationKind::Function));
+                let call_signature = signature(text, node.child_by_field_name("parameters"));
+                surface.declarations.extend(declaration.map(|it| Declaration {
+                    within,
+                    signature: call_signature,
+                    ..it
+                }));
             }
-            // Inside of a method a file can be required, and nothing can be offered.
+            // A method can require files, but declares nothing.
             "method" => {
                 waiting.extend(node.child_by_field_name("body").map(|it| (it, within, is_guarded)));
             }
             "call" => {
-                surface.takes.extend(required(text, node).map(|it| Take { is_guarded, ..it }));
+                surface
+                    .imports
+                    .extend(required_file(text, node).map(|it| ModuleImport { is_guarded, ..it }));
             }
             _ => {
                 let parts = children(node);
@@ -73,8 +83,8 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
     surface
 }
 
-/// Whether all that a class or module has is what its body shows: nothing inherited, nothing made by calls.
-fn kind(text: &str, node: Node<'_>) -> OfferKind {
+/// A type is open if it inherits or if calls may create members.
+fn declaration_kind(text: &str, node: Node<'_>) -> DeclarationKind {
     let body = node.child_by_field_name("body").map(children).unwrap_or_default();
     let plain = [
         "private_constant",
@@ -89,28 +99,28 @@ fn kind(text: &str, node: Node<'_>) -> OfferKind {
         "require_relative",
     ];
     let is_plain = |it: &Node<'_>| match it.kind() {
-        "call" => plain.contains(&words(it.child_by_field_name("method"), text).as_str()),
+        "call" => plain.contains(&node_text(it.child_by_field_name("method"), text).as_str()),
         "identifier" => plain.contains(&source(it, text)),
         "singleton_class" | "if" | "unless" | "begin" => false,
         _ => true,
     };
     let inherits = node.child_by_field_name("superclass").is_some()
-        || MAKES_METHODS.iter().any(|word| text.contains(word));
+        || METHOD_MAKERS.iter().any(|word| text.contains(word));
     match inherits || !body.iter().all(is_plain) {
-        true => OfferKind::OpenType,
-        false => OfferKind::Type,
+        true => DeclarationKind::OpenType,
+        false => DeclarationKind::Type,
     }
 }
 
-/// What a method is called with; none if anything is given by name, since that may be written as a hash.
-fn shape(text: &str, parameters: Option<Node<'_>>) -> Option<Shape> {
-    let mut shape = Shape::default();
+/// Signature of a method; `None` with keyword parameters, because callers may pass a hash.
+fn signature(text: &str, parameters: Option<Node<'_>>) -> Option<CallSignature> {
+    let mut call_signature = CallSignature::default();
     for node in parameters.map(children).unwrap_or_default() {
         let is_required = match node.kind() {
             "identifier" | "destructured_parameter" => true,
             "optional_parameter" => false,
             "splat_parameter" => {
-                shape.has_rest = true;
+                call_signature.has_rest = true;
                 continue;
             }
             "block_parameter" | "comment" => continue,
@@ -118,24 +128,28 @@ fn shape(text: &str, parameters: Option<Node<'_>>) -> Option<Shape> {
         };
         let name = node.child_by_field_name("name").unwrap_or(node);
         let name = source(&name, text).to_owned();
-        shape.parameters.push(Parameter { name, is_required, given: Given::ByPlace });
+        call_signature.parameters.push(Parameter {
+            name,
+            is_required,
+            style: ArgumentStyle::Positional,
+        });
     }
-    // Which of several is meant by which argument does not matter, but how many have to be given does.
-    shape.parameters.sort_by_key(|it| !it.is_required);
-    Some(shape)
+    // Only the number of required arguments matters.
+    call_signature.parameters.sort_by_key(|it| !it.is_required);
+    Some(call_signature)
 }
 
-fn required(text: &str, call: Node<'_>) -> Option<Take> {
-    let is_near = words(call.child_by_field_name("method"), text) == "require_relative";
+fn required_file(text: &str, call: Node<'_>) -> Option<ModuleImport> {
+    let is_near = node_text(call.child_by_field_name("method"), text) == "require_relative";
     let argument = call.child_by_field_name("arguments").filter(|_| is_near)?.named_child(0)?;
     let is_plain = argument.kind() == "string" && !source(&argument, text).contains("#{");
-    is_plain.then(|| Take {
+    is_plain.then(|| ModuleImport {
         module: unquoted(&argument, text),
-        what: Taken::Module,
-        local: None,
+        item: ImportedItem::Module,
+        local_name: None,
         line: line(&call),
         statement: lines(&call),
         is_guarded: false,
-        is_passed_on: false,
+        is_reexported: false,
     })
 }

@@ -1,19 +1,21 @@
-//! Rust: the items of a file and of the modules inside it, and its `use` declarations.
+//! Rust: items of a file and its inline modules, and `use` declarations.
 
 use tree_sitter::Node;
 
 use super::{
-    Given, Offer, OfferKind, Parameter, Shape, Surface, Take, Taken, children, line, lines, words,
+    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
+    Parameter, Surface, children, line, lines, node_text,
 };
-use crate::Parsed;
+use crate::SyntaxTree;
 use crate::parse::source;
 
-pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
+pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
     let text = parsed.text();
-    // A file of another name is nowhere near where its module is looked for.
+    // A module with `#[path]` is in a file of another name.
     let elsewhere = text.lines().map(str::trim).filter(|it| it.starts_with("#[path"));
-    let makers: Vec<String> = elsewhere.map(str::to_owned).collect();
-    let mut surface = Surface { is_open: !makers.is_empty(), makers, ..Surface::default() };
+    let macro_texts: Vec<String> = elsewhere.map(str::to_owned).collect();
+    let mut surface =
+        Surface { has_hidden_names: !macro_texts.is_empty(), macro_texts, ..Surface::default() };
     let mut waiting = vec![(parsed.tree().root_node(), String::new())];
     while let Some((scope, within)) = waiting.pop() {
         let mut is_conditional = false;
@@ -30,7 +32,7 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
             if let (true, Some(body)) =
                 (node.kind() == "mod_item", node.child_by_field_name("body"))
             {
-                let name = words(node.child_by_field_name("name"), text);
+                let name = node_text(node.child_by_field_name("name"), text);
                 let inside = if within.is_empty() { name } else { format!("{within}::{name}") };
                 waiting.push((body, inside));
             }
@@ -42,28 +44,30 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
 
 fn item(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_conditional: bool) {
     let kind = match node.kind() {
-        "function_item" | "function_signature_item" => OfferKind::Function,
-        "struct_item" | "enum_item" | "union_item" | "trait_item" | "type_item" => OfferKind::Type,
-        "const_item" | "static_item" | "macro_definition" => OfferKind::Value,
+        "function_item" | "function_signature_item" => DeclarationKind::Function,
+        "struct_item" | "enum_item" | "union_item" | "trait_item" | "type_item" => {
+            DeclarationKind::Type
+        }
+        "const_item" | "static_item" | "macro_definition" => DeclarationKind::Value,
         "mod_item" if node.child_by_field_name("body").is_none() => {
-            // A module in a file of its own: it is there if the file is.
-            let name = words(node.child_by_field_name("name"), text);
-            let take = Take {
+            // A module in its own file exists if the file does.
+            let name = node_text(node.child_by_field_name("name"), text);
+            let import = ModuleImport {
                 module: "self".to_owned(),
-                what: Taken::Name(name.clone()),
-                local: Some(name),
+                item: ImportedItem::Name(name.clone()),
+                local_name: Some(name),
                 line: line(&node),
                 statement: lines(&node),
                 is_guarded: is_conditional,
-                is_passed_on: true,
+                is_reexported: true,
             };
-            return push(surface, within, take);
+            return push_import(surface, within, import);
         }
-        "mod_item" => OfferKind::Module,
+        "mod_item" => DeclarationKind::Module,
         "use_declaration" => return import(surface, text, node, within, is_conditional),
         "macro_invocation" | "expression_statement" | "foreign_mod_item" => {
-            surface.is_open = true;
-            surface.makers.push(source(&node, text).to_owned());
+            surface.has_hidden_names = true;
+            surface.macro_texts.push(source(&node, text).to_owned());
             return;
         }
         _ => return,
@@ -71,16 +75,16 @@ fn item(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_cond
     let name = node.child_by_field_name("alias").or_else(|| node.child_by_field_name("name"));
     let Some(name) = name else { return };
     let parameters = node.child_by_field_name("parameters").filter(|_| !is_conditional);
-    let shape = parameters.and_then(|it| shape(text, it));
-    surface.offers.push(Offer {
+    let call_signature = parameters.and_then(|it| signature(text, it));
+    surface.declarations.push(Declaration {
         within: within.to_owned(),
-        shape,
-        ..Offer::new(&name, text, kind)
+        signature: call_signature,
+        ..Declaration::new(&name, text, kind)
     });
 }
 
-/// What is reached through a type: the variants of an enum, functions and constants of a plain `impl`. Their place is `Type.`, since
-/// no path of modules has a dot.
+/// Members of a type: enum variants, and functions and constants of an inherent `impl`. They are
+/// within `Type.`, because no module path has a dot.
 fn members(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_conditional: bool) {
     let name = match node.kind() {
         "enum_item" => node.child_by_field_name("name"),
@@ -90,7 +94,7 @@ fn members(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_c
         }
         _ => return,
     };
-    // Only what others reach by a path of files is followed.
+    // Only members that are reachable by a path of files.
     let (Some(name), Some(body), "") = (name, node.child_by_field_name("body"), within) else {
         return;
     };
@@ -101,36 +105,40 @@ fn members(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_c
             continue;
         }
         let kind = match member.kind() {
-            "enum_variant" | "const_item" => OfferKind::Value,
-            "function_item" => OfferKind::Function,
+            "enum_variant" | "const_item" => DeclarationKind::Value,
+            "function_item" => DeclarationKind::Function,
             _ => continue,
         };
         let Some(own) = member.child_by_field_name("name") else { continue };
         let parameters = member.child_by_field_name("parameters").filter(|_| !is_conditional);
         let within = format!("{}.", source(&name, text));
-        let shape = parameters.filter(|_| kind == OfferKind::Function);
-        let shape = shape.and_then(|it| self::shape(text, it));
-        surface.offers.push(Offer { within, shape, ..Offer::new(&own, text, kind) });
+        let call_signature = parameters.filter(|_| kind == DeclarationKind::Function);
+        let call_signature = call_signature.and_then(|it| signature(text, it));
+        surface.declarations.push(Declaration {
+            within,
+            signature: call_signature,
+            ..Declaration::new(&own, text, kind)
+        });
     }
 }
 
-fn shape(text: &str, parameters: Node<'_>) -> Option<Shape> {
-    let mut shape = Shape::default();
+fn signature(text: &str, parameters: Node<'_>) -> Option<CallSignature> {
+    let mut call_signature = CallSignature::default();
     for node in children(parameters) {
         match node.kind() {
-            "parameter" => shape.parameters.push(Parameter {
-                name: words(node.child_by_field_name("pattern"), text),
+            "parameter" => call_signature.parameters.push(Parameter {
+                name: node_text(node.child_by_field_name("pattern"), text),
                 is_required: true,
-                given: Given::ByPlace,
+                style: ArgumentStyle::Positional,
             }),
             "line_comment" | "block_comment" => {}
             _ => return None,
         }
     }
-    Some(shape)
+    Some(call_signature)
 }
 
-/// A tree of names becomes one take for each.
+/// Adds one import per name of a `use` tree.
 fn import(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_conditional: bool) {
     let statement = lines(&node);
     let is_passed_on = children(node).iter().any(|it| it.kind() == "visibility_modifier");
@@ -147,30 +155,30 @@ fn import(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_co
                 continue;
             }
             "scoped_use_list" => {
-                let path = joined(&words(node.child_by_field_name("path"), text));
+                let path = joined(&node_text(node.child_by_field_name("path"), text));
                 waiting.extend(node.child_by_field_name("list").map(|it| (it, path)));
                 continue;
             }
             "use_wildcard" => {
-                let path = joined(&words(node.named_child(0), text));
-                push(
+                let path = joined(&node_text(node.named_child(0), text));
+                push_import(
                     surface,
                     within,
-                    Take {
+                    ModuleImport {
                         module: path,
-                        what: Taken::All,
-                        local: None,
+                        item: ImportedItem::All,
+                        local_name: None,
                         line: line(&node),
                         statement,
                         is_guarded: is_conditional,
-                        is_passed_on,
+                        is_reexported: is_passed_on,
                     },
                 );
                 continue;
             }
             "use_as_clause" => {
-                let alias = words(node.child_by_field_name("alias"), text);
-                (joined(&words(node.child_by_field_name("path"), text)), Some(alias))
+                let alias = node_text(node.child_by_field_name("alias"), text);
+                (joined(&node_text(node.child_by_field_name("path"), text)), Some(alias))
             }
             "self" => (before.clone(), None),
             "line_comment" | "block_comment" => continue,
@@ -179,44 +187,49 @@ fn import(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_co
         let path: String = path.split_whitespace().collect();
         let (module, name) = path.rsplit_once("::").unwrap_or(("", &path));
         let local = alias.unwrap_or_else(|| name.to_owned());
-        let offer = Offer::new(&node, text, OfferKind::PassedOn);
-        surface.offers.push(Offer { name: local.clone(), within: within.to_owned(), ..offer });
-        let what = Taken::Name(name.to_owned());
-        push(
+        let declaration = Declaration::new(&node, text, DeclarationKind::Reexport);
+        surface.declarations.push(Declaration {
+            name: local.clone(),
+            within: within.to_owned(),
+            ..declaration
+        });
+        let what = ImportedItem::Name(name.to_owned());
+        push_import(
             surface,
             within,
-            Take {
+            ModuleImport {
                 module: module.to_owned(),
-                what,
-                local: Some(local),
+                item: what,
+                local_name: Some(local),
                 line: line(&node),
                 statement,
                 is_guarded: is_conditional,
-                is_passed_on,
+                is_reexported: is_passed_on,
             },
         );
     }
 }
 
-/// Paths are kept as if they stood outside of the modules in the file; what cannot be said so is left out.
-fn push(surface: &mut Surface, within: &str, mut take: Take) {
+/// Adds an import with its path relative to the file. Imports that cannot be expressed so are
+/// dropped.
+fn push_import(surface: &mut Surface, within: &str, mut import: ModuleImport) {
     let mut depth = if within.is_empty() { 0 } else { within.split("::").count() };
-    if depth > 0 && !take.module.starts_with("crate") {
+    if depth > 0 && !import.module.starts_with("crate") {
         while depth > 0 {
-            let Some(rest) = take.module.strip_prefix("super") else { return };
-            take.module = rest.trim_start_matches("::").to_owned();
+            let Some(rest) = import.module.strip_prefix("super") else { return };
+            import.module = rest.trim_start_matches("::").to_owned();
             depth -= 1;
         }
-        if !take.module.starts_with("super") {
-            take.module = match take.module.is_empty() {
+        if !import.module.starts_with("super") {
+            import.module = match import.module.is_empty() {
                 true => "self".to_owned(),
-                false => format!("self::{}", take.module),
+                false => format!("self::{}", import.module),
             };
         }
-        if take.what == Taken::All {
+        if import.item == ImportedItem::All {
             return;
         }
-        take.is_passed_on = false;
+        import.is_reexported = false;
     }
-    surface.takes.push(take);
+    surface.imports.push(import);
 }

@@ -1,33 +1,34 @@
-//! Names inside the macros of Rust's standard library, whose arguments are expressions although the tree shows only tokens.
+//! Names inside macros of Rust's standard library, whose arguments are expressions although the
+//! tree has only tokens.
 
 use tree_sitter::TreeCursor;
 
-use super::{Step, UseRole};
+use super::{PathStep, UseRole};
 use crate::parse::source;
 use crate::surface::Arguments;
 
-/// Macros all of whose tokens stay what they are.
+/// Macros whose tokens are ordinary expressions.
 #[rustfmt::skip]
-const PLAIN: [&str; 20] = [
+const STANDARD_MACROS: [&str; 20] = [
     "assert", "assert_eq", "assert_ne", "dbg", "debug_assert", "debug_assert_eq", "debug_assert_ne", "eprint", "eprintln", "format",
     "format_args", "panic", "print", "println", "todo", "unimplemented", "unreachable", "vec", "write", "writeln",
 ];
 
-/// A path that is longer is not looked at.
+/// Longer paths are ignored.
 const PATH_BYTES_MAX: usize = 200;
 
-/// The path before a name in such a macro and what is done with the name; none if it is in another, or has no path. Without one the name may
-/// be that of anything that the macro binds.
-pub(super) fn used(
+/// Qualifier and role of a name in such a macro; `None` without a path, because the macro may bind
+/// an unqualified name.
+pub(super) fn macro_use(
     text: &str,
-    around: &[Step<'_>],
+    around: &[PathStep<'_>],
     cursor: &TreeCursor<'_>,
 ) -> Option<(String, UseRole)> {
     let mut trees = around.iter().skip_while(|(it, _)| it.kind() != "macro_invocation");
     let name = trees.next().and_then(|(it, _)| it.child_by_field_name("macro"))?;
-    // A macro inside is as good as any.
+    // Nested macros are unknown.
     let is_inner = |at: usize| text[..at].ends_with('!');
-    if !PLAIN.contains(&source(&name, text))
+    if !STANDARD_MACROS.contains(&source(&name, text))
         || trees.skip(1).any(|(it, _)| is_inner(it.start_byte()))
     {
         return None;
@@ -51,14 +52,16 @@ fn role(text: &str, cursor: &TreeCursor<'_>) -> UseRole {
     }
     let next = cursor.node();
     match next.kind() {
-        "token_tree" if source(&next, text).starts_with('(') => UseRole::Called(given(&mut cursor)),
+        "token_tree" if source(&next, text).starts_with('(') => {
+            UseRole::Called(macro_arguments(&mut cursor))
+        }
         "!" | "::" => UseRole::Key,
         _ => UseRole::Read,
     }
 }
 
-/// What a list of tokens in brackets gives.
-fn given(cursor: &mut TreeCursor<'_>) -> Arguments {
+/// Arguments of a parenthesised token list.
+fn macro_arguments(cursor: &mut TreeCursor<'_>) -> Arguments {
     let mut given = Arguments::default();
     let mut is_between = true;
     let mut goes_on = cursor.goto_first_child();
@@ -66,10 +69,10 @@ fn given(cursor: &mut TreeCursor<'_>) -> Arguments {
         match cursor.node().kind() {
             "(" | ")" => {}
             "," => is_between = true,
-            // The commas of `|a, b|` and `<A, B>` part no arguments.
+            // Commas in `|a, b|` and `<A, B>` do not separate arguments.
             "|" | "||" | "<" => given.is_open = true,
             _ => {
-                given.places += usize::from(is_between);
+                given.positional += usize::from(is_between);
                 is_between = false;
             }
         }

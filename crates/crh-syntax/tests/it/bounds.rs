@@ -1,11 +1,11 @@
-//! What is too large, too deep, too long or made to hurt.
+//! Texts that are too large, too deep, too long or hostile.
 
-use crh_syntax::{Hazard, Language, NotParsed, TEXT_MAX, imports, symbols};
+use crh_syntax::{Hazard, Language, ParseError, TEXT_MAX, imports, symbols};
 
 #[test]
-fn a_text_beyond_the_limit_is_refused_by_every_question() {
+fn oversized_text_is_rejected_by_every_query() {
     let text = " ".repeat(TEXT_MAX + 1);
-    let refused = NotParsed::TooLarge { bytes: TEXT_MAX + 1 };
+    let refused = ParseError::TooLarge { bytes: TEXT_MAX + 1 };
     for language in Language::ALL {
         assert_eq!(symbols(language, &text), Err(refused));
         assert_eq!(imports(language, &text), Err(refused));
@@ -20,7 +20,7 @@ fn a_text_beyond_the_limit_is_refused_by_every_question() {
 #[test]
 fn ten_thousand_open_brackets_do_not_overflow_the_stack() {
     for (language, bracket) in Language::ALL.into_iter().zip(["(", "{", "["].into_iter().cycle()) {
-        // Whether it is parsed or stopped is the grammar's matter; that it comes back is ours.
+        // It may be parsed or rejected, but it must return.
         if let Ok(symbols) = symbols(language, &bracket.repeat(10_000)) {
             assert!(symbols.has_errors() || language == Language::Php, "{language} {bracket}");
         }
@@ -36,50 +36,51 @@ fn deep_but_clean_nesting_is_walked() {
 }
 
 #[test]
-fn text_made_to_hurt_is_stopped() {
-    // Without a bound on errors these take minutes: each error undoes all that is open before it.
+fn hostile_text_is_stopped() {
+    // Without an error limit these take minutes, because each error redoes everything open before
+    // it.
     for (language, pattern) in
         [(Language::Python, "-->"), (Language::Kotlin, "/*"), (Language::Java, "a ")]
     {
         let text = pattern.repeat(100_000 / pattern.len());
-        assert_eq!(symbols(language, &text), Err(NotParsed::TooMuchWork), "{language}");
+        assert_eq!(symbols(language, &text), Err(ParseError::TooMuchWork), "{language}");
     }
 }
 
 #[test]
-fn rows_of_angles_are_turned_away_and_shifts_are_not() {
+fn unclosed_angles_are_rejected_but_shifts_are_not() {
     let rows = "a<".repeat(50_000);
     for language in [Language::Java, Language::CSharp, Language::Cpp, Language::TypeScript] {
-        assert_eq!(symbols(language, &rows), Err(NotParsed::Hazard(Hazard::Angles)), "{language}");
+        assert_eq!(symbols(language, &rows), Err(ParseError::Hazard(Hazard::Angles)), "{language}");
     }
     let shifts = format!("void f() {{ out {}; }}\n", "<< x ".repeat(2_000));
     assert_eq!(symbols(Language::Cpp, &shifts).unwrap().at(1).unwrap().name, "f");
 }
 
 #[test]
-fn names_too_long_to_keep_are_counted_with_what_is_in_them() {
+fn too_long_names_are_counted_as_omitted() {
     let text = format!("class {}:\n    def m(self): pass\ndef f(): pass\n", "a".repeat(600));
     let symbols = symbols(Language::Python, &text).unwrap();
-    assert_eq!(symbols.left_out(), 2);
+    assert_eq!(symbols.omitted(), 2);
     assert_eq!(symbols.all().len(), 1);
 }
 
 #[test]
-fn more_symbols_than_are_kept_are_counted() {
+fn excess_symbols_are_counted_as_omitted() {
     let symbols = symbols(Language::Go, &"func a(){}\n".repeat(70_000)).unwrap();
-    assert_eq!((symbols.all().len(), symbols.left_out()), (65_536, 4_464));
+    assert_eq!((symbols.all().len(), symbols.omitted()), (65_536, 4_464));
 }
 
 #[test]
-fn names_that_hold_code_with_names_are_counted() {
+fn names_within_names_are_counted_as_omitted() {
     let depth = 5_000;
     let text = format!("x = {}1{}", "{[".repeat(depth), "](){}}".repeat(depth));
     let symbols = symbols(Language::JavaScript, &text).unwrap();
-    assert_eq!((symbols.all().len(), symbols.left_out()), (0, 5_000));
+    assert_eq!((symbols.all().len(), symbols.omitted()), (0, 5_000));
 }
 
 #[test]
-fn strange_bytes_are_only_strange() {
+fn unusual_bytes_are_accepted() {
     for language in Language::ALL {
         for text in [
             "",
@@ -114,7 +115,7 @@ fn strange_bytes_are_only_strange() {
 }
 
 #[test]
-fn an_annotation_at_the_end_of_a_kotlin_file_is_survived() {
+fn kotlin_annotation_at_the_end_does_not_hang() {
     for text in ["val a = 1\n@", "class A\n@B(", "class A {\n  val b: Int\n  @", "val a\n@b(c"] {
         assert!(symbols(Language::Kotlin, text).is_ok(), "{text:?}");
     }
@@ -123,7 +124,7 @@ fn an_annotation_at_the_end_of_a_kotlin_file_is_survived() {
 }
 
 #[test]
-fn a_byte_order_mark_hides_nothing() {
+fn byte_order_mark_is_skipped() {
     for (language, text) in [
         (Language::Python, "def f(): pass"),
         (Language::JavaScript, "function f() {}"),

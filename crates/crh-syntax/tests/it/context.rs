@@ -1,4 +1,4 @@
-//! One function with its imports, from a tree or guessed.
+//! Function context, parsed or guessed.
 
 use expect_test::{Expect, expect};
 
@@ -36,7 +36,7 @@ const total = (x) => tax(x);
 ";
 
 #[test]
-fn a_function_comes_with_its_decorators_and_the_imports() {
+fn function_includes_decorators_and_imports() {
     check(
         Some(Language::TypeScript),
         SHOP,
@@ -52,7 +52,7 @@ fn a_function_comes_with_its_decorators_and_the_imports() {
 }
 
 #[test]
-fn parentheses_behind_the_name_are_forgiven() {
+fn parentheses_after_the_name_are_ignored() {
     check(
         Some(Language::TypeScript),
         SHOP,
@@ -65,7 +65,7 @@ fn parentheses_behind_the_name_are_forgiven() {
 }
 
 #[test]
-fn of_several_the_first_function_is_taken_and_the_others_are_counted() {
+fn first_of_several_functions_wins() {
     check(
         Some(Language::Java),
         "class run {}\nclass A { void run() {} }\nclass B { void run() {} }\n",
@@ -87,12 +87,12 @@ fn of_several_the_first_function_is_taken_and_the_others_are_counted() {
 }
 
 #[test]
-fn what_is_not_in_a_clean_file_is_not_guessed() {
+fn missing_name_in_valid_file_is_not_guessed() {
     check(Some(Language::Python), "text = '''\ndef f():\n    pass\n'''\n", "f", expect!["none"]);
 }
 
 #[test]
-fn what_is_lost_in_errors_is_guessed() {
+fn missing_name_in_file_with_errors_is_guessed() {
     check(
         Some(Language::Python),
         "import a\n\ndef h(y:\n    return y\n",
@@ -106,14 +106,14 @@ fn what_is_lost_in_errors_is_guessed() {
 }
 
 #[test]
-fn what_is_beyond_the_symbols_that_are_kept_is_guessed() {
+fn omitted_symbols_are_guessed() {
     let text = format!("class {} {{\n  void f() {{\n    g();\n  }}\n}}\n", "A".repeat(600));
     let context = function_context(Some(Language::Java), &text, "f").unwrap();
     assert_eq!((context.start_line, context.end_line, context.heuristic), (2, 4, true));
 }
 
 #[test]
-fn imports_that_are_left_out_are_counted() {
+fn omitted_imports_are_counted() {
     let text = format!("{}def f():\n    pass\n", "import a\n".repeat(IMPORTS_MAX + 2));
     for language in [Some(Language::Python), None] {
         let context = function_context(language, &text, "f").unwrap();
@@ -122,7 +122,7 @@ fn imports_that_are_left_out_are_counted() {
 }
 
 #[test]
-fn a_text_too_large_to_parse_is_guessed() {
+fn oversized_text_is_guessed() {
     let text = format!("{}def f(x):\n    return x\n", "# filler\n".repeat(TEXT_MAX / 9 + 1));
     let context = function_context(Some(Language::Python), &text, "f").unwrap();
     assert!(context.heuristic);
@@ -130,7 +130,7 @@ fn a_text_too_large_to_parse_is_guessed() {
 }
 
 #[test]
-fn an_unknown_language_is_guessed() {
+fn unknown_language_is_guessed() {
     check(
         None,
         "local json = require('json')\nrequire 'table'\n\nfunction M.load(path)\n  return path\nend\n",
@@ -147,7 +147,7 @@ fn an_unknown_language_is_guessed() {
 }
 
 #[test]
-fn carriage_returns_stay_inside_and_not_at_the_end() {
+fn final_carriage_return_is_removed() {
     let context = function_context(Some(Language::Go), "func a() {\r\n}\r\n", "a").unwrap();
     assert_eq!(context.definition, "func a() {\r\n}");
 }

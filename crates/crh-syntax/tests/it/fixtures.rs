@@ -1,7 +1,8 @@
-//! `tests/fixtures/<language>/NN-name.<ext>` against `NN-name.spans` beside it, which a person wrote.
+//! Compares `tests/fixtures/<language>/NN-name.<ext>` with the hand-written `NN-name.spans`.
 //!
-//! A `.spans` file has the line `errors` first if the parser must complain, then a line `first-last import`
-//! for each import and a line `first-last kind name` for each symbol, both in source order.
+//! A `.spans` file starts with the line `errors` if the parser must report errors. Then follow a
+//! line `first-last import` per import and a line `first-last kind name` per symbol, in source
+//! order.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,14 +12,14 @@ use crh_syntax::Language;
 use crh_syntax::imports;
 use crh_syntax::symbols;
 
-/// A fixture: its language, its place and its text.
+/// A fixture with its language, path and text.
 pub(crate) struct Fixture {
     pub(crate) language: Language,
     pub(crate) path: PathBuf,
     pub(crate) text: String,
 }
 
-/// The fixtures of all languages, in order.
+/// Fixtures of all languages, in order.
 pub(crate) fn all() -> Vec<Fixture> {
     Language::ALL.into_iter().flat_map(of_language).collect()
 }
@@ -52,7 +53,7 @@ fn spans(fixture: &Fixture) -> String {
 }
 
 #[test]
-fn every_fixture_has_the_spans_beside_it() {
+fn fixtures_match_their_spans() {
     let mut wrong = String::new();
     for fixture in all() {
         let expected = std::fs::read_to_string(fixture.path.with_extension("spans")).unwrap();
@@ -66,16 +67,16 @@ fn every_fixture_has_the_spans_beside_it() {
 }
 
 #[test]
-fn every_language_has_ten_fixtures_or_more() {
+fn every_language_has_at_least_ten_fixtures() {
     for language in Language::ALL {
         assert!(of_language(language).len() >= 10, "{language}");
     }
 }
 
 #[test]
-fn every_fixture_is_of_the_language_of_its_folder() {
+fn fixtures_have_the_language_of_their_folder() {
     for fixture in all() {
-        let found = Language::of_path(fixture.path.to_str().unwrap());
+        let found = Language::from_path(fixture.path.to_str().unwrap());
         assert_eq!(found, Some(fixture.language), "{}", fixture.path.display());
     }
 }

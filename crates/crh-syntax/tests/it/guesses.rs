@@ -1,4 +1,4 @@
-//! Definitions guessed in languages without a grammar.
+//! Guessed definitions in languages without a grammar.
 
 use expect_test::{Expect, expect};
 
@@ -13,7 +13,7 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
-fn lua_functions_end_at_their_end() {
+fn lua_functions_end_at_end_keyword() {
     check(
         "
 local M = {}
@@ -66,7 +66,7 @@ func spawn():
 }
 
 #[test]
-fn braces_may_stand_on_their_own_line_and_parameters_on_several() {
+fn multi_line_heads_are_recognised() {
     check(
         "
 void setup(int a)
@@ -95,7 +95,7 @@ int one(int x) { return x; }
 }
 
 #[test]
-fn scala_and_r_heads_are_known() {
+fn scala_and_r_heads_are_recognised() {
     check(
         "
 object Main {
@@ -116,7 +116,7 @@ square <- function(x) {
 }
 
 #[test]
-fn control_flow_calls_and_prose_are_no_definitions() {
+fn control_flow_calls_and_prose_are_not_definitions() {
     check(
         "
 if (a) {
@@ -139,8 +139,8 @@ def
 }
 
 #[test]
-fn where_signs_disagree_there_is_no_guess() {
-    // The braces do not balance, the body is not indented, and blanks stand against tabs.
+fn inconsistent_blocks_are_not_guessed() {
+    // Unbalanced braces, an unindented body, and mixed tabs and spaces.
     check("fn a() {\n  {\n}\n", expect![[""]]);
     check("fn a() {\nbody\n}\n", expect![[""]]);
     check("  fn a()\n\tbody\n", expect![[""]]);
@@ -148,7 +148,7 @@ fn where_signs_disagree_there_is_no_guess() {
 }
 
 #[test]
-fn strange_text_gives_no_guess_and_no_panic() {
+fn unusual_text_gives_no_guess_and_no_panic() {
     for text in ["", "\n", "\r\n\r\n", "\u{0}", "fn", "fn ", "fn é", "é(", "(", ")", "}{"] {
         assert!(fallback_spans(text).is_empty(), "{text:?}");
     }

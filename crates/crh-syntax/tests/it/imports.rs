@@ -1,4 +1,4 @@
-//! Imports: verbatim, in order, bounded.
+//! Imports: verbatim, in order, limited.
 
 use expect_test::{Expect, expect};
 
@@ -15,7 +15,7 @@ fn check(language: Language, text: &str, expected: Expect) {
 }
 
 #[test]
-fn statements_are_kept_as_they_stand() {
+fn import_statements_are_kept_verbatim() {
     check(
         Language::Go,
         "package a\n\nimport (\n\t\"fmt\"\n\tlog \"x/log\" // why\n)\nimport \"os\"\n",
@@ -33,7 +33,7 @@ fn statements_are_kept_as_they_stand() {
 }
 
 #[test]
-fn imports_inside_functions_are_left_to_the_function() {
+fn imports_inside_functions_are_omitted() {
     check(
         Language::Python,
         "import a\ndef f():\n    import b\nclass C:\n    import c\n",
@@ -44,11 +44,11 @@ fn imports_inside_functions_are_left_to_the_function() {
 }
 
 #[test]
-fn too_many_or_too_long_imports_are_counted() {
+fn excess_imports_are_counted_as_omitted() {
     let many = imports(Language::Python, &"import a\n".repeat(IMPORTS_MAX + 3)).unwrap();
-    assert_eq!((many.all().len(), many.left_out()), (IMPORTS_MAX, 3));
+    assert_eq!((many.all().len(), many.omitted()), (IMPORTS_MAX, 3));
 
     let long = format!("import {}\nimport b\n", "a".repeat(IMPORT_BYTES_MAX));
     let long = imports(Language::Python, &long).unwrap();
-    assert_eq!((long.all().len(), long.left_out()), (1, 1));
+    assert_eq!((long.all().len(), long.omitted()), (1, 1));
 }

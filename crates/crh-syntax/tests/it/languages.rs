@@ -1,11 +1,11 @@
-//! Which language a path or a word means.
+//! Languages of paths and names.
 
 use expect_test::expect;
 
 use crh_syntax::Language;
 
 #[test]
-fn a_path_gives_its_language_by_name_and_extension() {
+fn language_is_known_by_name_or_extension() {
     let paths = [
         "a/b.py",
         "x.pyi",
@@ -34,7 +34,7 @@ fn a_path_gives_its_language_by_name_and_extension() {
         r#""src/caf\351.py""#,
     ];
     let shown: Vec<_> =
-        paths.iter().map(|path| format!("{path} {}", Language::of_path(path).unwrap())).collect();
+        paths.iter().map(|path| format!("{path} {}", Language::from_path(path).unwrap())).collect();
     expect![[r##"
         a/b.py python
         x.pyi python
@@ -67,12 +67,12 @@ fn a_path_gives_its_language_by_name_and_extension() {
 #[test]
 fn other_paths_have_no_language() {
     for path in ["", "/", "README.md", "Makefile", ".py", "dir.py/", "a.rs.txt", "x."] {
-        assert_eq!(Language::of_path(path), None, "{path}");
+        assert_eq!(Language::from_path(path), None, "{path}");
     }
 }
 
 #[test]
-fn every_name_crh_writes_is_read_back() {
+fn language_names_round_trip() {
     for language in Language::ALL {
         assert_eq!(Language::from_name(language.name()), Some(language));
         assert_eq!(Language::from_name(&language.to_string().to_uppercase()), Some(language));
@@ -80,7 +80,7 @@ fn every_name_crh_writes_is_read_back() {
 }
 
 #[test]
-fn the_usual_short_names_are_known() {
+fn common_short_names_are_known() {
     for (language, names) in [
         (Language::Python, "py python3"),
         (Language::JavaScript, "js jsx mjs cjs javascriptreact"),

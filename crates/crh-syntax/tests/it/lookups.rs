@@ -1,4 +1,4 @@
-//! Symbols by line and by name.
+//! Symbol lookup by line and name.
 
 use expect_test::{Expect, expect};
 
@@ -26,7 +26,7 @@ def get(key): return key
 ";
 
 #[test]
-fn the_innermost_symbol_around_a_line_is_found() {
+fn innermost_symbol_at_a_line_is_found() {
     let symbols = symbols(Language::Python, STORE).unwrap();
     let at: Vec<_> = (0..=19)
         .map(|line| format!("{line} {}", symbols.at(line).map_or("-", |symbol| &symbol.name)))
@@ -56,7 +56,7 @@ fn the_innermost_symbol_around_a_line_is_found() {
 }
 
 #[test]
-fn a_line_where_one_ends_and_the_next_begins_belongs_to_the_next() {
+fn shared_line_belongs_to_the_next_symbol() {
     let symbols = symbols(Language::Rust, "fn a() {\n} fn b() {\n}\n").unwrap();
     let names: Vec<_> = (1..=3).map(|line| symbols.at(line).unwrap().name.as_str()).collect();
     assert_eq!(names, ["a", "b", "b"]);
@@ -73,12 +73,12 @@ fn check_named(language: Language, text: &str, name: &str, expected: Expect) {
 }
 
 #[test]
-fn a_full_name_hides_the_names_that_only_end_with_it() {
+fn full_name_takes_precedence_over_suffix() {
     check_named(Language::Python, STORE, "get", expect!["18-18 get"]);
 }
 
 #[test]
-fn a_last_part_finds_every_symbol_that_ends_with_it() {
+fn suffix_finds_all_matching_symbols() {
     check_named(Language::Python, STORE, "put", expect!["10-10 Store.put"]);
     check_named(Language::Python, STORE, "get.miss", expect!["6-7 Store.get.miss"]);
     let text = "class A { run() {} }\nclass B { run() {} rerun() {} }\n";
@@ -93,14 +93,14 @@ fn a_last_part_finds_every_symbol_that_ends_with_it() {
 }
 
 #[test]
-fn part_of_a_word_or_nothing_finds_nothing() {
+fn partial_word_and_empty_name_find_nothing() {
     check_named(Language::Python, STORE, "et", expect![""]);
     check_named(Language::Python, STORE, "", expect![""]);
     check_named(Language::Python, STORE, "Store.nothing", expect![""]);
 }
 
 #[test]
-fn a_name_with_a_type_in_it_is_not_found_by_the_type() {
+fn qualifier_alone_does_not_match() {
     let text = "struct A { operator std::string() { return x; } };\n";
     check_named(Language::Cpp, text, "string", expect![""]);
     check_named(
@@ -112,7 +112,7 @@ fn a_name_with_a_type_in_it_is_not_found_by_the_type() {
 }
 
 #[test]
-fn the_notation_of_another_language_is_understood() {
+fn notation_of_other_languages_is_accepted() {
     let rust = "mod a { struct Store; impl Store { fn get(&self) {} } fn get() {} }\n";
     for name in ["Store.get", "Store#get", "a.Store.get", "a::Store.get", r"Store\get"] {
         check_named(Language::Rust, rust, name, expect!["1-1 a::Store::get"]);
@@ -126,9 +126,9 @@ fn the_notation_of_another_language_is_understood() {
 }
 
 #[test]
-fn attributes_are_inside_and_comments_before_them_outside_in_every_language() {
-    // Line 1 is a documentation comment, line 2 an attribute, line 3 a comment, line 4 the definition. Go and
-    // Ruby have no attributes, so that theirs begins at line 4.
+fn attributes_are_included_and_comments_before_excluded() {
+    // Line 1 is a documentation comment, line 2 an attribute, line 3 a comment, line 4 the
+    // definition. Go and Ruby have no attributes, so theirs starts at line 4.
     for (language, text, expected) in [
         (Language::Python, "# doc\n@a\n# why\ndef f(): pass\n", (2, 4)),
         (Language::JavaScript, "/** doc */\n@a\n// why\nclass f {}\n", (2, 4)),

@@ -1,4 +1,4 @@
-//! Tests of the crate from outside: over files in every language, over random text, and at its bounds.
+//! Integration tests: fixtures in every language, random text, and limits.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
@@ -14,7 +14,7 @@ mod problems;
 mod properties;
 mod statements;
 
-/// A test file that nobody lists is never run.
+/// A test file without a `mod` line would never run.
 #[test]
 fn every_file_is_listed() {
     let source = include_str!("main.rs");

@@ -1,4 +1,4 @@
-//! Names in code: what is done with each, and none from comments and strings.
+//! Names in code with their roles, none from comments and strings.
 
 use expect_test::{Expect, expect};
 
@@ -13,7 +13,7 @@ fn check(language: Language, text: &str, expected: Expect) {
                 MentionRole::Named => "named".to_owned(),
                 MentionRole::Imported => "imported".to_owned(),
                 MentionRole::Called => "called".to_owned(),
-                MentionRole::Reached { of } => format!("of {of}"),
+                MentionRole::Member { of } => format!("of {of}"),
                 MentionRole::Read => "read".to_owned(),
             };
             format!("{} {} {role}\n", mention.line, mention.name)

@@ -1,30 +1,32 @@
-//! Where texts that do not parse are said not to.
+//! Positions of syntax errors.
 
 use expect_test::{Expect, expect};
 
 use crate::fixtures;
-use crh_syntax::{Language, PROBLEMS_MAX, ProblemKind, problems};
+use crh_syntax::{Language, PROBLEMS_MAX, SyntaxProblemKind, problems};
 
 #[expect(clippy::needless_pass_by_value, reason = "tests read better")]
 fn check(language: Language, text: &str, expected: Expect) {
     let problems = problems(language, text).unwrap();
-    let lines = problems.places.into_iter().map(|problem| match problem.kind {
-        ProblemKind::Missing(what) => format!("{}-{} no {what}\n", problem.start, problem.end),
-        ProblemKind::Unexpected => format!("{}-{} unexpected\n", problem.start, problem.end),
-        ProblemKind::Refused(why) => format!("{}-{} {why}\n", problem.start, problem.end),
+    let lines = problems.list.into_iter().map(|problem| match problem.kind {
+        SyntaxProblemKind::Missing(what) => {
+            format!("{}-{} no {what}\n", problem.start, problem.end)
+        }
+        SyntaxProblemKind::Unexpected => format!("{}-{} unexpected\n", problem.start, problem.end),
+        SyntaxProblemKind::Rejected(why) => format!("{}-{} {why}\n", problem.start, problem.end),
     });
     let unpaired = problems.unpaired.map(|bracket| format!("unpaired {bracket}\n"));
     expected.assert_eq(&lines.chain(unpaired).collect::<String>());
 }
 
 #[test]
-fn a_text_that_parses_has_none() {
+fn valid_text_has_no_problems() {
     check(Language::Python, "def f():\n    return 1\n", expect![[r#""#]]);
     check(Language::Rust, "", expect![[r#""#]]);
 }
 
 #[test]
-fn a_problem_is_where_the_parser_met_it() {
+fn problem_has_the_position_of_the_error() {
     check(
         Language::Python,
         "x = 1\ndef f(:\n    pass\n",
@@ -61,7 +63,7 @@ fn a_problem_is_where_the_parser_met_it() {
 }
 
 #[test]
-fn a_bracket_without_its_partner_is_told_from_other_problems() {
+fn unpaired_bracket_is_reported() {
     check(
         Language::Rust,
         "fn a() {\n    b();\n\nfn c() {}\nfn d() {}\n",
@@ -88,9 +90,9 @@ fn a_bracket_without_its_partner_is_told_from_other_problems() {
     );
 }
 
-/// All of these have errors, and brackets that no grammar is needed to pair.
+/// These have syntax errors, but balanced brackets.
 #[test]
-fn brackets_that_have_their_partners_are_not_called_unpaired() {
+fn balanced_brackets_are_not_reported() {
     for (language, text) in [
         (Language::Python, "x = = f'{a[0]:{w}}' + '('\n"),
         (Language::JavaScript, "let = = `${a}{` + /[(]/;\n"),
@@ -102,28 +104,28 @@ fn brackets_that_have_their_partners_are_not_called_unpaired() {
         (Language::Ruby, "a = = \"#{b[1]}(\" + %w[a b] + :[] \n"),
     ] {
         let problems = problems(language, text).unwrap();
-        assert!(!problems.places.is_empty(), "{language}");
+        assert!(!problems.list.is_empty(), "{language}");
         assert_eq!(problems.unpaired, None, "{language}");
     }
 }
 
 #[test]
-fn no_more_are_kept_than_anybody_needs() {
+fn number_of_problems_is_limited() {
     let text = "def f(:\n    pass\n\n".repeat(100);
-    assert_eq!(problems(Language::Python, &text).unwrap().places.len(), PROBLEMS_MAX);
+    assert_eq!(problems(Language::Python, &text).unwrap().list.len(), PROBLEMS_MAX);
 }
 
 #[test]
-fn a_text_has_problems_exactly_if_its_symbols_say_so() {
+fn problems_agree_with_symbols_has_errors() {
     for fixture in fixtures::all() {
         let symbols = crh_syntax::symbols(fixture.language, &fixture.text).unwrap();
         let problems = problems(fixture.language, &fixture.text).unwrap();
-        assert_eq!(symbols.has_errors(), !problems.places.is_empty(), "{}", fixture.path.display());
+        assert_eq!(symbols.has_errors(), !problems.list.is_empty(), "{}", fixture.path.display());
     }
 }
 
 #[test]
-fn what_python_refuses_is_told_though_its_grammar_takes_it() {
+fn python_errors_beyond_the_grammar_are_reported() {
     check(
         Language::Python,
         "def f():\nreturn 1\n",

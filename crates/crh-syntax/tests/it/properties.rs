@@ -1,11 +1,11 @@
-//! What holds for any text: no panic, and spans inside the text and nested.
+//! Properties of any text: no panic, and nested spans inside the text.
 
 use proptest::prelude::*;
 
 use crate::fixtures;
 use crh_syntax::{Language, fallback_spans, function_context, imports, mentions, symbols};
 
-/// Asks everything about a text and checks what must hold.
+/// Runs all queries on a text and checks the invariants.
 fn check(language: Language, text: &str) {
     let lines = u32::try_from(text.split('\n').count()).unwrap();
     let spans = |spans: Vec<(u32, u32)>| {
@@ -25,7 +25,7 @@ fn check(language: Language, text: &str) {
             let at_end = symbols.at(symbol.end).unwrap();
             assert!(at_end.start <= symbol.end && symbol.end <= at_end.end);
         }
-        // One stands for all of them: each costs a parse.
+        // One symbol stands for all, because each costs a parse.
         if let Some(symbol) = symbols.all().last() {
             let context = function_context(Some(language), text, &symbol.name).unwrap();
             assert!(!context.heuristic && text.contains(&context.definition));
@@ -49,15 +49,15 @@ fn check(language: Language, text: &str) {
 }
 
 #[test]
-fn every_beginning_of_every_fixture_holds() {
+fn invariants_hold_for_fixture_prefixes() {
     for (at, fixture) in fixtures::all().iter().enumerate() {
         let mut end = 0;
         for (row, line) in fixture.text.split_inclusive('\n').enumerate() {
-            // Every other time in the middle of the line, where a character ends.
+            // Every other time cut within the line, at a character boundary.
             let middle = (end..=end + line.len() / 2).rev();
             let middle = middle.into_iter().find(|at| fixture.text.is_char_boundary(*at)).unwrap();
             end += line.len();
-            // A third of the lines, other ones in the next fixture: each costs three parses.
+            // A third of the lines, different ones per fixture, because each costs three parses.
             if (at + row) % 3 != 0 {
                 continue;
             }
@@ -67,8 +67,8 @@ fn every_beginning_of_every_fixture_holds() {
 }
 
 #[test]
-fn fixtures_read_as_another_language_hold() {
-    // A different one each time, so that every pair comes up without every fixture meeting all.
+fn invariants_hold_for_wrong_language() {
+    // A different language each time, so that every pair occurs.
     for (at, fixture) in fixtures::all().iter().enumerate() {
         for step in [1, 5] {
             check(Language::ALL[(at * 3 + step) % Language::ALL.len()], &fixture.text);
@@ -80,7 +80,7 @@ fn language() -> impl Strategy<Value = Language> {
     prop::sample::select(Language::ALL.to_vec())
 }
 
-/// Pieces that mean something to one language or another.
+/// Tokens of various languages.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
     "def f():\n    ", "class A", "fn f() ", "function f() ", "func f() ", "fun f() ", "impl A ",
@@ -93,7 +93,7 @@ const PIECES: &[&str] = &[
     "operator", "async ", "return ", "\\", "extension E ", "enum E ",
 ];
 
-/// Text of such pieces.
+/// Random text of these tokens.
 fn code() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..60).prop_map(|pieces| pieces.concat())
 }
@@ -102,17 +102,17 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
     #[test]
-    fn any_text_holds(language in language(), text in any::<String>()) {
+    fn invariants_hold_for_any_text(language in language(), text in any::<String>()) {
         check(language, &text);
     }
 
     #[test]
-    fn anything_like_code_holds(language in language(), text in code()) {
+    fn invariants_hold_for_code_like_text(language in language(), text in code()) {
         check(language, &text);
     }
 
     #[test]
-    fn a_damaged_fixture_holds(at in any::<prop::sample::Index>(), from in any::<prop::sample::Index>(), piece in code()) {
+    fn invariants_hold_for_damaged_fixtures(at in any::<prop::sample::Index>(), from in any::<prop::sample::Index>(), piece in code()) {
         let fixtures = fixtures::all();
         let fixture = at.get(&fixtures);
         let place = from.index(fixture.text.len() + 1);

@@ -1,17 +1,17 @@
-//! The outermost statements of a text, held against its tree.
+//! Outermost statements, compared with the syntax tree.
 
 use crate::fixtures;
 use crh_syntax::{Language, outermost_statements, problems};
 
 #[test]
-fn a_text_has_a_problem_if_and_only_if_one_of_its_statements_has() {
+fn text_has_a_problem_iff_a_statement_has() {
     let mut told = 0;
     for fixture in fixtures::all() {
         let Some(parts) = outermost_statements(fixture.language, &fixture.text) else { continue };
         let path = fixture.path.display();
         let parts: Vec<&str> = parts.into_iter().map(|range| &fixture.text[range]).collect();
         assert_eq!(parts.concat(), fixture.text, "{path}");
-        let is_whole = |text: &str| problems(fixture.language, text).unwrap().places.is_empty();
+        let is_whole = |text: &str| problems(fixture.language, text).unwrap().list.is_empty();
         assert_eq!(parts.iter().all(|part| is_whole(part)), is_whole(&fixture.text), "{path}");
         told += 1;
     }
@@ -19,7 +19,7 @@ fn a_text_has_a_problem_if_and_only_if_one_of_its_statements_has() {
 }
 
 #[test]
-fn a_statement_that_is_nothing_alone_is_part_of_the_one_above() {
+fn invalid_fragment_belongs_to_the_statement_above() {
     let text = "for x in y:\n    a\nelse:\n    b\n@c\nclass D:\n    pass\n";
     let parts = outermost_statements(Language::Python, text).unwrap();
     assert_eq!(parts, [0..30, 30..text.len()]);

@@ -1,21 +1,21 @@
-//! The diff of a pull request as GitHub shows it: three lines of context, and which lines can be spoken about.
+//! The diff of a pull request as GitHub shows it, with three lines of context.
 
 use std::ops::Range;
 
-/// A file with more lines of patch than this is shown without one.
+/// Files with longer patches are shown without one.
 const MAX_PATCH_LINES: usize = 3_000;
 
 /// A side of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// Before the change.
+    /// Old side.
     Left,
-    /// After it.
+    /// New side.
     Right,
 }
 
 impl Side {
-    /// GitHub's word for it.
+    /// GitHub's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Left => "LEFT",
@@ -23,7 +23,7 @@ impl Side {
         }
     }
 
-    pub(super) fn of(word: &str) -> Option<Self> {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
         match word {
             "LEFT" => Some(Self::Left),
             "RIGHT" => Some(Self::Right),
@@ -57,16 +57,16 @@ pub(super) struct Hunk {
     pub(super) text: String,
 }
 
-/// A line that is shown: the number of its hunk, and its number below the hunk's header.
+/// A visible line: index of its hunk, and row below the hunk header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Shown {
+pub(super) struct DiffRow {
     pub(super) hunk: usize,
     pub(super) row: usize,
 }
 
 impl Diff {
-    /// From git's own words: `--raw -z`, `--numstat -z` and `--patch`, all of the same two commits.
-    pub(super) fn read(raw: &str, numstat: &str, patch: &str) -> Self {
+    /// Parses git's output of `--raw -z`, `--numstat -z` and `--patch` for the same commits.
+    pub(super) fn parse(raw: &str, numstat: &str, patch: &str) -> Self {
         let mut sections = sections(patch).into_iter();
         let mut counts = counts(numstat).into_iter();
         let mut files = Vec::new();
@@ -77,7 +77,7 @@ impl Diff {
             let renamed = letter.starts_with('R').then(|| words.next().unwrap_or_default());
             let mut hunks = sections.next().unwrap_or_default();
             if letter.starts_with('T') {
-                // A file that becomes a link is shown as one that goes and one that comes.
+                // A file that becomes a symlink has two sections: one removed, one added.
                 hunks.extend(sections.next().unwrap_or_default());
             }
             let (additions, deletions) = counts.next().unwrap_or_default();
@@ -101,15 +101,15 @@ impl Diff {
 }
 
 impl FileDiff {
-    /// The hunks as GitHub gives them; none if there are none to show, or too many.
+    /// Hunks in GitHub's format; `None` if there are none or too many.
     pub(super) fn patch(&self) -> Option<String> {
         let texts: Vec<&str> = self.hunks.iter().map(|hunk| hunk.text.as_str()).collect();
         let lines: usize = texts.iter().map(|text| text.lines().count()).sum();
         (lines > 0 && lines <= MAX_PATCH_LINES).then(|| texts.join("\n"))
     }
 
-    /// Where a line is shown; none if it is not.
-    pub(super) fn shown(&self, side: Side, line: u32) -> Option<Shown> {
+    /// Position of a visible line.
+    pub(super) fn find_row(&self, side: Side, line: u32) -> Option<DiffRow> {
         let lines = |hunk: &Hunk| match side {
             Side::Left => hunk.old.clone(),
             Side::Right => hunk.new.clone(),
@@ -122,27 +122,27 @@ impl FileDiff {
                 Side::Right => text.starts_with(' ') || text.starts_with('+') || text.is_empty(),
             };
             if counts && left == 0 {
-                return Some(Shown { hunk, row: index });
+                return Some(DiffRow { hunk, row: index });
             }
             left -= u32::from(counts);
         }
         None
     }
 
-    /// How many lines below the first header of the file a line is.
-    pub(super) fn position(&self, shown: Shown) -> usize {
+    /// Distance from the first hunk header of the file.
+    pub(super) fn position(&self, shown: DiffRow) -> usize {
         let before = self.hunks[..shown.hunk].iter().map(|hunk| hunk.text.lines().count());
         before.sum::<usize>() + shown.row
     }
 
     /// The hunk down to a line.
-    pub(super) fn hunk_down_to(&self, shown: Shown) -> String {
+    pub(super) fn hunk_down_to(&self, shown: DiffRow) -> String {
         let lines = self.hunks[shown.hunk].text.lines().take(shown.row + 1);
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The line after this change that a line before it has become; none if it was changed. For a diff without context.
-    pub(super) fn mapped(&self, line: u32) -> Option<u32> {
+    /// The new number of an old line; `None` if it changed. For diffs without context.
+    pub(super) fn map_line(&self, line: u32) -> Option<u32> {
         let mut moved = i64::from(line);
         for hunk in &self.hunks {
             if hunk.old.contains(&line) {
@@ -167,7 +167,7 @@ fn status(letter: &str) -> &'static str {
     }
 }
 
-/// Added and deleted lines of each file; nothing for a binary one.
+/// Added and deleted lines per file; zero for binary files.
 fn counts(numstat: &str) -> Vec<(u64, u64)> {
     let mut counts = Vec::new();
     let mut words = numstat.split('\0');
@@ -176,7 +176,7 @@ fn counts(numstat: &str) -> Vec<(u64, u64)> {
         let mut number = || fields.next().and_then(|field| field.parse().ok()).unwrap_or_default();
         counts.push((number(), number()));
         if fields.next().is_none_or(str::is_empty) {
-            // Renamed: both paths follow.
+            // A rename: two paths follow.
             words.next();
             words.next();
         }
@@ -204,7 +204,7 @@ fn sections(patch: &str) -> Vec<Vec<Hunk>> {
     sections
 }
 
-/// The ranges of a hunk's header. One without lines stands after the line that it names.
+/// Ranges of a hunk header. An empty range follows the line that it names.
 fn header(line: &str) -> Option<(Range<u32>, Range<u32>)> {
     let mut words = line.strip_prefix("@@ -")?.split(' ');
     let range = |word: &str| {

@@ -1,8 +1,8 @@
-//! A request and what was answered, as tests look at it.
+//! A recorded request with its reply.
 
 use serde_json::{Value, json};
 
-/// A request and what was answered.
+/// A request with its reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
     /// The method.
@@ -11,28 +11,28 @@ pub struct Exchange {
     pub path: String,
     /// The query, without `?`.
     pub query: String,
-    /// The headers, their names in lower case.
+    /// Headers with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// The body; nothing if there was none or if it is git's.
+    /// Body; null if empty or from git.
     pub body: Value,
-    /// Which write it was, if it was one.
+    /// Number of the write, if it is one.
     pub write: Option<usize>,
     /// Whether it changed anything.
     pub applied: bool,
-    /// The status of the answer; none if the connection was cut.
+    /// Status of the reply; `None` if the connection was cut.
     pub status: Option<u16>,
-    /// The body of the answer; nothing if there was none or if it is git's.
+    /// Body of the reply; null if empty or from git.
     pub reply: Value,
 }
 
 impl Exchange {
-    /// The value of a header, named in lower case.
+    /// Value of a header, by lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// A request to REST and its answer as a line of JSON, without headers: they have tokens.
+    /// A REST exchange as one line of JSON, without headers, which contain tokens.
     pub(super) fn line(&self) -> Option<String> {
         let path = self.path.strip_prefix("/api/v3")?;
         let line = json!({

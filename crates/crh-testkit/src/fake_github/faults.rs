@@ -1,125 +1,127 @@
-//! What goes wrong on script: which request, how often, and how.
+//! Scripted faults: which request, how often, what fails.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a test and a request wait for each other: several times what a slow machine takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a test and a request wait for each other: several times what a slow machine needs.
+const HOLD_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Something that goes wrong.
+/// A scripted fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// With which requests.
-    pub on: On,
-    /// How often it does before it stops.
+    /// Affected requests.
+    pub on: FaultTrigger,
+    /// Number of occurrences.
     pub times: usize,
-    /// What goes wrong.
-    pub how: How,
+    /// What fails.
+    pub how: FaultKind,
 }
 
-/// Requests.
+/// Which requests a fault affects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum On {
-    /// All of them.
+pub enum FaultTrigger {
+    /// All.
     Any,
-    /// Those with a method and a path such as `/api/v3/repos/*/reviews`, where `*` stands for anything.
+    /// By method and path, such as `/api/v3/repos/*/reviews`. `*` matches anything.
     Request(String, String),
-    /// The write with this number; the first one that the fake ever got is 1.
+    /// By write number, starting at 1.
     Write(usize),
 }
 
-/// What goes wrong with a request.
+/// What fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
-    /// It is not applied, and answered with a status.
+pub enum FaultKind {
+    /// Not applied, with this status.
     StatusBefore(u16),
-    /// It is applied, and answered with a status.
+    /// Applied, with this status.
     StatusAfter(u16),
-    /// It is not applied, and answered with 64 MB and a byte of nothing.
+    /// Not applied, with a reply of 64 MB and a byte.
     TooLarge,
-    /// It is not applied, and GraphQL says that it took too long.
+    /// Not applied; GraphQL reports a timeout.
     Timeout,
-    /// It is not applied, and the connection ends without an answer.
+    /// Not applied; the connection is cut.
     CutBefore,
-    /// It is applied, and the connection ends without an answer.
+    /// Applied; the connection is cut.
     CutAfter,
-    /// A review with a comment on this line is refused, although the line can be spoken about. Other requests pass, and
+    /// Refuses reviews with a comment on this line, although it is visible. Other requests pass and
     /// do not count.
     BadLine {
-        /// The file.
+        /// File.
         path: String,
-        /// The last line of the comment.
+        /// Last line of the comment.
         line: u32,
     },
-    /// Too much at once: wait so many seconds.
+    /// Secondary rate limit.
     SecondaryLimit {
-        /// The seconds; none if GitHub does not say.
+        /// `Retry-After` in seconds, if any.
         retry_after: Option<u64>,
     },
-    /// All requests of this hour are used up.
+    /// Primary rate limit: the hour's requests are used up.
     PrimaryLimit {
-        /// In how many seconds there are new ones.
+        /// Seconds until the reset.
         resets_in: u64,
     },
-    /// «Not modified», whatever was asked and whether it is true or not.
+    /// "Not modified" for any request, true or not.
     NotModified,
-    /// An `ETag` that no answer had before, although nothing changed.
+    /// A new `ETag` although nothing changed.
     NewEtag,
 }
 
 impl Fault {
-    /// A fault that happens once, with the write of a number.
-    pub fn on_write(number: usize, how: How) -> Self {
-        Self { on: On::Write(number), times: 1, how }
+    /// A fault for one write, by number.
+    pub fn on_write(number: usize, how: FaultKind) -> Self {
+        Self { on: FaultTrigger::Write(number), times: 1, how }
     }
 
-    /// A fault that happens once, with a method and a path in which `*` stands for anything.
-    pub fn on(method: &str, path: &str, how: How) -> Self {
-        Self { on: On::Request(method.to_owned(), path.to_owned()), times: 1, how }
+    /// A fault for one request, by method and path pattern.
+    pub fn on(method: &str, path: &str, how: FaultKind) -> Self {
+        Self { on: FaultTrigger::Request(method.to_owned(), path.to_owned()), times: 1, how }
     }
 
-    /// A review with a comment on this line is refused, always.
+    /// Always refuses reviews with a comment on this line.
     pub fn bad_line(path: &str, line: u32) -> Self {
-        let how = How::BadLine { path: path.to_owned(), line };
-        Self { on: On::Any, times: usize::MAX, how }
+        let how = FaultKind::BadLine { path: path.to_owned(), line };
+        Self { on: FaultTrigger::Any, times: usize::MAX, how }
     }
 
-    /// The same, but so often.
+    /// Repeats the fault.
     #[must_use]
     pub fn times(self, times: usize) -> Self {
         Self { times, ..self }
     }
 
     /// Whether it is about a request.
-    pub(super) fn fits(&self, method: &str, path: &str, write: Option<usize>) -> bool {
+    pub(super) fn applies_to(&self, method: &str, path: &str, write: Option<usize>) -> bool {
         self.times > 0
             && match &self.on {
-                On::Any => true,
-                On::Request(wanted, pattern) => wanted == method && matches(pattern, path),
-                On::Write(number) => write == Some(*number),
+                FaultTrigger::Any => true,
+                FaultTrigger::Request(wanted, pattern) => {
+                    wanted == method && matches(pattern, path)
+                }
+                FaultTrigger::Write(number) => write == Some(*number),
             }
     }
 }
 
 /// When a write is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// It has come, and will not be applied.
+pub enum HoldPoint {
+    /// Received, and will not be applied.
     Before,
-    /// It is applied, and not yet answered.
+    /// Applied, and not yet answered.
     After,
 }
 
-/// A write that is held until the test lets it go: time enough to end the program that sent it.
+/// A write that is held until the test releases it, for example to kill the program that sent it.
 #[derive(Debug)]
-pub struct Hold {
-    pub(crate) held: Arc<Held>,
+pub struct WriteHold {
+    pub(crate) held: Arc<HeldWrite>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldWrite {
     pub(crate) write: usize,
-    pub(crate) moment: Moment,
+    pub(crate) moment: HoldPoint,
     progress: Mutex<Progress>,
     changed: Condvar,
 }
@@ -130,35 +132,35 @@ struct Progress {
     released: bool,
 }
 
-impl Hold {
-    pub(crate) fn new(write: usize, moment: Moment) -> Self {
+impl WriteHold {
+    pub(crate) fn new(write: usize, moment: HoldPoint) -> Self {
         let progress = Mutex::default();
-        Self { held: Arc::new(Held { write, moment, progress, changed: Condvar::new() }) }
+        Self { held: Arc::new(HeldWrite { write, moment, progress, changed: Condvar::new() }) }
     }
 
-    /// Waits until the write is held; whether it is. It is not if the program makes fewer writes and `time` is over.
+    /// Waits until the write is held. Returns false after `time`.
     pub fn wait(&self, time: Duration) -> bool {
         self.held.until(time, |progress| progress.reached)
     }
 
-    /// Whether the write is held, or was.
+    /// Whether the write is or was held.
     pub fn reached(&self) -> bool {
         self.held.progress().reached
     }
 
-    /// Lets the write go: one held before it was applied is cut off, one held after is answered.
+    /// Releases the write. One held before applying is cut off, one held after is answered.
     pub fn release(&self) {
         self.held.release();
     }
 }
 
-impl Drop for Hold {
+impl Drop for WriteHold {
     fn drop(&mut self) {
         self.release();
     }
 }
 
-impl Held {
+impl HeldWrite {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,11 +170,11 @@ impl Held {
         reached(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// The write is there; returns when it is let go.
+    /// Called when the write arrives. Returns when it is released.
     pub(crate) fn reach(&self) {
         self.progress().reached = true;
         self.changed.notify_all();
-        self.until(PATIENCE, |progress| progress.released);
+        self.until(HOLD_TIMEOUT, |progress| progress.released);
     }
 
     pub(crate) fn release(&self) {
@@ -181,7 +183,7 @@ impl Held {
     }
 }
 
-/// Whether a text is as a pattern says, in which `*` stands for anything.
+/// Whether a text matches a pattern in which `*` matches anything.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
@@ -198,7 +200,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn a_star_stands_for_anything() {
+    fn star_matches_anything() {
         for (pattern, text, expected) in [
             ("/a/b", "/a/b", true),
             ("/a", "/a/b", false),

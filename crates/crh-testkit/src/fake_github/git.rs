@@ -1,4 +1,4 @@
-//! The bare repository behind a repository of the fake: a copy of the test's, its diffs, and git over HTTP.
+//! Bare repositories of the fake: copies of test repositories, diffs, and git over HTTP.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use super::diff::Diff;
 use crate::http::Incoming;
 use crate::repo::git;
 
-/// The most commits that GitHub lists for a pull request.
+/// Most commits that GitHub lists.
 const MAX_COMMITS: usize = 250;
 
-/// What a force-push leaves behind can be asked for later, by its hash, as at GitHub.
+/// As on GitHub, force-pushed commits can be fetched by hash.
 const CONFIG: &str =
     "[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true\n[gc]\n\tauto = 0\n";
 
-/// A bare repository and where it gets its branches from.
+/// A bare repository and its source.
 #[derive(Debug, Clone)]
-pub(crate) struct Bare {
+pub(crate) struct FakeBareRepository {
     pub(crate) path: PathBuf,
     source: PathBuf,
 }
 
 /// A commit of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Commit {
+pub(crate) struct FakeCommit {
     pub(crate) sha: String,
     pub(crate) tree: String,
     pub(crate) parents: Vec<String>,
@@ -33,21 +33,21 @@ pub(crate) struct Commit {
     pub(crate) message: String,
 }
 
-/// What a program said in the manner of CGI.
+/// CGI reply of `git http-backend`.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CgiReply {
     pub(crate) status: u16,
     pub(crate) content_type: String,
     pub(crate) body: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Context {
+pub(crate) enum DiffContext {
     Three,
     None,
 }
 
-impl Bare {
+impl FakeBareRepository {
     pub(crate) fn new(path: PathBuf, source: &Path) -> Self {
         std::fs::create_dir_all(&path).unwrap();
         let bare = Self { path, source: source.to_owned() };
@@ -58,15 +58,15 @@ impl Bare {
         bare
     }
 
-    /// Takes the branches and tags as they are now in the test's repository.
+    /// Copies the current branches and tags of the test repository.
     pub(crate) fn refresh(&self) {
         let source = self.source.to_str().unwrap();
         let branches = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
         self.run(&[&["fetch", "--quiet", "--prune", "--no-tags", source], &branches[..]].concat());
     }
 
-    /// Makes a commit of another repository the head of a pull request here.
-    pub(crate) fn take_head(&self, from: &Self, sha: &str, number: u64) {
+    /// Fetches a commit of another repository as the head of a pull request.
+    pub(crate) fn fetch_head(&self, from: &Self, sha: &str, number: u64) {
         let name = format!("refs/pull/{number}/head");
         if from.path != self.path {
             self.run(&["fetch", "--quiet", "--no-tags", from.path.to_str().unwrap(), sha]);
@@ -74,7 +74,7 @@ impl Bare {
         self.run(&["update-ref", &name, sha]);
     }
 
-    /// Removes what no ref leads to.
+    /// Removes unreachable objects.
     pub(crate) fn clean_up(&self) {
         self.run(&["reflog", "expire", "--expire=now", "--all"]);
         self.run(&["gc", "--quiet", "--prune=now"]);
@@ -92,9 +92,9 @@ impl Bare {
         said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
     }
 
-    /// The tree of one commit merged into another, and the files that both changed in ways that do not go together: there,
-    /// markers stand in the text.
-    pub(crate) fn merged(&self, into: &str, from: &str) -> (String, Vec<String>) {
+    /// Merges one commit into another. Returns the tree, with conflict markers, and the conflicting
+    /// files.
+    pub(crate) fn merge(&self, into: &str, from: &str) -> (String, Vec<String>) {
         let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
         let unrelated = "--allow-unrelated-histories";
         let said = git(&self.path).args(merge).args([unrelated, into, from]).output().unwrap();
@@ -105,23 +105,23 @@ impl Bare {
         (parts.next().unwrap(), parts.collect())
     }
 
-    pub(super) fn diff(&self, old: &str, new: &str, context: Context) -> Diff {
+    pub(super) fn diff(&self, old: &str, new: &str, context: DiffContext) -> Diff {
         let diff = |form: &[&str], more: &[&str]| {
             let quoted = ["-c", "core.quotepath=false", "diff", "--no-color", "--no-ext-diff"];
             self.run(&[&quoted[..], &["--no-textconv"], form, more, &[old, new, "--"]].concat())
         };
         let more: &[&str] = match context {
-            Context::Three => &["--find-renames"],
-            Context::None => &["--no-renames", "--unified=0"],
+            DiffContext::Three => &["--find-renames"],
+            DiffContext::None => &["--no-renames", "--unified=0"],
         };
-        Diff::read(
+        Diff::parse(
             &diff(&["--raw", "-z", "--no-abbrev"], more),
             &diff(&["--numstat", "-z"], more),
             &diff(&["--patch"], more),
         )
     }
 
-    /// The text of the diff between two commits, as git writes it when nobody asks for anything else.
+    /// Git's default diff of two commits.
     pub(crate) fn diff_text(&self, old: &str, new: &str) -> Vec<u8> {
         let plain = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"];
         let said = git(&self.path).args(plain).args([old, new, "--"]).output().unwrap();
@@ -129,15 +129,15 @@ impl Bare {
         said.stdout
     }
 
-    /// The commits that one has and another has not, oldest first.
-    pub(crate) fn commits(&self, without: &str, with: &str) -> Vec<Commit> {
+    /// Commits in `with` but not in `without`, oldest first.
+    pub(crate) fn commits(&self, without: &str, with: &str) -> Vec<FakeCommit> {
         let (range, most) = (format!("{without}..{with}"), format!("--max-count={MAX_COMMITS}"));
         let form = "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%B%x01";
         let said = self.run(&["log", "--reverse", "--topo-order", &most, form, &range, "--"]);
         let commits = said.split('\u{1}').filter_map(|said| {
             let fields: Vec<&str> = said.trim_start_matches('\n').split('\0').collect();
             let [sha, tree, parents, name, email, date, message] = fields[..] else { return None };
-            Some(Commit {
+            Some(FakeCommit {
                 sha: sha.to_owned(),
                 tree: tree.to_owned(),
                 parents: parents.split_whitespace().map(str::to_owned).collect(),
@@ -148,8 +148,8 @@ impl Bare {
         commits.collect()
     }
 
-    /// Lets git answer a request of git's.
-    pub(crate) fn serve(&self, request: &Incoming, service: &str, query: &str) -> Said {
+    /// Answers a request with `git http-backend`.
+    pub(crate) fn serve(&self, request: &Incoming, service: &str, query: &str) -> CgiReply {
         let mut command = git(&self.path);
         command
             .arg("http-backend")
@@ -170,11 +170,11 @@ impl Bare {
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let said = thread::scope(|scope| {
-            // Git may stop reading when it has heard enough; what it answers says the rest.
+            // Git may stop reading early; its reply says why.
             scope.spawn(move || drop(stdin.write_all(&request.body)));
             child.wait_with_output().unwrap()
         });
-        Said::read(said.stdout)
+        CgiReply::parse(said.stdout)
     }
 
     fn run(&self, args: &[&str]) -> String {
@@ -185,8 +185,8 @@ impl Bare {
     }
 }
 
-impl Said {
-    fn read(mut said: Vec<u8>) -> Self {
+impl CgiReply {
+    fn parse(mut said: Vec<u8>) -> Self {
         let end = said.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap_or(said.len());
         let body = said.split_off((end + 4).min(said.len()));
         let head = String::from_utf8_lossy(&said).into_owned();

@@ -1,37 +1,38 @@
-//! GraphQL: what a query asks for is looked up, field by field; a field that is not there is an error, as at GitHub.
+//! GraphQL: looks up the fields of a query. Unknown fields are errors, as on GitHub.
 
 mod node;
 mod query;
 
 use std::cell::RefCell;
 
-use node::{Found, Node};
-use query::{Document, Field, Kind, Operation, Selection};
+use node::{FieldValue, Node};
+use query::{Document, Field, Operation, OperationKind, Selection};
 use serde_json::{Map, Value, json};
 
 use super::json::View;
-use super::rest::{Call, Reply, may};
+use super::rest::{Call, Reply, check_permission};
 use super::state::{Permission, State};
 
-/// The most nodes of a connection at once.
+/// Most nodes per connection.
 const MAX_NODES: usize = 100;
 
-/// A request, read as far as to know whether it writes.
+/// A parsed request.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct GraphQuery {
     document: Document,
     operation: usize,
     variables: Map<String, Value>,
 }
 
-/// An error. One with a kind is about one field, which is null then; without one nothing is answered at all.
+/// An error. With a kind it concerns one field, which becomes null; without one the whole request
+/// fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Refused {
+struct GraphRefusal {
     kind: Option<&'static str>,
     message: String,
 }
 
-impl Refused {
+impl GraphRefusal {
     fn new(message: impl Into<String>) -> Self {
         Self { kind: None, message: message.into() }
     }
@@ -53,17 +54,17 @@ impl Refused {
     }
 }
 
-impl Request {
+impl GraphQuery {
     /// Reads the body of a request.
-    pub(super) fn read(body: &Value) -> Result<Self, Reply> {
+    pub(super) fn parse(body: &Value) -> Result<Self, Reply> {
         let Some(text) = body["query"].as_str() else {
             return Err(Reply::refused(
                 400,
                 "A query attribute must be specified and must be a string.",
             ));
         };
-        let refused = |why: String| Refused::new(why).reply();
-        let document = query::read(text).map_err(refused)?;
+        let refused = |why: String| GraphRefusal::new(why).reply();
+        let document = query::parse(text).map_err(refused)?;
         let asked = body["operationName"].as_str();
         let operation = document
             .operations
@@ -73,7 +74,7 @@ impl Request {
         if asked.is_none() && document.operations.len() > 1 {
             return Err(refused("An operation name is required".to_owned()));
         }
-        if let Some(loose) = document.loose_end(&document.operations[operation]) {
+        if let Some(loose) = document.unused_name(&document.operations[operation]) {
             return Err(refused(loose));
         }
         let mut variables = document.operations[operation].defaults.clone();
@@ -93,7 +94,7 @@ impl Request {
 
     /// Whether it changes something.
     pub(super) fn writes(&self) -> bool {
-        self.operation().kind == Kind::Mutation
+        self.operation().kind == OperationKind::Mutation
     }
 
     /// Answers, and does what it asks for.
@@ -103,24 +104,24 @@ impl Request {
         };
         let errors = RefCell::default();
         let answered = match self.operation().kind {
-            Kind::Query => {
-                let eye = Eye {
+            OperationKind::Query => {
+                let eye = QueryContext {
                     view: View { state, server },
                     call,
                     login,
                     request: self,
                     errors: &errors,
                 };
-                eye.selected(&Node::Query, &self.operation().selections)
+                eye.select(&Node::Query, &self.operation().selections)
             }
-            Kind::Mutation => self.mutated(state, server, (call, login), &errors),
+            OperationKind::Mutation => self.run_mutations(state, server, (call, login), &errors),
         };
         match answered {
             Ok(data) => {
                 let errors = errors.into_inner();
                 let mut body = json!({ "data": data });
                 if !errors.is_empty() {
-                    body["errors"] = errors.iter().map(Refused::shown).collect();
+                    body["errors"] = errors.iter().map(GraphRefusal::shown).collect();
                 }
                 Reply::with(200, body)
             }
@@ -128,25 +129,29 @@ impl Request {
         }
     }
 
-    /// Does the mutations one after another.
-    fn mutated(
+    fn run_mutations(
         &self,
         state: &mut State,
         server: &str,
         (call, login): (&Call, &str),
-        errors: &RefCell<Vec<Refused>>,
-    ) -> Result<Value, Refused> {
+        errors: &RefCell<Vec<GraphRefusal>>,
+    ) -> Result<Value, GraphRefusal> {
         let mut data = Map::new();
         for selection in &self.operation().selections {
             let Selection::Field(field) = selection else {
-                return Err(Refused::new("a mutation is not a fragment"));
+                return Err(GraphRefusal::new("a mutation is not a fragment"));
             };
             let value = match self.mutate(state, field, (call, login)) {
                 Ok(thread) => {
-                    let eye =
-                        Eye { view: View { state, server }, call, login, request: self, errors };
+                    let eye = QueryContext {
+                        view: View { state, server },
+                        call,
+                        login,
+                        request: self,
+                        errors,
+                    };
                     let place = thread.and_then(|id| eye.view.state.thread(&id));
-                    eye.selected(&Node::Payload(place), &field.selections)?
+                    eye.select(&Node::Payload(place), &field.selections)?
                 }
                 Err(refused) if refused.kind.is_some() => {
                     errors.borrow_mut().push(refused);
@@ -159,25 +164,26 @@ impl Request {
         Ok(Value::Object(data))
     }
 
-    /// Does one mutation; the thread that it is about, if it is about one.
+    /// Runs one mutation and returns its thread, if any.
     fn mutate(
         &self,
         state: &mut State,
         field: &Field,
         (call, login): (&Call, &str),
-    ) -> Result<Option<String>, Refused> {
-        // GitHub asks for both, although a thread is no content.
+    ) -> Result<Option<String>, GraphRefusal> {
+        // GitHub requires both permissions.
         for permission in [Permission::WritePulls, Permission::WriteContents] {
-            may(state, call, &[permission]).map_err(|refused| forbidden(&refused))?;
+            check_permission(state, call, &[permission]).map_err(|refused| forbidden(&refused))?;
         }
         let input = self.arguments(field).remove("input").unwrap_or(Value::Null);
         let word = |key: &str| {
             let value = input[key].as_str();
-            value
-                .ok_or_else(|| Refused::new(format!("Argument '{key}' on InputObject is required")))
+            value.ok_or_else(|| {
+                GraphRefusal::new(format!("Argument '{key}' on InputObject is required"))
+            })
         };
         let missing = |id: &str| {
-            Refused::of(
+            GraphRefusal::of(
                 "NOT_FOUND",
                 format!("Could not resolve to a node with the global id of '{id}'"),
             )
@@ -207,28 +213,27 @@ impl Request {
     }
 }
 
-/// A look at the state: whose it is, and what was asked.
+/// State and request, as seen by one account.
 #[derive(Debug, Clone, Copy)]
-struct Eye<'a> {
+struct QueryContext<'a> {
     view: View<'a>,
     call: &'a Call,
     login: &'a str,
-    request: &'a Request,
-    /// What could not be answered.
-    errors: &'a RefCell<Vec<Refused>>,
+    request: &'a GraphQuery,
+    /// Errors so far.
+    errors: &'a RefCell<Vec<GraphRefusal>>,
 }
 
-impl<'a> Eye<'a> {
-    fn may_read_pulls(&self) -> Result<(), Refused> {
+impl<'a> QueryContext<'a> {
+    fn may_read_pulls(&self) -> Result<(), GraphRefusal> {
         let any = [Permission::ReadPulls, Permission::WritePulls];
-        may(self.view.state, self.call, &any).map_err(|refused| forbidden(&refused))
+        check_permission(self.view.state, self.call, &any).map_err(|refused| forbidden(&refused))
     }
 
-    /// What was asked for of an object.
-    fn selected(&self, node: &Node<'a>, selections: &[Selection]) -> Result<Value, Refused> {
+    fn select(&self, node: &Node<'a>, selections: &[Selection]) -> Result<Value, GraphRefusal> {
         if selections.is_empty() {
             let name = node.type_name(&self.view);
-            return Err(Refused::new(format!("Objects must have selections ({name})")));
+            return Err(GraphRefusal::new(format!("Objects must have selections ({name})")));
         }
         let mut object = Map::new();
         self.select_into(&mut object, node, selections)?;
@@ -240,7 +245,7 @@ impl<'a> Eye<'a> {
         object: &mut Map<String, Value>,
         node: &Node<'a>,
         selections: &[Selection],
-    ) -> Result<(), Refused> {
+    ) -> Result<(), GraphRefusal> {
         let type_name = node.type_name(&self.view);
         for selection in selections {
             let fragment = match selection {
@@ -251,7 +256,9 @@ impl<'a> Eye<'a> {
                 Selection::Inline(fragment) => fragment,
                 Selection::Spread(name) => {
                     let found = self.request.document.fragments.get(name);
-                    found.ok_or_else(|| Refused::new(format!("Fragment {name} was not defined")))?
+                    found.ok_or_else(|| {
+                        GraphRefusal::new(format!("Fragment {name} was not defined"))
+                    })?
                 }
             };
             let fits = fragment.on.as_ref().is_none_or(|on| on == type_name || node.is_also(on));
@@ -262,7 +269,7 @@ impl<'a> Eye<'a> {
         Ok(())
     }
 
-    fn field(&self, node: &Node<'a>, field: &Field) -> Result<Value, Refused> {
+    fn field(&self, node: &Node<'a>, field: &Field) -> Result<Value, GraphRefusal> {
         if field.name == "__typename" {
             return Ok(json!(node.type_name(&self.view)));
         }
@@ -275,32 +282,33 @@ impl<'a> Eye<'a> {
             found => found?,
         };
         match found {
-            Found::Value(value) if field.selections.is_empty() => Ok(value),
-            Found::Value(Value::Null) | Found::Missing => Ok(Value::Null),
-            Found::Value(_) => {
-                Err(Refused::new(format!("Selections can't be made on scalars ({})", field.name)))
-            }
-            Found::Node(node) => self.selected(&node, &field.selections),
-            Found::List(nodes) => {
-                let nodes = nodes.iter().map(|node| self.selected(node, &field.selections));
+            FieldValue::Value(value) if field.selections.is_empty() => Ok(value),
+            FieldValue::Value(Value::Null) | FieldValue::Missing => Ok(Value::Null),
+            FieldValue::Value(_) => Err(GraphRefusal::new(format!(
+                "Selections can't be made on scalars ({})",
+                field.name
+            ))),
+            FieldValue::Node(node) => self.select(&node, &field.selections),
+            FieldValue::List(nodes) => {
+                let nodes = nodes.iter().map(|node| self.select(node, &field.selections));
                 Ok(Value::Array(nodes.collect::<Result<_, _>>()?))
             }
-            Found::Connection(nodes) => self.connection(&nodes, field, &arguments),
+            FieldValue::Connection(nodes) => self.connection(&nodes, field, &arguments),
         }
     }
 
-    /// A piece of a long list.
+    /// A page of a list.
     fn connection(
         &self,
         nodes: &[Node<'a>],
         field: &Field,
         arguments: &Map<String, Value>,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Value, GraphRefusal> {
         let name = &field.name;
         let number = |key: &str| arguments.get(key).and_then(Value::as_u64);
         let (first, last) = (number("first"), number("last"));
         let Some(size) = first.or(last) else {
-            return Err(Refused::of(
+            return Err(GraphRefusal::of(
                 "MISSING_PAGINATION_BOUNDARIES",
                 format!(
                     "You must provide a `first` or `last` value to properly paginate the `{name}` connection."
@@ -310,21 +318,21 @@ impl<'a> Eye<'a> {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         if size > MAX_NODES {
             let side = if first.is_some() { "first" } else { "last" };
-            return Err(Refused::of(
+            return Err(GraphRefusal::of(
                 "EXCESSIVE_PAGINATION",
                 format!(
                     "Requesting {size} records on the `{name}` connection exceeds the `{side}` limit of {MAX_NODES} records."
                 ),
             ));
         }
-        let cursor = |key: &str| -> Result<Option<usize>, Refused> {
+        let cursor = |key: &str| -> Result<Option<usize>, GraphRefusal> {
             let Some(text) = arguments.get(key).and_then(Value::as_str) else { return Ok(None) };
             let place = text.strip_prefix("cursor:").and_then(|place| place.parse().ok());
             place.map(Some).ok_or_else(|| {
-                Refused::new(format!("`{text}` does not appear to be a valid cursor."))
+                GraphRefusal::new(format!("`{text}` does not appear to be a valid cursor."))
             })
         };
-        // A cursor is the number of nodes up to it.
+        // A cursor is the number of nodes before it.
         let mut start = cursor("after")?.unwrap_or(0).min(nodes.len());
         let mut end = cursor("before")?.map_or(nodes.len(), |before| before.saturating_sub(1));
         if first.is_some() {
@@ -334,14 +342,14 @@ impl<'a> Eye<'a> {
         }
         let piece =
             Node::Piece { start, nodes: nodes[start..end.max(start)].to_vec(), total: nodes.len() };
-        self.selected(&piece, &field.selections)
+        self.select(&piece, &field.selections)
     }
 }
 
-fn forbidden(refused: &Reply) -> Refused {
-    Refused::of("FORBIDDEN", refused.body["message"].as_str().unwrap_or_default())
+fn forbidden(refused: &Reply) -> GraphRefusal {
+    GraphRefusal::of("FORBIDDEN", refused.body["message"].as_str().unwrap_or_default())
 }
 
-fn unknown(type_name: &str, field: &str) -> Refused {
-    Refused::new(format!("Field '{field}' doesn't exist on type '{type_name}'"))
+fn unknown(type_name: &str, field: &str) -> GraphRefusal {
+    GraphRefusal::new(format!("Field '{field}' doesn't exist on type '{type_name}'"))
 }

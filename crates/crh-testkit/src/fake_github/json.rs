@@ -1,21 +1,21 @@
-//! The replies of REST as GitHub's OpenAPI description demands them, complete.
+//! REST replies, complete according to GitHub's OpenAPI description.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::diff::{FileDiff, Side};
-use super::git::Commit;
+use super::git::FakeCommit;
 use super::state::{
     App, CheckRun, Comment, Issue, PENDING, Permission, PullRequest, Repository, Review, State,
     Status, Thread,
 };
-use super::time::written;
+use super::time::format_time;
 
-/// Who stands for all accounts that are gone.
+/// Account that stands for all deleted ones.
 const GHOST: (&str, u64) = ("ghost", 10_137);
 
-/// The state as somebody sees it through a server at an address.
+/// The state as one server address shows it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) state: &'a State,
@@ -39,7 +39,7 @@ impl View<'_> {
         format!("{}/pull/{number}", self.html_of(repository))
     }
 
-    /// Nothing for an account that is gone.
+    /// Null for a deleted account.
     pub(super) fn user(&self, login: &str) -> Value {
         match self.state.account(login) {
             Some(account) => {
@@ -49,7 +49,7 @@ impl View<'_> {
         }
     }
 
-    /// Who proposes something. For an account that is gone GitHub names one that stands for all of them.
+    /// The author. GitHub shows `ghost` for deleted accounts.
     fn author(&self, login: &str) -> Value {
         let user = self.user(login);
         if user.is_null() { self.account(GHOST.0, GHOST.1, "User") } else { user }
@@ -75,7 +75,7 @@ impl View<'_> {
         user
     }
 
-    /// The user who asks, with what only they see.
+    /// The account of the token, with private fields.
     pub(super) fn private_user(&self, login: &str) -> Value {
         let mut user = self.user(login);
         for key in ["name", "company", "blog", "location", "email", "hireable", "bio"] {
@@ -94,8 +94,8 @@ impl View<'_> {
         ] {
             user[key] = json!(0);
         }
-        user["created_at"] = json!(written(0));
-        user["updated_at"] = json!(written(0));
+        user["created_at"] = json!(format_time(0));
+        user["updated_at"] = json!(format_time(0));
         user["two_factor_authentication"] = json!(true);
         user
     }
@@ -113,7 +113,7 @@ impl View<'_> {
             "git_url": format!("git://{}.git", html.trim_start_matches("http://")),
             "ssh_url": format!("git@127.0.0.1:{}.git", repository.full_name()),
             "clone_url": format!("{html}.git"), "svn_url": html,
-            "created_at": written(0), "updated_at": written(0), "pushed_at": written(0),
+            "created_at": format_time(0), "updated_at": format_time(0), "pushed_at": format_time(0),
             "permissions": { "admin": false, "push": true, "pull": true },
         });
         for (name, end) in REPOSITORY_URLS {
@@ -132,7 +132,7 @@ impl View<'_> {
         value
     }
 
-    /// A repository by itself says more than one inside something else.
+    /// A repository with all fields.
     pub(super) fn full_repository(&self, repository: &Repository) -> Value {
         let mut value = self.repository(repository);
         value["subscribers_count"] = json!(0);
@@ -152,7 +152,7 @@ impl View<'_> {
         })
     }
 
-    /// A pull request as it is in a list.
+    /// A pull request in a list.
     pub(super) fn simple_pull(&self, repository: &Repository, pull: &PullRequest) -> Value {
         let (api, number) = (self.api_of(repository), pull.number);
         let (url, issue) = (format!("{api}/pulls/{number}"), format!("{api}/issues/{number}"));
@@ -171,8 +171,8 @@ impl View<'_> {
             "locked": false, "title": pull.title, "user": self.author(&pull.author),
             "body": if pull.body.is_empty() { Value::Null } else { json!(pull.body) },
             "labels": labels, "milestone": null, "active_lock_reason": null,
-            "created_at": written(pull.created), "updated_at": written(pull.updated),
-            "closed_at": if pull.open { Value::Null } else { json!(written(pull.updated)) },
+            "created_at": format_time(pull.created), "updated_at": format_time(pull.updated),
+            "closed_at": if pull.open { Value::Null } else { json!(format_time(pull.updated)) },
             "merged_at": null, "merge_commit_sha": null, "assignee": null, "assignees": [],
             "requested_reviewers": [], "requested_teams": [],
             "head": self.end(head, &pull.head_owner, &pull.head, &pull.head_sha),
@@ -196,7 +196,7 @@ impl View<'_> {
         value
     }
 
-    /// A pull request by itself.
+    /// A pull request with all fields.
     pub(super) fn pull(&self, repository: &Repository, pull: &PullRequest) -> Value {
         let mut value = self.simple_pull(repository, pull);
         let files = &pull.diff.files;
@@ -246,7 +246,7 @@ impl View<'_> {
         value
     }
 
-    pub(super) fn commit(&self, repository: &Repository, commit: &Commit) -> Value {
+    pub(super) fn commit(&self, repository: &Repository, commit: &FakeCommit) -> Value {
         let (api, html) = (self.api_of(repository), self.html_of(repository));
         let url = |sha: &str| format!("{api}/commits/{sha}");
         let (name, email, date) = &commit.author;
@@ -274,7 +274,7 @@ impl View<'_> {
             "id": id, "node_id": format!("IC_{id}"), "url": format!("{api}/issues/comments/{id}"),
             "html_url": format!("{}#issuecomment-{id}", self.pull_url(repository, number)),
             "body": comment.body, "user": self.user(&comment.author),
-            "created_at": written(comment.created), "updated_at": written(comment.updated),
+            "created_at": format_time(comment.created), "updated_at": format_time(comment.updated),
             "issue_url": format!("{api}/issues/{number}"),
             "author_association": repository.association(&comment.author),
             "performed_via_github_app": null,
@@ -293,9 +293,9 @@ impl View<'_> {
             "commit_id": review.commit,
             "author_association": repository.association(&review.author),
         });
-        // A draft has no such field.
+        // Pending reviews do not have this field.
         if review.state != PENDING {
-            shown["submitted_at"] = json!(written(review.created));
+            shown["submitted_at"] = json!(format_time(review.created));
         }
         shown
     }
@@ -315,7 +315,7 @@ impl View<'_> {
         let file = pull.diff.file(&thread.path);
         let position = thread.line.and_then(|line| {
             let file = file?;
-            Some(file.position(file.shown(thread.side, line)?))
+            Some(file.position(file.find_row(thread.side, line)?))
         });
         let mut value = json!({
             "url": url, "pull_request_review_id": comment.review, "id": id,
@@ -323,8 +323,8 @@ impl View<'_> {
             "position": position, "original_position": thread.original_position,
             "commit_id": if thread.outdated { &thread.original_commit } else { &pull.head_sha },
             "original_commit_id": thread.original_commit, "user": self.user(&comment.author),
-            "body": comment.body, "created_at": written(comment.created),
-            "updated_at": written(comment.updated), "html_url": html, "pull_request_url": pull_url,
+            "body": comment.body, "created_at": format_time(comment.created),
+            "updated_at": format_time(comment.updated), "html_url": html, "pull_request_url": pull_url,
             "author_association": repository.association(&comment.author),
             "_links": {
                 "self": { "href": url }, "html": { "href": html },
@@ -353,13 +353,13 @@ impl View<'_> {
             "state": if issue.open { "open" } else { "closed" },
             "title": issue.title, "body": issue.body, "user": self.user(&issue.author),
             "labels": labels, "assignee": null, "assignees": [], "milestone": null, "locked": false,
-            "comments": 0, "closed_at": null, "created_at": written(issue.created),
-            "updated_at": written(issue.created),
+            "comments": 0, "closed_at": null, "created_at": format_time(issue.created),
+            "updated_at": format_time(issue.created),
             "author_association": repository.association(&issue.author),
         })
     }
 
-    /// A pull request as the issue that it is as well.
+    /// A pull request in the list of issues.
     pub(super) fn pull_as_issue(&self, repository: &Repository, pull: &PullRequest) -> Value {
         let issue = Issue {
             id: pull.id,
@@ -396,7 +396,7 @@ impl View<'_> {
             "external_id": or(field("external_id"), ""), "url": url, "html_url": html,
             "details_url": or(field("details_url"), &html), "name": field("name"),
             "status": or(field("status"), "queued"), "conclusion": field("conclusion"),
-            "started_at": or(field("started_at"), &written(0)),
+            "started_at": or(field("started_at"), &format_time(0)),
             "completed_at": field("completed_at"),
             "output": {
                 "title": output("title"), "summary": output("summary"), "text": output("text"),
@@ -412,8 +412,8 @@ impl View<'_> {
         json!({
             "id": id, "slug": slug, "node_id": format!("A_{id}"), "owner": self.user_or_app(slug),
             "name": slug, "description": "", "external_url": self.server,
-            "html_url": format!("{}/apps/{slug}", self.server), "created_at": written(0),
-            "updated_at": written(0), "permissions": { "checks": "write" }, "events": [],
+            "html_url": format!("{}/apps/{slug}", self.server), "created_at": format_time(0),
+            "updated_at": format_time(0), "permissions": { "checks": "write" }, "events": [],
         })
     }
 
@@ -428,7 +428,7 @@ impl View<'_> {
             "url": format!("{api}/statuses/{}", status.sha), "id": status.id,
             "avatar_url": null, "node_id": format!("SC_{}", status.id), "state": status.state,
             "description": null, "target_url": null, "context": status.context,
-            "created_at": written(status.created), "updated_at": written(status.created),
+            "created_at": format_time(status.created), "updated_at": format_time(status.created),
         })
     }
 
@@ -443,16 +443,16 @@ impl View<'_> {
             "app_id": app.id, "app_slug": app.slug, "target_type": "User",
             "target_id": account.map_or(0, |account| account.id),
             "permissions": permissions(&app.permissions), "events": [],
-            "created_at": written(0), "updated_at": written(0), "single_file_name": null,
+            "created_at": format_time(0), "updated_at": format_time(0), "single_file_name": null,
             "suspended_by": null, "suspended_at": null,
         })
     }
 }
 
-/// What a token may do, as GitHub writes it.
+/// Permissions in GitHub's format.
 pub(super) fn permissions(permissions: &BTreeSet<Permission>) -> Value {
     let mut value = json!({ "metadata": "read" });
-    // In the order of `Permission`, reading before writing: the higher one stays.
+    // `Permission` sorts read before write, so the higher one stays.
     for permission in permissions {
         let (name, level) = match permission {
             Permission::Contents => ("contents", "read"),
@@ -471,7 +471,7 @@ pub(super) fn permissions(permissions: &BTreeSet<Permission>) -> Value {
     value
 }
 
-/// A path in an address: what is neither a letter, a digit nor one of a few signs is written in hexadecimal.
+/// Percent-encodes a path.
 fn encoded(path: &str) -> String {
     let mut encoded = String::new();
     for byte in path.bytes() {

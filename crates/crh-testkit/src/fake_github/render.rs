@@ -1,11 +1,10 @@
-//! A pull request as a text to compare: all that readers see, nothing that changes from run to run.
+//! Renders a pull request as text: everything visible that is stable across runs.
 
 use std::fmt::Write;
 
 use super::state::{PullRequest, Thread};
 
-/// All that can be seen of a pull request.
-pub(super) fn pull(pull: &PullRequest) -> String {
+pub(super) fn render_pull(pull: &PullRequest) -> String {
     let mut text = String::new();
     let state = match (pull.open, pull.draft) {
         (true, false) => "open",
@@ -28,7 +27,7 @@ pub(super) fn pull(pull: &PullRequest) -> String {
         line(format_args!("\nreview by {author}: {state} on {head}\n{}", indented(&review.body)));
     }
     for thread in &pull.threads {
-        line(format_args!("\nthread on {}{}", place(thread), standing(thread)));
+        line(format_args!("\nthread on {}{}", thread_place(thread), thread_state(thread)));
         for comment in &thread.comments {
             line(format_args!("  {}:\n{}", comment.author, indented(&comment.body)));
         }
@@ -36,14 +35,14 @@ pub(super) fn pull(pull: &PullRequest) -> String {
     text
 }
 
-fn place(thread: &Thread) -> String {
+fn thread_place(thread: &Thread) -> String {
     let end = thread.line.unwrap_or(thread.original_line);
     let start = if thread.line.is_some() { thread.start_line } else { thread.original_start_line };
     let lines = start.map_or(end.to_string(), |start| format!("{start}-{end}"));
     format!("{}:{lines} {}", thread.path, thread.side.word())
 }
 
-fn standing(thread: &Thread) -> String {
+fn thread_state(thread: &Thread) -> String {
     let resolved = match &thread.resolved_by {
         Some(login) => format!(", resolved by {login}"),
         None => String::new(),

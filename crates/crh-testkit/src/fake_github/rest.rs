@@ -1,4 +1,4 @@
-//! REST: which request is which, who may do it, and pages.
+//! REST: routes, permissions and pages.
 
 mod apps;
 mod issues;
@@ -6,33 +6,32 @@ mod reads;
 mod review;
 mod writes;
 
-pub(super) use apps::key_of;
+pub(super) use apps::public_key;
 use serde_json::{Value, json};
 
 use super::json::View;
 use super::state::{Permission, Repository, State};
 
-/// What GitHub gives at once, and the most it gives.
+/// Default and largest page size.
 const PAGE: (usize, usize) = (30, 100);
 
 const DOCUMENTATION: &str = "https://docs.github.com/rest";
 
-/// A request, understood.
+/// A parsed request.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) method: String,
-    /// What follows `/api/v3/`, cut at slashes.
+    /// Segments after `/api/v3/`.
     pub(super) path: Vec<String>,
     pub(super) query: Vec<(String, String)>,
-    /// Nothing if there was no body.
+    /// Null without a body.
     pub(super) body: Value,
-    /// The token, unless there was none.
+    /// Token, if any.
     pub(super) token: Option<String>,
-    /// Whose it is; none as well if it is the key of an App.
+    /// Account of the token; `None` for an App's JWT.
     pub(super) login: Option<String>,
 }
 
-/// What is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reply {
     pub(super) status: u16,
@@ -40,11 +39,11 @@ pub(super) struct Reply {
     pub(super) body: Value,
 }
 
-/// An answer, or a refusal.
-pub(super) type Answered = Result<Reply, Reply>;
+/// A reply or a refusal.
+pub(super) type ReplyResult = Result<Reply, Reply>;
 
 impl Call {
-    pub(super) fn asked(&self, name: &str) -> Option<&str> {
+    pub(super) fn parameter(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
@@ -55,14 +54,14 @@ impl Reply {
         Self { status, headers: Vec::new(), body }
     }
 
-    /// A refusal as GitHub words it.
+    /// A refusal in GitHub's format.
     pub(super) fn refused(status: u16, message: &str) -> Self {
         let status_word = status.to_string();
         let body = json!({ "message": message, "documentation_url": DOCUMENTATION, "status": status_word });
         Self::with(status, body)
     }
 
-    /// A refusal of what was sent.
+    /// A validation error.
     pub(super) fn invalid(message: &str, errors: Value) -> Self {
         let mut refused = Self::refused(422, message);
         refused.body["errors"] = errors;
@@ -74,10 +73,10 @@ impl Reply {
     }
 }
 
-/// Answers a request, and does what it asks for.
-pub(super) fn answer(state: &mut State, server: &str, call: &Call) -> Answered {
+/// Applies and answers a request.
+pub(super) fn answer(state: &mut State, server: &str, call: &Call) -> ReplyResult {
     let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
-    // What `Link` names: repositories by number.
+    // `Link` headers use repository ids.
     if let ["repositories", id, rest @ ..] = &path[..] {
         let repository = id.parse().ok().and_then(|id| state.repository_by_id(id));
         let Some(repository) = repository else { return Err(Reply::not_found()) };
@@ -104,7 +103,7 @@ fn in_repository(
     owner: &str,
     name: &str,
     rest: &[&str],
-) -> Answered {
+) -> ReplyResult {
     if let ("GET", ["installation"]) = (call.method.as_str(), rest) {
         return apps::installation(&View { state, server }, call, owner, name);
     }
@@ -113,7 +112,7 @@ fn in_repository(
         return Err(Reply::not_found());
     }
     if call.method == "GET" {
-        may(state, call, reads::needs(rest))?;
+        check_permission(state, call, reads::needs(rest))?;
         return reads::answer(&View { state, server }, call, repository, rest);
     }
     if call.login.is_none() {
@@ -122,8 +121,12 @@ fn in_repository(
     writes::answer(state, server, call, (owner, name), rest)
 }
 
-/// Refuses unless the token has one of some permissions. What is public can be read without a token.
-pub(super) fn may(state: &State, call: &Call, any: &[Permission]) -> Result<(), Reply> {
+/// Fails unless the token has one of the permissions. Public data needs no token.
+pub(super) fn check_permission(
+    state: &State,
+    call: &Call,
+    any: &[Permission],
+) -> Result<(), Reply> {
     let Some(token) = call.token.as_ref().and_then(|token| state.tokens.get(token)) else {
         return Ok(());
     };
@@ -135,7 +138,7 @@ pub(super) fn may(state: &State, call: &Call, any: &[Permission]) -> Result<(), 
     Err(Reply::refused(403, &format!("Resource not accessible by {kind}")))
 }
 
-/// One page of a list, and where the others are.
+/// One page of a list, with links to the others.
 fn page<T>(
     view: &View<'_>,
     call: &Call,
@@ -143,7 +146,7 @@ fn page<T>(
     items: &[T],
     shown: impl Fn(&T) -> Value,
 ) -> Reply {
-    let number = |name: &str| call.asked(name).and_then(|text| text.parse::<usize>().ok());
+    let number = |name: &str| call.parameter(name).and_then(|text| text.parse::<usize>().ok());
     let size = number("per_page").filter(|size| *size > 0).unwrap_or(PAGE.0).min(PAGE.1);
     let page = number("page").filter(|page| *page > 0).unwrap_or(1);
     let last = items.len().div_ceil(size).max(1);

@@ -1,4 +1,5 @@
-//! What others do at GitHub: open repositories and pull requests, push, comment, reply, resolve.
+//! Actions of people on GitHub: create repositories and pull requests, push, comment, reply,
+//! resolve.
 
 use std::fmt;
 use std::path::Path;
@@ -7,8 +8,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::diff::{Diff, Side};
-use super::git::Bare;
-use super::rest::key_of;
+use super::git::FakeBareRepository;
+use super::rest::public_key;
 use super::state::{
     App, CheckRun, Comment, Issue, PENDING, Permission, PullRequest, Repository, State, Status,
     Thread, Token,
@@ -18,21 +19,21 @@ use super::{APP_KEY, FakeGitHub};
 /// A pull request to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
-    /// The branch with the change; `owner:branch` for one in a fork.
+    /// Source branch; `owner:branch` for a fork.
     pub head: String,
-    /// The branch that it is to be merged into.
+    /// Target branch.
     pub base: String,
     /// The title.
     pub title: String,
     /// The description.
     pub body: String,
-    /// Who opens it.
+    /// Author.
     pub author: String,
-    /// Whether it is unfinished.
+    /// Whether it is a draft.
     pub draft: bool,
     /// The labels.
     pub labels: Vec<String>,
-    /// The numbers of the issues that it closes.
+    /// Numbers of issues that it closes.
     pub closes: Vec<u64>,
 }
 
@@ -51,23 +52,23 @@ impl Default for Pull {
     }
 }
 
-/// Which pull request.
+/// Identifies a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullAt {
+pub struct PullHandle {
     /// `owner/name`.
     pub repository: String,
-    /// Its number there.
+    /// Number.
     pub number: u64,
 }
 
-impl fmt::Display for PullAt {
+impl fmt::Display for PullHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.repository, self.number)
     }
 }
 
 impl FakeGitHub {
-    /// A token of an account, which is made if there is none. One whose name ends in `[bot]` is a bot.
+    /// Adds a token, and its account if needed. Accounts ending in `[bot]` are bots.
     pub fn token(&self, text: &str, login: &str, permissions: &[Permission]) -> &Self {
         let mut state = self.desk.state();
         state.ensure(login);
@@ -78,19 +79,20 @@ impl FakeGitHub {
         self
     }
 
-    /// All tokens of installations are at their end, as after an hour.
+    /// Expires all App tokens.
     pub fn end_tokens(&self) {
         for token in self.desk.state().tokens.values_mut() {
             token.ends = token.ends.map(|_| 0);
         }
     }
 
-    /// Removes an account. What it wrote stays, by nobody.
+    /// Deletes an account. Its texts stay without an author.
     pub fn remove_account(&self, login: &str) {
         self.desk.state().accounts.retain(|account| account.login != login);
     }
 
-    /// Installs an App that signs with [`APP_KEY`] for the repositories of an owner; its id.
+    /// Installs an App that signs with [`APP_KEY`] for the repositories of an owner. Returns its
+    /// id.
     pub fn app(&self, slug: &str, owner: &str, permissions: &[Permission]) -> u64 {
         let mut state = self.desk.state();
         state.ensure(owner);
@@ -98,27 +100,27 @@ impl FakeGitHub {
         state.apps.push(App {
             id,
             slug: slug.to_owned(),
-            public_key: key_of(APP_KEY),
+            public_key: public_key(APP_KEY),
             installation,
             permissions: permissions.iter().copied().collect(),
         });
         id
     }
 
-    /// A repository `owner/name` with the branches of one of the test's, a [`crate::Repo`] or a folder.
+    /// Adds a repository `owner/name` with the branches of a [`crate::Repo`] or a folder.
     pub fn repository(&self, name: &str, source: impl AsRef<Path>) -> &Self {
         self.add(name, source.as_ref(), None);
         self
     }
 
-    /// A fork of another repository, with the branches of one of the test's.
+    /// Adds a fork with the branches of a test repository.
     pub fn fork(&self, name: &str, of: &str, source: impl AsRef<Path>) -> &Self {
         self.add(name, source.as_ref(), Some(of));
         self
     }
 
     fn add(&self, name: &str, source: &Path, of: Option<&str>) {
-        let bare = Bare::new(self.folder.path().join(format!("{name}.git")), source);
+        let bare = FakeBareRepository::new(self.folder.path().join(format!("{name}.git")), source);
         let mut state = self.desk.state();
         let fork_of = of.map(|of| {
             let (owner, name) = of.split_once('/').unwrap();
@@ -153,13 +155,13 @@ impl FakeGitHub {
         self
     }
 
-    /// Deletes a repository, as people do with their forks.
+    /// Deletes a repository.
     pub fn delete_repository(&self, name: &str) {
         self.in_repository(name, |repository| repository.gone = true);
     }
 
-    /// Says what somebody is to a repository, by GitHub's word: `MEMBER`, `COLLABORATOR`, `CONTRIBUTOR`. The owner is
-    /// `OWNER` and all others are `NONE` without being told.
+    /// Sets an account's role: `MEMBER`, `COLLABORATOR`, `CONTRIBUTOR`. The default is `OWNER` for
+    /// the owner and `NONE` for others.
     pub fn association(&self, name: &str, login: &str, word: &str) -> &Self {
         self.in_repository(name, |repository| {
             repository.associations.insert(login.to_owned(), word.to_owned());
@@ -167,7 +169,7 @@ impl FakeGitHub {
         self
     }
 
-    /// Opens an issue; its number.
+    /// Opens an issue and returns its number.
     pub fn issue(&self, repository: &str, author: &str, title: &str, body: &str) -> u64 {
         let mut state = self.desk.state();
         state.ensure(author);
@@ -191,7 +193,7 @@ impl FakeGitHub {
         });
     }
 
-    /// Switches the issues of a repository off.
+    /// Disables the issues of a repository.
     pub fn disable_issues(&self, repository: &str) {
         self.in_repository(repository, |repository| repository.without_issues = true);
     }
@@ -209,74 +211,76 @@ impl FakeGitHub {
     }
 
     /// Opens a pull request.
-    pub fn pull(&self, repository: &str, pull: Pull) -> PullAt {
+    pub fn pull(&self, repository: &str, pull: Pull) -> PullHandle {
         let mut state = self.desk.state();
         state.ensure(&pull.author);
         let (owner, name) = repository.split_once('/').unwrap();
         let number = state.open((owner, name), pull).unwrap();
-        let at = PullAt { repository: repository.to_owned(), number };
+        let at = PullHandle { repository: repository.to_owned(), number };
         state.push(&at).unwrap();
         at
     }
 
-    /// Takes the branches of a pull request as they are now in the test's repositories: a push, or a force-push.
-    pub fn push(&self, at: &PullAt) {
+    /// Pushes (or force-pushes) the current branches of the test repositories.
+    pub fn push(&self, at: &PullHandle) {
         self.desk.state().push(at).unwrap();
     }
 
-    /// Takes the branches of a repository as they are now in the test's. Pull requests stay as they are.
+    /// Updates the branches of a repository without touching pull requests.
     pub fn refresh(&self, name: &str) {
         self.in_repository(name, |repository| repository.bare.refresh());
     }
 
     /// Closes a pull request.
-    pub fn close(&self, at: &PullAt) {
+    pub fn close(&self, at: &PullHandle) {
         self.in_pull(at, |pull| pull.open = false);
     }
 
-    /// Calls a pull request unfinished.
-    pub fn make_draft(&self, at: &PullAt) {
+    /// Makes a pull request a draft.
+    pub fn make_draft(&self, at: &PullHandle) {
         self.in_pull(at, |pull| pull.draft = true);
     }
 
-    /// Comments on a pull request as a whole; the comment's number.
-    pub fn comment(&self, at: &PullAt, author: &str, body: &str) -> u64 {
-        let comment = self.written(author, body);
+    /// Adds a general comment and returns its id.
+    pub fn comment(&self, at: &PullHandle, author: &str, body: &str) -> u64 {
+        let comment = self.new_comment(author, body);
         let id = comment.id;
         self.in_pull(at, |pull| pull.comments.push(comment));
         id
     }
 
-    /// Deletes a comment on a pull request as a whole.
-    pub fn delete_comment(&self, at: &PullAt, id: u64) {
+    /// Deletes a general comment.
+    pub fn delete_comment(&self, at: &PullHandle, id: u64) {
         self.in_pull(at, |pull| pull.comments.retain(|comment| comment.id != id));
     }
 
-    /// Leaves the last review of a pull request as an interruption does: begun, and not submitted.
+    /// Makes the last review pending, as an interruption would.
     ///
     /// # Panics
+    ///
     /// If there is none.
-    pub fn unsubmit(&self, at: &PullAt) {
+    pub fn unsubmit(&self, at: &PullHandle) {
         self.in_pull(at, |pull| pull.reviews.last_mut().unwrap().state = PENDING.to_owned());
     }
 
-    /// Begins a conversation about a line on the right side; its global id.
+    /// Opens a thread on a line of the new side and returns its GraphQL id.
     ///
     /// # Panics
+    ///
     /// If the diff does not show the line.
     pub fn thread(
         &self,
-        at: &PullAt,
+        at: &PullHandle,
         author: &str,
         (path, line): (&str, u32),
         body: &str,
     ) -> String {
-        let comment = self.written(author, body);
+        let comment = self.new_comment(author, body);
         let id = format!("PRRT_{}", self.desk.state().id());
         let thread = id.clone();
         self.in_pull(at, |pull| {
             let file = pull.diff.file(path).unwrap();
-            let shown = file.shown(Side::Right, line).unwrap();
+            let shown = file.find_row(Side::Right, line).unwrap();
             let thread = Thread {
                 id: thread,
                 path: path.to_owned(),
@@ -299,15 +303,15 @@ impl FakeGitHub {
         id
     }
 
-    /// Replies in a conversation about lines; the reply's number.
+    /// Replies in a thread and returns the comment id.
     pub fn reply(&self, thread: &str, author: &str, body: &str) -> u64 {
-        let comment = self.written(author, body);
+        let comment = self.new_comment(author, body);
         let id = comment.id;
         self.desk.state().thread_mut(thread).unwrap().comments.push(comment);
         id
     }
 
-    /// Calls a conversation settled.
+    /// Resolves a thread.
     pub fn resolve(&self, thread: &str, login: &str) {
         let mut state = self.desk.state();
         state.ensure(login);
@@ -316,7 +320,7 @@ impl FakeGitHub {
         thread.resolved_by = Some(login.to_owned());
     }
 
-    /// A check run of another App on a commit. Without a conclusion it is still running.
+    /// Adds a check run of another App. Without a conclusion it is still running.
     pub fn check(
         &self,
         repository: &str,
@@ -339,7 +343,7 @@ impl FakeGitHub {
         self
     }
 
-    /// A commit status, by GitHub's word: `success`, `failure`, `error` or `pending`.
+    /// Adds a commit status: `success`, `failure`, `error` or `pending`.
     pub fn status(&self, repository: &str, sha: &str, context: &str, word: &str) -> &Self {
         let mut state = self.desk.state();
         let (id, created) = (state.id(), state.tick());
@@ -351,7 +355,7 @@ impl FakeGitHub {
         self
     }
 
-    fn written(&self, author: &str, body: &str) -> Comment {
+    fn new_comment(&self, author: &str, body: &str) -> Comment {
         let mut state = self.desk.state();
         state.ensure(author);
         let (id, created) = (state.id(), state.tick());
@@ -359,7 +363,7 @@ impl FakeGitHub {
         Comment { id, author, body, created, updated: created, review: None, minimized: false }
     }
 
-    fn in_pull<T>(&self, at: &PullAt, change: impl FnOnce(&mut PullRequest) -> T) -> T {
+    fn in_pull<T>(&self, at: &PullHandle, change: impl FnOnce(&mut PullRequest) -> T) -> T {
         let mut state = self.desk.state();
         let now = state.tick();
         let (owner, name) = at.repository.split_once('/').unwrap();
@@ -377,7 +381,8 @@ impl FakeGitHub {
 }
 
 impl State {
-    /// Opens a pull request, without what its branches have; its number. None without a repository that it could come from.
+    /// Opens a pull request without its commits and returns its number; `None` if the source
+    /// repository is missing.
     pub(super) fn open(&mut self, (owner, name): (&str, &str), pull: Pull) -> Option<u64> {
         let (id, created) = (self.id(), self.tick());
         let base = self.repository(owner, name)?;
@@ -422,8 +427,8 @@ impl State {
         Some(number)
     }
 
-    /// Takes the branches of a pull request as they are; else the name of the one that is not there.
-    pub(super) fn push(&mut self, at: &PullAt) -> Result<(), String> {
+    /// Updates the branches of a pull request, or returns the name of a missing branch.
+    pub(super) fn push(&mut self, at: &PullHandle) -> Result<(), String> {
         let updated = self.tick();
         let (owner, name) = at.repository.split_once('/').unwrap();
         let repository = self.repository(owner, name).unwrap();
@@ -434,7 +439,7 @@ impl State {
         from.refresh();
         let head_sha = from.tip(&pull.head).ok_or_else(|| pull.head.clone())?;
         let base_sha = bare.tip(&pull.base).ok_or_else(|| pull.base.clone())?;
-        bare.take_head(&from, &head_sha, at.number);
+        bare.fetch_head(&from, &head_sha, at.number);
         let repository = self.repository_mut(owner, name).unwrap();
         let pull = repository.pulls.get_mut(&at.number).unwrap();
         (pull.head_sha, pull.base_sha, pull.updated) = (head_sha, base_sha, updated);

@@ -1,4 +1,4 @@
-//! Where requests come in: who asks, what goes wrong on script, what is answered, and what is remembered of it.
+//! HTTP server of the fake: authentication, faults, replies and recording.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::exchange::Exchange;
-use super::faults::{Fault, Held, How, Moment};
+use super::faults::{Fault, FaultKind, HeldWrite, HoldPoint};
 use super::rest::{Call, Reply};
 use super::state::{Permission, State};
 use super::time::now;
@@ -17,56 +17,55 @@ use super::{graphql, rest};
 use crate::http;
 use crate::http::{End, Incoming, Outgoing, Service};
 
-/// Requests an hour: with a token, and without.
+/// Requests per hour, with and without a token.
 const LIMIT: (u64, u64) = (5_000, 60);
 
 #[derive(Debug, Default)]
-pub(super) struct Desk {
+pub(super) struct FakeGitHubServer {
     state: Mutex<State>,
-    traffic: Mutex<Traffic>,
+    traffic: Mutex<GitHubTraffic>,
     address: OnceLock<String>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+pub(super) struct GitHubTraffic {
     pub(super) exchanges: Vec<Exchange>,
     pub(super) faults: Vec<Fault>,
-    pub(super) held: Vec<Arc<Held>>,
+    pub(super) held: Vec<Arc<HeldWrite>>,
     pub(super) latency: Duration,
-    /// How many exchanges tests do not look at any more.
+    /// Number of hidden exchanges.
     pub(super) forgotten: usize,
     pub(super) writes: usize,
     etags: usize,
 }
 
-/// What was answered, before it is put into bytes.
-enum Answer {
+/// A reply before serialisation.
+enum ServerAnswer {
     Json(Reply),
     Bytes(u16, Vec<(&'static str, String)>, Vec<u8>),
     Cut,
 }
 
-/// Where a request goes.
-enum Way {
+enum FakeRoute {
     Rest,
-    Graphql(Result<graphql::Request, Reply>),
+    Graphql(Result<graphql::GraphQuery, Reply>),
     Git,
 }
 
-impl Service for Desk {
+impl Service for FakeGitHubServer {
     type Pending = ();
 
     fn answer(&self, request: Incoming) -> (Outgoing, ()) {
         let delay = self.traffic().latency;
-        let (writes, end) = match self.exchanged(&request) {
-            Answer::Cut => (Vec::new(), End::Close),
-            Answer::Json(reply) => {
+        let (writes, end) = match self.handle(&request) {
+            ServerAnswer::Cut => (Vec::new(), End::Close),
+            ServerAnswer::Json(reply) => {
                 let json = ("content-type", "application/json; charset=utf-8".to_owned());
                 let body = if reply.status == 304 { String::new() } else { reply.body.to_string() };
                 let headers = [&reply.headers[..], &[json]].concat();
                 (vec![http::whole(reply.status, &headers, body)], End::KeepAlive)
             }
-            Answer::Bytes(status, headers, body) => {
+            ServerAnswer::Bytes(status, headers, body) => {
                 (vec![http::whole(status, &headers, body)], End::KeepAlive)
             }
         };
@@ -80,17 +79,16 @@ impl Service for Desk {
     }
 }
 
-impl Desk {
+impl FakeGitHubServer {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn traffic(&self) -> MutexGuard<'_, Traffic> {
+    pub(super) fn traffic(&self) -> MutexGuard<'_, GitHubTraffic> {
         self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells where the server listens.
-    pub(super) fn listens_at(&self, address: String) {
+    pub(super) fn set_address(&self, address: String) {
         self.address.set(address).unwrap();
     }
 
@@ -98,16 +96,16 @@ impl Desk {
         self.address.get().map_or("", String::as_str)
     }
 
-    /// Answers a request and keeps the exchange.
-    fn exchanged(&self, request: &Incoming) -> Answer {
+    /// Answers a request and records the exchange.
+    fn handle(&self, request: &Incoming) -> ServerAnswer {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let body = serde_json::from_slice(&request.body);
         let body: Value = body.unwrap_or(Value::Null);
-        let way = way(path, &body);
+        let way = route(path, &body);
         let writes = match &way {
-            Way::Rest => request.method != "GET" && !path.ends_with("/access_tokens"),
-            Way::Graphql(read) => read.as_ref().is_ok_and(graphql::Request::writes),
-            Way::Git => false,
+            FakeRoute::Rest => request.method != "GET" && !path.ends_with("/access_tokens"),
+            FakeRoute::Graphql(read) => read.as_ref().is_ok_and(graphql::GraphQuery::writes),
+            FakeRoute::Git => false,
         };
         let (place, write, fault, held) = {
             let mut traffic = self.traffic();
@@ -129,83 +127,83 @@ impl Desk {
             let held = traffic.held.iter().find(|held| Some(held.write) == write).cloned();
             (place, write, fault, held)
         };
-        if let Some(held) = held.as_ref().filter(|held| held.moment == Moment::Before) {
+        if let Some(held) = held.as_ref().filter(|held| held.moment == HoldPoint::Before) {
             held.reach();
-            return Answer::Cut;
+            return ServerAnswer::Cut;
         }
         let mut applied = false;
         let answer =
-            self.answered(request, (path, query), &body, &way, fault.as_ref(), &mut applied);
+            self.respond(request, (path, query), &body, &way, fault.as_ref(), &mut applied);
         let applied = applied && write.is_some();
-        self.note(place, &answer, applied);
-        if let Some(held) = held.filter(|held| held.moment == Moment::After) {
+        self.record_answer(place, &answer, applied);
+        if let Some(held) = held.filter(|held| held.moment == HoldPoint::After) {
             held.reach();
         }
         answer
     }
 
-    fn note(&self, place: usize, answer: &Answer, applied: bool) {
+    fn record_answer(&self, place: usize, answer: &ServerAnswer, applied: bool) {
         let exchange = &mut self.traffic().exchanges[place];
         exchange.applied = applied;
         match answer {
-            Answer::Cut => {}
-            Answer::Bytes(status, _, _) => exchange.status = Some(*status),
-            Answer::Json(reply) => {
+            ServerAnswer::Cut => {}
+            ServerAnswer::Bytes(status, _, _) => exchange.status = Some(*status),
+            ServerAnswer::Json(reply) => {
                 exchange.status = Some(reply.status);
                 exchange.reply = reply.body.clone();
             }
         }
     }
 
-    fn answered(
+    fn respond(
         &self,
         request: &Incoming,
         (path, query): (&str, &str),
         body: &Value,
-        way: &Way,
-        fault: Option<&How>,
+        way: &FakeRoute,
+        fault: Option<&FaultKind>,
         applied: &mut bool,
-    ) -> Answer {
-        if let Some(answer) = fault.and_then(|how| before(how, way)) {
+    ) -> ServerAnswer {
+        if let Some(answer) = fault.and_then(|how| answer_before_applying(how, way)) {
             return answer;
         }
-        let mut answer = if let Way::Git = way {
+        let mut answer = if let FakeRoute::Git = way {
             self.git(request, path, query)
         } else {
-            Answer::Json(self.json(request, (path, query), body, way, fault))
+            ServerAnswer::Json(self.json(request, (path, query), body, way, fault))
         };
-        if let Answer::Json(reply) = &answer {
+        if let ServerAnswer::Json(reply) = &answer {
             *applied = reply.status < 300 && reply.body.get("errors").is_none();
         }
         match fault {
-            Some(How::StatusAfter(status)) => {
-                answer = Answer::Json(Reply::refused(*status, "Server Error"));
+            Some(FaultKind::StatusAfter(status)) => {
+                answer = ServerAnswer::Json(Reply::refused(*status, "Server Error"));
             }
-            Some(How::CutAfter) => answer = Answer::Cut,
+            Some(FaultKind::CutAfter) => answer = ServerAnswer::Cut,
             Some(
-                How::StatusBefore(_)
-                | How::TooLarge
-                | How::Timeout
-                | How::CutBefore
-                | How::BadLine { .. }
-                | How::SecondaryLimit { .. }
-                | How::PrimaryLimit { .. }
-                | How::NotModified
-                | How::NewEtag,
+                FaultKind::StatusBefore(_)
+                | FaultKind::TooLarge
+                | FaultKind::Timeout
+                | FaultKind::CutBefore
+                | FaultKind::BadLine { .. }
+                | FaultKind::SecondaryLimit { .. }
+                | FaultKind::PrimaryLimit { .. }
+                | FaultKind::NotModified
+                | FaultKind::NewEtag,
             )
             | None => {}
         }
         answer
     }
 
-    /// The answer to REST and GraphQL, with the headers that all of them have.
+    /// Replies of REST and GraphQL, with common headers.
     fn json(
         &self,
         request: &Incoming,
         (path, query): (&str, &str),
         body: &Value,
-        way: &Way,
-        fault: Option<&How>,
+        way: &FakeRoute,
+        fault: Option<&FaultKind>,
     ) -> Reply {
         if request.header("user-agent").is_none_or(str::is_empty) {
             return Reply::refused(
@@ -217,41 +215,41 @@ impl Desk {
             return Reply::refused(400, "Problems parsing JSON");
         }
         let mut state = self.state();
-        let (token, login) = match asker(&state, request, path) {
+        let (token, login) = match requester(&state, request, path) {
             Ok(asker) => asker,
             Err(refused) => return refused,
         };
         let below = path.strip_prefix("/api/v3/").unwrap_or_default();
         let call = Call {
             method: request.method.clone(),
-            path: below.split('/').map(decoded).collect(),
-            query: pairs(query),
+            path: below.split('/').map(percent_decode).collect(),
+            query: parse_query(query),
             body: body.clone(),
             token,
             login,
         };
         let server = self.address();
         let mut reply = match way {
-            Way::Graphql(Ok(asked)) => asked.answer(&mut state, server, &call),
-            Way::Graphql(Err(refused)) => refused.clone(),
-            Way::Rest | Way::Git => {
+            FakeRoute::Graphql(Ok(asked)) => asked.answer(&mut state, server, &call),
+            FakeRoute::Graphql(Err(refused)) => refused.clone(),
+            FakeRoute::Rest | FakeRoute::Git => {
                 rest::answer(&mut state, server, &call).unwrap_or_else(|refused| refused)
             }
         };
         if call.method == "GET" && reply.status == 200 {
             self.tag(&mut reply, request, &call, fault);
         }
-        let resource = if let Way::Graphql(_) = way { "graphql" } else { "core" };
-        limits(&mut state, &call, resource, &mut reply);
+        let resource = if let FakeRoute::Graphql(_) = way { "graphql" } else { "core" };
+        add_rate_limit(&mut state, &call, resource, &mut reply);
         reply
     }
 
-    /// Gives an answer its `ETag`, and shortens it if the client has it already.
-    fn tag(&self, reply: &mut Reply, request: &Incoming, call: &Call, fault: Option<&How>) {
+    /// Adds an `ETag`, and replies "not modified" if the client has it.
+    fn tag(&self, reply: &mut Reply, request: &Incoming, call: &Call, fault: Option<&FaultKind>) {
         let mut hash = Sha256::new();
         hash.update(reply.body.to_string());
         hash.update(call.login.as_deref().unwrap_or_default());
-        if fault == Some(&How::NewEtag) {
+        if fault == Some(&FaultKind::NewEtag) {
             let mut traffic = self.traffic();
             traffic.etags += 1;
             hash.update(traffic.etags.to_string());
@@ -267,25 +265,25 @@ impl Desk {
         reply.headers.push(("cache-control", "private, max-age=60, s-maxage=60".to_owned()));
     }
 
-    /// Git over HTTP: only reading.
-    fn git(&self, request: &Incoming, path: &str, query: &str) -> Answer {
+    /// Git over HTTP, read-only.
+    fn git(&self, request: &Incoming, path: &str, query: &str) -> ServerAnswer {
         let refused = |status: u16, why: &str| {
             let headers = match status {
                 401 => vec![("www-authenticate", "Basic realm=\"GitHub\"".to_owned())],
                 _ => Vec::new(),
             };
-            Answer::Bytes(status, headers, why.as_bytes().to_vec())
+            ServerAnswer::Bytes(status, headers, why.as_bytes().to_vec())
         };
         let words: Vec<&str> = path.trim_start_matches('/').splitn(3, '/').collect();
         let [owner, name, service] = words[..] else { return refused(404, "Not Found") };
         let name = name.strip_suffix(".git").unwrap_or(name);
         let state = self.state();
-        let (token, login) = match asker(&state, request, path) {
+        let (token, login) = match requester(&state, request, path) {
             Ok(asker) => asker,
             Err(_) => return refused(401, "Invalid username or token."),
         };
         let Some(repository) = state.repository(owner, name) else {
-            // Git is told to log in where it may not know that there is nothing.
+            // GitHub hides private repositories behind a login prompt.
             let status = if login.is_none() { 401 } else { 404 };
             return refused(status, "Repository not found.");
         };
@@ -305,33 +303,33 @@ impl Desk {
         let said = bare.serve(request, service, query);
         let headers =
             vec![("content-type", said.content_type), ("cache-control", "no-cache".into())];
-        Answer::Bytes(said.status, headers, said.body)
+        ServerAnswer::Bytes(said.status, headers, said.body)
     }
 }
 
-impl Traffic {
-    /// What goes wrong with a request, if something does.
+impl GitHubTraffic {
+    /// The fault for a request, if any.
     fn fault(
         &mut self,
         method: &str,
         path: &str,
         write: Option<usize>,
         body: &Value,
-    ) -> Option<How> {
+    ) -> Option<FaultKind> {
         let due = self.faults.iter_mut().find(|fault| {
-            fault.fits(method, path, write)
+            fault.applies_to(method, path, write)
                 && match &fault.how {
-                    How::BadLine { path, line } => speaks_about(body, path, *line),
-                    How::StatusBefore(_)
-                    | How::StatusAfter(_)
-                    | How::TooLarge
-                    | How::Timeout
-                    | How::CutBefore
-                    | How::CutAfter
-                    | How::SecondaryLimit { .. }
-                    | How::PrimaryLimit { .. }
-                    | How::NotModified
-                    | How::NewEtag => true,
+                    FaultKind::BadLine { path, line } => comments_on(body, path, *line),
+                    FaultKind::StatusBefore(_)
+                    | FaultKind::StatusAfter(_)
+                    | FaultKind::TooLarge
+                    | FaultKind::Timeout
+                    | FaultKind::CutBefore
+                    | FaultKind::CutAfter
+                    | FaultKind::SecondaryLimit { .. }
+                    | FaultKind::PrimaryLimit { .. }
+                    | FaultKind::NotModified
+                    | FaultKind::NewEtag => true,
                 }
         })?;
         due.times -= 1;
@@ -339,30 +337,32 @@ impl Traffic {
     }
 }
 
-fn way(path: &str, body: &Value) -> Way {
+fn route(path: &str, body: &Value) -> FakeRoute {
     if path == "/api/graphql" {
-        Way::Graphql(graphql::Request::read(body))
+        FakeRoute::Graphql(graphql::GraphQuery::parse(body))
     } else if path.starts_with("/api/v3/") {
-        Way::Rest
+        FakeRoute::Rest
     } else {
-        Way::Git
+        FakeRoute::Git
     }
 }
 
-/// The answer if a request is not even looked at.
-fn before(how: &How, way: &Way) -> Option<Answer> {
+/// The reply if the request is not applied.
+fn answer_before_applying(how: &FaultKind, way: &FakeRoute) -> Option<ServerAnswer> {
     let reply = match how {
-        How::StatusBefore(status) => Reply::refused(*status, "Server Error"),
-        How::TooLarge => return Some(Answer::Bytes(200, Vec::new(), vec![b' '; (64 << 20) + 1])),
-        How::Timeout => {
+        FaultKind::StatusBefore(status) => Reply::refused(*status, "Server Error"),
+        FaultKind::TooLarge => {
+            return Some(ServerAnswer::Bytes(200, Vec::new(), vec![b' '; (64 << 20) + 1]));
+        }
+        FaultKind::Timeout => {
             const WHY: &str = "Something went wrong while executing your query. This may be the result of a timeout, or it could be a GitHub bug. Please include `FAKE:0` when reporting this issue.";
             Reply::with(200, json!({ "data": null, "errors": [{ "message": WHY }] }))
         }
-        How::CutBefore => return Some(Answer::Cut),
-        How::BadLine { .. } => {
+        FaultKind::CutBefore => return Some(ServerAnswer::Cut),
+        FaultKind::BadLine { .. } => {
             Reply::invalid("Unprocessable Entity", json!(["Line could not be resolved"]))
         }
-        How::SecondaryLimit { retry_after } => {
+        FaultKind::SecondaryLimit { retry_after } => {
             let mut reply = Reply::refused(
                 403,
                 "You have exceeded a secondary rate limit. Please wait a few minutes before you try again. If you reach out to GitHub Support for help, please include the request ID FAKE:0.",
@@ -373,22 +373,22 @@ fn before(how: &How, way: &Way) -> Option<Answer> {
             reply.headers.extend(retry_after.map(|seconds| ("retry-after", seconds.to_string())));
             reply
         }
-        How::PrimaryLimit { resets_in } => used_up(*resets_in, way),
-        How::NotModified => Reply::with(304, Value::Null),
-        How::StatusAfter(_) | How::CutAfter | How::NewEtag => return None,
+        FaultKind::PrimaryLimit { resets_in } => primary_limit_reply(*resets_in, way),
+        FaultKind::NotModified => Reply::with(304, Value::Null),
+        FaultKind::StatusAfter(_) | FaultKind::CutAfter | FaultKind::NewEtag => return None,
     };
-    Some(Answer::Json(reply))
+    Some(ServerAnswer::Json(reply))
 }
 
-/// All requests of this hour are used up. GraphQL says so in an answer that is fine otherwise.
-fn used_up(resets_in: u64, way: &Way) -> Reply {
+/// Primary rate limit. GraphQL reports it with status 200.
+fn primary_limit_reply(resets_in: u64, way: &FakeRoute) -> Reply {
     const WHY: &str = "API rate limit exceeded for user ID 1001. If you reach out to GitHub Support for help, please include the request ID FAKE:0.";
     let (mut reply, resource) = match way {
-        Way::Graphql(_) => {
+        FakeRoute::Graphql(_) => {
             let error = json!({ "type": "RATE_LIMITED", "message": WHY });
             (Reply::with(200, json!({ "errors": [error] })), "graphql")
         }
-        Way::Rest | Way::Git => (Reply::refused(403, WHY), "core"),
+        FakeRoute::Rest | FakeRoute::Git => (Reply::refused(403, WHY), "core"),
     };
     reply.headers = vec![
         ("x-ratelimit-limit", LIMIT.0.to_string()),
@@ -400,16 +400,15 @@ fn used_up(resets_in: u64, way: &Way) -> Reply {
     reply
 }
 
-/// Whether a review has a comment on a line.
-fn speaks_about(body: &Value, path: &str, line: u32) -> bool {
+fn comments_on(body: &Value, path: &str, line: u32) -> bool {
     let comments = body["comments"].as_array();
     comments.is_some_and(|all| all.iter().any(|one| one["path"] == path && one["line"] == line))
 }
 
-/// The token of a request and whose it is. What is signed by an App has no account.
-type Asker = (Option<String>, Option<String>);
+/// Token and account of a request. An App's JWT has no account.
+type Requester = (Option<String>, Option<String>);
 
-fn asker(state: &State, request: &Incoming, path: &str) -> Result<Asker, Reply> {
+fn requester(state: &State, request: &Incoming, path: &str) -> Result<Requester, Reply> {
     let Some(header) = request.header("authorization") else { return Ok((None, None)) };
     let bad = || Reply::refused(401, "Bad credentials");
     let (scheme, rest) = header.split_once(' ').ok_or_else(bad)?;
@@ -436,8 +435,8 @@ fn asker(state: &State, request: &Incoming, path: &str) -> Result<Asker, Reply> 
     Err(bad())
 }
 
-/// Counts a request, unless it cost nothing, and says how many are left.
-fn limits(state: &mut State, call: &Call, resource: &str, reply: &mut Reply) {
+/// Counts a request and adds the rate limit headers.
+fn add_rate_limit(state: &mut State, call: &Call, resource: &str, reply: &mut Reply) {
     let token = call.token.as_ref().and_then(|token| state.tokens.get_mut(token));
     let (limit, used) = match token {
         Some(token) => {
@@ -458,19 +457,18 @@ fn limits(state: &mut State, call: &Call, resource: &str, reply: &mut Reply) {
     reply.headers.push(("x-github-request-id", "FAKE:0".to_owned()));
 }
 
-/// The pairs of a query or of a form.
-pub(crate) fn pairs(query: &str) -> Vec<(String, String)> {
+/// Parses a query string or form.
+pub(crate) fn parse_query(query: &str) -> Vec<(String, String)> {
     let words = query.split('&').filter(|word| !word.is_empty());
     words
         .map(|word| {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            (decoded(name), decoded(&value.replace('+', " ")))
+            (percent_decode(name), percent_decode(&value.replace('+', " ")))
         })
         .collect()
 }
 
-/// A piece of an address without its escapes.
-pub(crate) fn decoded(text: &str) -> String {
+pub(crate) fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! What the fake knows: accounts, tokens, repositories, and all that was said on pull requests.
+//! State of the fake: accounts, tokens, repositories and discussions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,12 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::diff::{Diff, Side};
-use super::git::{Bare, Commit, Context};
+use super::git::{DiffContext, FakeBareRepository, FakeCommit};
 
-/// The first second of the fake's own time, 2026-01-01. What is written later is so many seconds younger.
+/// Start of the fake's clock, 2026-01-01. Each event adds a second.
 const FIRST_SECOND: u64 = 1_767_225_600;
 
-/// The state of a review that was not submitted.
 pub(super) const PENDING: &str = "PENDING";
 
 #[derive(Debug, Clone, Default)]
@@ -37,7 +36,7 @@ pub(super) struct Account {
 pub enum Permission {
     /// Read files, commits, and by git.
     Contents,
-    /// Change files; strangely also needed to resolve a thread.
+    /// Write files. Also required to resolve a thread.
     WriteContents,
     /// Read pull requests.
     ReadPulls,
@@ -77,9 +76,9 @@ impl Permission {
 pub(super) struct Token {
     pub(super) login: String,
     pub(super) permissions: BTreeSet<Permission>,
-    /// When it ends, in real time; a person's token does not.
+    /// Expiry in real time; `None` for personal tokens.
     pub(super) ends: Option<u64>,
-    /// How many requests were counted against its limit.
+    /// Requests counted against the rate limit.
     pub(super) used: u64,
 }
 
@@ -89,7 +88,7 @@ pub(super) struct App {
     pub(super) slug: String,
     /// DER, as `ring` takes it.
     pub(super) public_key: Vec<u8>,
-    /// The installation's id, and the owner whose repositories it is for.
+    /// Installation id and owner.
     pub(super) installation: (u64, String),
     pub(super) permissions: BTreeSet<Permission>,
 }
@@ -102,14 +101,14 @@ pub(super) struct Repository {
     pub(super) private: bool,
     pub(super) fork_of: Option<u64>,
     pub(super) gone: bool,
-    pub(super) bare: Bare,
+    pub(super) bare: FakeBareRepository,
     pub(super) associations: BTreeMap<String, String>,
     pub(super) numbers: u64,
     pub(super) pulls: BTreeMap<u64, PullRequest>,
     pub(super) issues: BTreeMap<u64, Issue>,
-    /// Whether issues are switched off.
+    /// Whether issues are disabled.
     pub(super) without_issues: bool,
-    /// The labels that there are.
+    /// Existing labels.
     pub(super) labels: BTreeSet<String>,
     pub(super) check_runs: Vec<CheckRun>,
     pub(super) statuses: Vec<Status>,
@@ -135,7 +134,7 @@ pub(super) struct PullRequest {
     pub(super) head_sha: String,
     pub(super) merge_base: String,
     pub(super) diff: Arc<Diff>,
-    pub(super) commits: Vec<Commit>,
+    pub(super) commits: Vec<FakeCommit>,
     pub(super) created: u64,
     pub(super) updated: u64,
     pub(super) closes: Vec<u64>,
@@ -147,7 +146,7 @@ pub(super) struct PullRequest {
 /// An issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
-    /// GitHub's number for it among all things.
+    /// Global id.
     pub id: u64,
     /// Its number in the repository.
     pub number: u64,
@@ -155,84 +154,84 @@ pub struct Issue {
     pub title: String,
     /// The text.
     pub body: String,
-    /// Who has opened it.
+    /// Author.
     pub author: String,
-    /// The names of its labels.
+    /// Labels.
     pub labels: Vec<String>,
-    /// Whether it is not closed.
+    /// Whether it is open.
     pub open: bool,
     pub(super) created: u64,
     pub(super) deleted: bool,
 }
 
-/// What somebody wrote.
+/// A comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// GitHub's number for it.
+    /// Id.
     pub id: u64,
-    /// Who wrote it.
+    /// Author.
     pub author: String,
     /// The text.
     pub body: String,
-    /// When, in seconds.
+    /// Creation time in seconds.
     pub created: u64,
-    /// When it was changed for the last time.
+    /// Time of the last change.
     pub updated: u64,
-    /// The review that it came with, if it did.
+    /// Review that it belongs to.
     pub review: Option<u64>,
     /// Whether it was hidden.
     pub minimized: bool,
 }
 
-/// A review that was posted.
+/// A review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// GitHub's number for it.
+    /// Id.
     pub id: u64,
-    /// Who posted it.
+    /// Author.
     pub author: String,
-    /// `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED`, `DISMISSED`; `PENDING` as long as its author alone sees it.
+    /// `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED`, `DISMISSED` or `PENDING`.
     pub state: String,
     /// The text.
     pub body: String,
-    /// The commit that it is about.
+    /// Reviewed commit.
     pub commit: String,
-    /// When, in seconds.
+    /// Creation time in seconds.
     pub created: u64,
 }
 
-/// A conversation about lines.
+/// An inline thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
-    /// The global id.
+    /// GraphQL id.
     pub id: String,
     /// The file.
     pub path: String,
     /// The side of the last line.
     pub side: Side,
-    /// The last line on the current diff; none if the thread is outdated.
+    /// Last line in the current diff; `None` if outdated.
     pub line: Option<u32>,
-    /// The first line, if there are several.
+    /// First line of a range.
     pub start_line: Option<u32>,
     /// The side of the first line.
     pub start_side: Option<Side>,
-    /// The last line when the thread began.
+    /// Last line when the thread was opened.
     pub original_line: u32,
-    /// The first line when the thread began.
+    /// First line when the thread was opened.
     pub original_start_line: Option<u32>,
-    /// The head when the thread began.
+    /// Head when the thread was opened.
     pub original_commit: String,
-    /// The hunk when the thread began, down to the line.
+    /// Hunk when the thread was opened, up to the line.
     pub diff_hunk: String,
-    /// How far below the first header the line was.
+    /// Distance of the line from the first hunk header.
     pub original_position: usize,
-    /// Whether somebody called it settled.
+    /// Whether it is resolved.
     pub resolved: bool,
-    /// Who did.
+    /// Account that resolved it.
     pub resolved_by: Option<String>,
-    /// Whether the code under it has changed since.
+    /// Whether the code changed since.
     pub outdated: bool,
-    /// What was said.
+    /// Comments.
     pub comments: Vec<Comment>,
 }
 
@@ -241,7 +240,7 @@ pub(super) struct CheckRun {
     pub(super) id: u64,
     pub(super) head_sha: String,
     pub(super) app: String,
-    /// What was sent, later requests over earlier ones; annotations are all of them.
+    /// Merged fields of all requests, with all annotations.
     pub(super) fields: serde_json::Map<String, Value>,
     pub(super) annotations: Vec<Value>,
 }
@@ -258,30 +257,30 @@ pub(super) struct Status {
 /// An uploaded SARIF report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sarif {
-    /// The id that the upload was given.
+    /// Upload id.
     pub id: String,
-    /// The commit it is about.
+    /// Commit.
     pub commit: String,
-    /// The ref it is about.
+    /// Ref.
     pub reference: String,
     /// The report.
     pub report: Value,
 }
 
 impl State {
-    /// A number that nothing else has.
+    /// A new unique id.
     pub(super) fn id(&mut self) -> u64 {
         self.ids += 1;
         1_000 + self.ids
     }
 
-    /// The time of something that happens now; nothing happens in the same second.
+    /// Advances the clock by a second.
     pub(super) fn tick(&mut self) -> u64 {
         self.second += 1;
         FIRST_SECOND + self.second
     }
 
-    /// The account with a name, made if there is none.
+    /// Creates the account if it does not exist.
     pub(super) fn ensure(&mut self, login: &str) {
         if self.account(login).is_none() {
             let id = self.id();
@@ -294,7 +293,7 @@ impl State {
         self.accounts.iter().find(|account| account.login == login)
     }
 
-    /// The repository with a name in any case, unless it is gone.
+    /// Finds a repository, ignoring case.
     pub(super) fn repository(&self, owner: &str, name: &str) -> Option<&Repository> {
         self.repositories.iter().find(|repository| repository.is(owner, name))
     }
@@ -307,7 +306,7 @@ impl State {
         self.repositories.iter().find(|repository| repository.id == id && !repository.gone)
     }
 
-    /// The thread with a global id, and where it is.
+    /// Finds a thread by GraphQL id.
     pub(super) fn thread(&self, id: &str) -> Option<(&Repository, &PullRequest, &Thread)> {
         self.repositories.iter().find_map(|repository| {
             repository.pulls.values().find_map(|pull| {
@@ -321,7 +320,7 @@ impl State {
         self.pulls_mut().flat_map(|pull| &mut pull.threads).find(|thread| thread.id == id)
     }
 
-    /// The comment with a global id, whatever it is about.
+    /// Finds a comment by GraphQL id.
     pub(super) fn comment_mut(&mut self, id: &str) -> Option<&mut Comment> {
         let (prefix, number) = id.split_once('_')?;
         let number: u64 = number.parse().ok()?;
@@ -354,7 +353,7 @@ impl Repository {
         format!("{}/{}", self.owner, self.name)
     }
 
-    /// What somebody is to this repository.
+    /// Role of an account.
     pub(super) fn association(&self, login: &str) -> &str {
         let known = self.associations.get(login).map(String::as_str);
         known.unwrap_or(if self.owner == login { "OWNER" } else { "NONE" })
@@ -362,43 +361,41 @@ impl Repository {
 }
 
 impl PullRequest {
-    /// Looks again at what is between base and head, and where that leaves the threads.
-    pub(super) fn compare(&mut self, bare: &Bare) {
+    /// Recomputes the diff and the positions of the threads.
+    pub(super) fn compare(&mut self, bare: &FakeBareRepository) {
         let base = bare.merge_base(&self.base_sha, &self.head_sha);
         self.merge_base = base.unwrap_or_else(|| self.base_sha.clone());
-        self.diff = Arc::new(bare.diff(&self.merge_base, &self.head_sha, Context::Three));
+        self.diff = Arc::new(bare.diff(&self.merge_base, &self.head_sha, DiffContext::Three));
         self.commits = bare.commits(&self.base_sha, &self.head_sha);
         let mut since: HashMap<String, Diff> = HashMap::new();
         for thread in &mut self.threads {
             let changed = since.entry(thread.original_commit.clone()).or_insert_with(|| {
-                bare.diff(&thread.original_commit, &self.head_sha, Context::None)
+                bare.diff(&thread.original_commit, &self.head_sha, DiffContext::None)
             });
             thread.place(changed, &self.diff);
         }
     }
 
-    /// Whether a comment is in a review that was not submitted.
     pub(super) fn is_pending(&self, comment: &Comment) -> bool {
         let of = |review: &&Review| Some(review.id) == comment.review;
         self.reviews.iter().find(of).is_some_and(|review| review.state == PENDING)
     }
 
-    /// Whether a commit is one that this pull request proposes.
+    /// Whether the pull request contains a commit.
     pub(super) fn proposes(&self, sha: &str) -> bool {
         self.head_sha == sha || self.commits.iter().any(|commit| commit.sha == sha)
     }
 }
 
 impl Thread {
-    /// Where its lines are now: on the right, those that became of them if they still say the same; and only if the diff
-    /// still shows them.
+    /// Updates the position: follows unchanged lines on the new side, if the diff still shows them.
     fn place(&mut self, changed: &Diff, diff: &Diff) {
         let now = |side: Side, line: u32| {
             let mapped = match (side, changed.file(&self.path)) {
                 (Side::Left, _) | (Side::Right, None) => line,
-                (Side::Right, Some(file)) => file.mapped(line)?,
+                (Side::Right, Some(file)) => file.map_line(line)?,
             };
-            diff.file(&self.path)?.shown(side, mapped).map(|_| mapped)
+            diff.file(&self.path)?.find_row(side, mapped).map(|_| mapped)
         };
         let line = now(self.side, self.original_line);
         let first = self.original_start_line;

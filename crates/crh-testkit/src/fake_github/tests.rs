@@ -1,4 +1,4 @@
-//! The fake, spoken to over real connections and by the real git.
+//! Tests the fake over real connections and with real git.
 
 mod faults;
 mod git;
@@ -10,10 +10,9 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use super::{FakeGitHub, Pull, PullAt, TOKEN};
+use super::{FakeGitHub, Pull, PullHandle, TOKEN};
 use crate::Repo;
 
-/// What a client got.
 #[derive(Debug, Clone, PartialEq)]
 struct Got {
     status: u16,
@@ -27,7 +26,6 @@ impl Got {
         found.map_or("", |(_, value)| value)
     }
 
-    /// What GitHub says about its refusal.
     fn why(&self) -> (u16, String) {
         let errors = self.body["errors"].as_array().cloned().unwrap_or_default();
         let errors: Vec<String> = errors
@@ -39,7 +37,7 @@ impl Got {
     }
 }
 
-/// Sends a request, with more headers than the usual ones; nothing if the connection was cut.
+/// Sends a request with additional headers; `None` if the connection was cut.
 fn send(
     github: &FakeGitHub,
     method: &str,
@@ -97,7 +95,8 @@ fn get(github: &FakeGitHub, path: &str) -> Got {
     ask(github, "GET", path, &Value::Null)
 }
 
-/// Twenty lines; on the branch `feature` line 2 is other, line 10 is gone and there are two more lines after line 18.
+/// Twenty lines. On the branch `feature`, line 2 is changed, line 10 is removed and two lines are
+/// added after line 18.
 fn shop() -> Repo {
     let repo = Repo::new();
     let lines = |changed: bool| -> String {
@@ -125,7 +124,7 @@ fn shop() -> Repo {
     repo
 }
 
-fn opened(repo: &Repo) -> (FakeGitHub, PullAt) {
+fn opened(repo: &Repo) -> (FakeGitHub, PullHandle) {
     let github = FakeGitHub::start();
     github.repository("acme/shop", repo);
     let pull = github.pull("acme/shop", Pull { title: "Change orders".into(), ..Pull::default() });

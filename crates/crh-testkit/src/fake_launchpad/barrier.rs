@@ -1,62 +1,64 @@
-//! Requests that wait for each other: whoever asks for one thing after another never has several under way.
+//! A barrier that proves concurrency: sequential requests never reach it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long requests wait for others that do not come: several times what a slow machine takes to send them.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long requests wait at the barrier: several times what a slow machine needs.
+const BARRIER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Requests that are answered when so many of them wait at the same time.
+/// Answers requests once enough of them wait at the same time.
 #[derive(Debug, Clone)]
-pub struct Gathering(Arc<Shared>);
+pub struct RequestBarrier(Arc<BarrierShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct BarrierShared {
     wanted: usize,
-    state: Mutex<State>,
+    state: Mutex<BarrierState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
-    /// So many wait.
+enum BarrierState {
+    /// Number of waiting requests.
     Waiting(usize),
-    /// As many as were wanted did.
+    /// Enough requests waited.
     Complete,
-    /// Nobody waits any more: too few came.
+    /// Too few came in time.
     GivenUp,
 }
 
-impl Gathering {
+impl RequestBarrier {
     pub(super) fn new(wanted: usize) -> Self {
-        let state = Mutex::new(State::Waiting(0));
-        Self(Arc::new(Shared { wanted, state, changed: Condvar::new() }))
+        let state = Mutex::new(BarrierState::Waiting(0));
+        Self(Arc::new(BarrierShared { wanted, state, changed: Condvar::new() }))
     }
 
-    /// Whether as many came at the same time.
+    /// Whether enough requests waited at the same time.
     pub fn is_complete(&self) -> bool {
-        matches!(*self.state(), State::Complete)
+        matches!(*self.state(), BarrierState::Complete)
     }
 
     /// Waits for the others.
     pub(super) fn join(&self) {
         let mut state = self.state();
         match *state {
-            State::Complete | State::GivenUp => return,
-            State::Waiting(others) if others + 1 >= self.0.wanted => *state = State::Complete,
-            State::Waiting(others) => *state = State::Waiting(others + 1),
+            BarrierState::Complete | BarrierState::GivenUp => return,
+            BarrierState::Waiting(others) if others + 1 >= self.0.wanted => {
+                *state = BarrierState::Complete;
+            }
+            BarrierState::Waiting(others) => *state = BarrierState::Waiting(others + 1),
         }
         self.0.changed.notify_all();
-        let is_waiting = |state: &mut State| matches!(state, State::Waiting(_));
-        let waited = self.0.changed.wait_timeout_while(state, PATIENCE, is_waiting);
+        let is_waiting = |state: &mut BarrierState| matches!(state, BarrierState::Waiting(_));
+        let waited = self.0.changed.wait_timeout_while(state, BARRIER_TIMEOUT, is_waiting);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if is_waiting(&mut state) {
-            *state = State::GivenUp;
+            *state = BarrierState::GivenUp;
             self.0.changed.notify_all();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BarrierState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

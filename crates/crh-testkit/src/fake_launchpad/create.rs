@@ -1,19 +1,18 @@
-//! The one write: a comment with all that can come with it.
+//! The only write: a comment with vote and inline comments.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::json::View;
-use super::play::written;
-use super::rest::{Answered, Call, Reply, argument, proposal_at};
+use super::json::LaunchpadView;
+use super::rest::{LaunchpadCall, LaunchpadReply, LaunchpadReplyResult, argument, proposal_at};
+use super::scenario::new_comment;
 use super::state::{Proposal, State};
 
-/// The votes that there are.
 const VOTES: [&str; 6] =
     ["Approve", "Needs Fixing", "Needs Information", "Abstain", "Disapprove", "Needs Resubmitting"];
 
-/// The arguments that `createComment` has.
+/// Arguments of `createComment`.
 const ARGUMENTS: [&str; 8] = [
     "ws.op",
     "subject",
@@ -25,8 +24,7 @@ const ARGUMENTS: [&str; 8] = [
     "inline_comments",
 ];
 
-/// What is to be written, checked.
-struct Asked {
+struct CommentRequest {
     subject: String,
     content: String,
     vote: Option<String>,
@@ -35,32 +33,35 @@ struct Asked {
 }
 
 /// Creates a comment.
-pub(super) fn comment(state: &mut State, web: &str, call: &Call) -> Answered {
+pub(super) fn comment(state: &mut State, web: &str, call: &LaunchpadCall) -> LaunchpadReplyResult {
     let path = call.path.trim_matches('/').to_owned();
     let operation = call.form.iter().find(|(name, _)| name == "ws.op");
     let operation = operation.map(|(_, value)| value.as_str()).unwrap_or_default().to_owned();
     let Some((proposal, "")) = proposal_at(state, &path) else {
         state.surprises.push(format!("a write to `{path}`"));
-        return Err(Reply::not_found(&path));
+        return Err(LaunchpadReply::not_found(&path));
     };
     if operation != "createComment" {
         state.surprises.push(format!("the operation `{operation}`"));
-        return Err(Reply::text(400, &format!("No such operation: {operation}")));
+        return Err(LaunchpadReply::text(400, &format!("No such operation: {operation}")));
     }
     let Some(person) = call.person.clone() else {
-        return Err(Reply::text(401, "(<BranchMergeProposal>, 'createComment', 'launchpad.View')"));
+        return Err(LaunchpadReply::text(
+            401,
+            "(<BranchMergeProposal>, 'createComment', 'launchpad.View')",
+        ));
     };
-    let asked = asked(&call.form, proposal)?;
+    let asked = parse_request(&call.form, proposal)?;
     for (name, value) in &call.form {
         let is_text = matches!(name.as_str(), "subject" | "content" | "inline_comments");
         if !ARGUMENTS.contains(&name.as_str()) {
             state.surprises.push(format!("the argument `{name}`"));
         } else if is_text && serde_json::from_str::<Value>(value).is_err() {
-            // It is taken as it is, until a text happens to be JSON.
+            // Launchpad accepts it, but a text that looks like JSON would be misread.
             state.surprises.push(format!("`{name}` is not sent as JSON"));
         }
     }
-    let mut comment = written(state, &person);
+    let mut comment = new_comment(state, &person);
     comment.subject = asked.subject;
     comment.content = asked.content;
     comment.vote = asked.vote;
@@ -69,7 +70,7 @@ pub(super) fn comment(state: &mut State, web: &str, call: &Call) -> Answered {
     let id = comment.id;
     let voted = comment.vote.is_some();
     if let Some(proposal) = state.proposals.get_mut(&path) {
-        // It publishes what was begun, with what comes now in its place.
+        // Publishing replaces the drafts.
         if let Some(diff) = comment.preview_diff {
             proposal.drafts.remove(&(person.clone(), diff));
         }
@@ -78,11 +79,14 @@ pub(super) fn comment(state: &mut State, web: &str, call: &Call) -> Answered {
             proposal.votes.insert(person, id);
         }
     }
-    let location = View { state, web }.link(&format!("{path}/comments/{id}"));
-    Ok(Reply { status: 201, headers: vec![("location", location)], body: Vec::new() })
+    let location = LaunchpadView { state, web }.link(&format!("{path}/comments/{id}"));
+    Ok(LaunchpadReply { status: 201, headers: vec![("location", location)], body: Vec::new() })
 }
 
-fn asked(form: &[(String, String)], proposal: &Proposal) -> Result<Asked, Reply> {
+fn parse_request(
+    form: &[(String, String)],
+    proposal: &Proposal,
+) -> Result<CommentRequest, LaunchpadReply> {
     let given = |name: &str| {
         let found = form.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| argument(value)).filter(|value| !value.is_null())
@@ -90,39 +94,50 @@ fn asked(form: &[(String, String)], proposal: &Proposal) -> Result<Asked, Reply>
     let text = |name: &str| match given(name) {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text),
-        // A body of `123` that was not sent as JSON is a number.
-        Some(other) => Err(Reply::text(400, &format!("{name}: got '{other}', expected a string."))),
+        // An unquoted `123` is a number.
+        Some(other) => {
+            Err(LaunchpadReply::text(400, &format!("{name}: got '{other}', expected a string.")))
+        }
     };
     let vote = Some(text("vote")?).filter(|vote| !vote.is_empty());
     if let Some(vote) = vote.as_deref().filter(|vote| !VOTES.contains(vote)) {
         let known = VOTES.join(", ");
         let why = format!("vote: Invalid value \"{vote}\". Acceptable values are: {known}");
-        return Err(Reply::text(400, &why));
+        return Err(LaunchpadReply::text(400, &why));
     }
     let preview_diff = match given("previewdiff_id") {
         None => None,
         Some(value) => {
             let id = value.as_u64();
             let id = id.filter(|id| proposal.diffs.iter().any(|diff| diff.id == *id));
-            Some(id.ok_or_else(|| Reply::text(404, "Preview diff not found."))?)
+            Some(id.ok_or_else(|| LaunchpadReply::text(404, "Preview diff not found."))?)
         }
     };
     let inline = match given("inline_comments") {
         None => BTreeMap::new(),
         Some(Value::Object(lines)) => inline(&lines, preview_diff, proposal)?,
-        Some(_) => return Err(Reply::text(400, "inline_comments: not a dictionary.")),
+        Some(_) => return Err(LaunchpadReply::text(400, "inline_comments: not a dictionary.")),
     };
-    Ok(Asked { subject: text("subject")?, content: text("content")?, vote, preview_diff, inline })
+    Ok(CommentRequest {
+        subject: text("subject")?,
+        content: text("content")?,
+        vote,
+        preview_diff,
+        inline,
+    })
 }
 
 fn inline(
     lines: &serde_json::Map<String, Value>,
     preview_diff: Option<u64>,
     proposal: &Proposal,
-) -> Result<BTreeMap<u64, String>, Reply> {
+) -> Result<BTreeMap<u64, String>, LaunchpadReply> {
     let diff = proposal.diffs.iter().find(|diff| Some(diff.id) == preview_diff);
     let Some(diff) = diff else {
-        return Err(Reply::text(400, "Inline comments must be associated with a preview diff."));
+        return Err(LaunchpadReply::text(
+            400,
+            "Inline comments must be associated with a preview diff.",
+        ));
     };
     let mut inline = BTreeMap::new();
     for (key, text) in lines {
@@ -132,7 +147,7 @@ fn inline(
             (Some(number), Some(text)) => inline.insert(number, text.to_owned()),
             (_, _) => {
                 let why = format!("inline_comments: {key} is no line of the preview diff.");
-                return Err(Reply::text(400, &why));
+                return Err(LaunchpadReply::text(400, &why));
             }
         };
     }

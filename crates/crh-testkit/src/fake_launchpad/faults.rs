@@ -1,65 +1,71 @@
-//! What goes wrong on script: which request, how often, and how.
+//! Scripted faults: which request, how often, what fails.
 
 use crate::fake_github::faults::matches;
 
-/// Something that goes wrong.
+/// A scripted fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// With which requests.
-    pub on: On,
-    /// How often it does before it stops.
+pub struct LaunchpadFault {
+    /// Affected requests.
+    pub on: LaunchpadFaultTrigger,
+    /// Number of occurrences.
     pub times: usize,
-    /// What goes wrong.
-    pub how: How,
+    /// What fails.
+    pub how: LaunchpadFaultKind,
 }
 
-/// Requests.
+/// Which requests a fault affects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum On {
-    /// Those with a method and a path such as `/devel/*/all_comments`, where `*` stands for anything.
+pub enum LaunchpadFaultTrigger {
+    /// By method and path, such as `/devel/*/all_comments`. `*` matches anything.
     Request(String, String),
-    /// The write with this number; the first one that the fake ever got is 1.
+    /// By write number, starting at 1.
     Write(usize),
 }
 
-/// What goes wrong with a request.
+/// What fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
-    /// It is not applied, and answered with a status; from 500 on with the number of an OOPS.
+pub enum LaunchpadFaultKind {
+    /// Not applied, with this status; from 500 on with an OOPS number.
     StatusBefore(u16),
-    /// It is applied, and answered with a status; from 500 on with the number of an OOPS.
+    /// Applied, with this status; from 500 on with an OOPS number.
     StatusAfter(u16),
-    /// It is not applied, and the connection ends without an answer.
+    /// Not applied; the connection is cut.
     CutBefore,
-    /// It is applied, and the connection ends without an answer.
+    /// Applied; the connection is cut.
     CutAfter,
-    /// It is answered with a redirect to this address.
+    /// Redirects to this address.
     Redirect(String),
 }
 
-impl Fault {
-    /// A fault that happens once, with the write of a number.
-    pub fn on_write(number: usize, how: How) -> Self {
-        Self { on: On::Write(number), times: 1, how }
+impl LaunchpadFault {
+    /// A fault for one write, by number.
+    pub fn on_write(number: usize, how: LaunchpadFaultKind) -> Self {
+        Self { on: LaunchpadFaultTrigger::Write(number), times: 1, how }
     }
 
-    /// A fault that happens once, with a method and a path in which `*` stands for anything.
-    pub fn on(method: &str, path: &str, how: How) -> Self {
-        Self { on: On::Request(method.to_owned(), path.to_owned()), times: 1, how }
+    /// A fault for one request, by method and path pattern.
+    pub fn on(method: &str, path: &str, how: LaunchpadFaultKind) -> Self {
+        Self {
+            on: LaunchpadFaultTrigger::Request(method.to_owned(), path.to_owned()),
+            times: 1,
+            how,
+        }
     }
 
-    /// The same, but so often.
+    /// Repeats the fault.
     #[must_use]
     pub fn times(self, times: usize) -> Self {
         Self { times, ..self }
     }
 
     /// Whether it is about a request.
-    pub(super) fn fits(&self, method: &str, path: &str, write: Option<usize>) -> bool {
+    pub(super) fn applies_to(&self, method: &str, path: &str, write: Option<usize>) -> bool {
         self.times > 0
             && match &self.on {
-                On::Request(wanted, pattern) => wanted == method && matches(pattern, path),
-                On::Write(number) => write == Some(*number),
+                LaunchpadFaultTrigger::Request(wanted, pattern) => {
+                    wanted == method && matches(pattern, path)
+                }
+                LaunchpadFaultTrigger::Write(number) => write == Some(*number),
             }
     }
 }

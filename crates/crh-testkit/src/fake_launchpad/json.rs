@@ -1,24 +1,24 @@
-//! Entries as the web service shows them.
+//! Entries of the web service as JSON.
 
 use serde_json::{Value, json};
 
 use super::state::{Bug, Comment, Person, PreviewDiff, Proposal, Report, Repository, State};
-use crate::fake_github::time::written;
+use crate::fake_github::time::format_time;
 
-/// What is seen of the state, and from where.
-pub(super) struct View<'a> {
+/// The state as one server address shows it.
+pub(super) struct LaunchpadView<'a> {
     pub(super) state: &'a State,
     /// The address of the pages.
     pub(super) web: &'a str,
 }
 
-impl View<'_> {
-    /// The address of something in the web service.
+impl LaunchpadView<'_> {
+    /// Address of an entry in the web service.
     pub(super) fn link(&self, path: &str) -> String {
         format!("{}/devel/{path}", self.web)
     }
 
-    /// An entry: what all of them have, and what this one has.
+    /// An entry with common and specific fields.
     fn entry(&self, kind: &str, path: &str, fields: Value) -> Value {
         let mut entry = fields;
         entry["self_link"] = json!(self.link(path));
@@ -51,8 +51,8 @@ impl View<'_> {
             "all_comments_collection_link": link("all_comments"),
             "bugs_collection_link": link("bugs"),
             "commit_message": it.commit_message, "description": it.description,
-            "date_created": dated(it.created), "date_merged": null,
-            "date_review_requested": dated(it.created), "date_reviewed": null,
+            "date_created": format_date(it.created), "date_merged": null,
+            "date_review_requested": format_date(it.created), "date_reviewed": null,
             "merge_reporter_link": null, "merged_revision_id": null, "merged_revno": null,
             "prerequisite_branch_link": null, "prerequisite_git_path": null,
             "prerequisite_git_repository_link": null,
@@ -70,7 +70,7 @@ impl View<'_> {
         self.entry("branch_merge_proposal", &it.path, fields)
     }
 
-    /// The tips of what is proposed and of what it is proposed to. Git is asked for them: once for a whole list.
+    /// Tips of source and target. Asks git once per list.
     pub(super) fn tips(&self, proposal: &Proposal) -> [Option<String>; 2] {
         [&proposal.source, &proposal.target].map(|end| self.state.tip(end))
     }
@@ -90,7 +90,7 @@ impl View<'_> {
         let fields = json!({
             "id": diff.id, "title": format!("diff {}", diff.id),
             "branch_merge_proposal_link": self.link(&proposal.path),
-            "conflicts": conflicts, "date_created": dated(diff.created),
+            "conflicts": conflicts, "date_created": format_date(diff.created),
             "diff_lines_count": diff.lines(), "diff_text_link": self.link(&format!("{path}/diff_text")),
             "diffstat": {}, "added_lines_count": 0, "removed_lines_count": 0,
             "prerequisite_revision_id": null,
@@ -111,7 +111,7 @@ impl View<'_> {
             "content": comment.content, "message_body": comment.content,
             "as_quoted_email": comment.content.lines().map(|line| format!("> {line}\n")).collect::<String>(),
             "branch_merge_proposal_link": self.link(&proposal.path),
-            "date_created": dated(comment.created), "date_last_edited": null, "date_deleted": null,
+            "date_created": format_date(comment.created), "date_last_edited": null, "date_deleted": null,
             "vote": comment.vote, "vote_tag": null,
         });
         let path = format!("{}/comments/{}", proposal.path, comment.id);
@@ -125,7 +125,7 @@ impl View<'_> {
             "comment_link": link(format!("comments/{comment}")), "is_pending": false,
             "registrant_link": self.person_link(reviewer),
             "reviewer_link": self.person_link(reviewer), "review_type": null,
-            "date_created": dated(proposal.created),
+            "date_created": format_date(proposal.created),
         });
         let path = format!("{}/+review/{comment}", proposal.path);
         self.entry("code_review_vote_reference", &path, fields)
@@ -162,13 +162,13 @@ impl View<'_> {
             "title": report.title, "result": report.result, "result_summary": report.summary,
             "url": report.url, "commit_sha1": report.commit,
             "git_repository_link": self.link(&repository.name),
-            "date_created": dated(report.created), "date_started": null, "date_finished": null,
+            "date_created": format_date(report.created), "date_started": null, "date_finished": null,
         });
         let path = format!("{}/+status/{}", repository.name, report.id);
         self.entry("revision_status_report", &path, fields)
     }
 
-    /// What was said on lines of a preview diff, in the order of the comments that carry it.
+    /// Inline comments of a preview diff, in the order of their comments.
     pub(super) fn inline_comments(&self, proposal: &Proposal, diff: u64) -> Value {
         let of = proposal.comments.iter().filter(|comment| comment.preview_diff == Some(diff));
         let lines = of.flat_map(|comment| {
@@ -176,7 +176,7 @@ impl View<'_> {
                 json!({
                     "line_number": line.to_string(), "text": text,
                     "person": self.state.people.get(&comment.author).map(|it| self.person(it)),
-                    "date": dated(comment.created),
+                    "date": format_date(comment.created),
                 })
             })
         });
@@ -185,6 +185,6 @@ impl View<'_> {
 }
 
 /// `2026-01-01T00:00:00.000000+00:00`.
-pub(super) fn dated(seconds: u64) -> String {
-    format!("{}.000000+00:00", written(seconds).trim_end_matches('Z'))
+pub(super) fn format_date(seconds: u64) -> String {
+    format!("{}.000000+00:00", format_time(seconds).trim_end_matches('Z'))
 }

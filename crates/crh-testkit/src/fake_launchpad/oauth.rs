@@ -1,24 +1,27 @@
-//! Who asks: OAuth with PLAINTEXT signatures, the one kind that Launchpad takes, and the way to a token.
+//! OAuth with PLAINTEXT signatures, and the token flow.
 
-use super::rest::Reply;
+use super::rest::LaunchpadReply;
 use super::state::{Decision, RequestToken, State, Token};
-use crate::fake_github::desk::decoded;
+use crate::fake_github::server::percent_decode;
 use crate::http::Incoming;
 
-/// The person that a request is made for; none if it is anonymous.
-pub(super) fn asker(state: &mut State, request: &Incoming) -> Result<Option<String>, Reply> {
+/// Account of a request; `None` if anonymous.
+pub(super) fn requester(
+    state: &mut State,
+    request: &Incoming,
+) -> Result<Option<String>, LaunchpadReply> {
     let Some(header) = request.header("authorization") else {
-        // Launchpad wants to know at least which program it is.
+        // Anonymous requests need a user agent.
         return match request.header("user-agent") {
             Some(agent) if !agent.is_empty() => Ok(None),
             Some(_) | None => {
-                Err(Reply::text(401, "Anonymous requests must provide a consumer key."))
+                Err(LaunchpadReply::text(401, "Anonymous requests must provide a consumer key."))
             }
         };
     };
     let Some(fields) = header.strip_prefix("OAuth ") else {
         state.surprises.push(format!("an authorization that is not OAuth: {}", scheme(header)));
-        return Err(Reply::text(401, "No OAuth authorization."));
+        return Err(LaunchpadReply::text(401, "No OAuth authorization."));
     };
     let fields = fields_of(fields);
     let field = |name: &str| {
@@ -26,7 +29,7 @@ pub(super) fn asker(state: &mut State, request: &Incoming) -> Result<Option<Stri
         found.map_or("", |(_, value)| value.as_str())
     };
     if field("oauth_consumer_key").is_empty() {
-        return Err(Reply::text(401, "Unknown consumer ()."));
+        return Err(LaunchpadReply::text(401, "Unknown consumer ()."));
     }
     let token = field("oauth_token");
     if token.is_empty() {
@@ -38,16 +41,16 @@ pub(super) fn asker(state: &mut State, request: &Incoming) -> Result<Option<Stri
         }
     }
     let Some(known) = state.tokens.get(token) else {
-        return Err(Reply::text(401, &format!("Unknown access token ({token}).")));
+        return Err(LaunchpadReply::text(401, &format!("Unknown access token ({token}).")));
     };
     if known.consumer != field("oauth_consumer_key") {
-        return Err(Reply::text(401, &format!("Unknown access token ({token}).")));
+        return Err(LaunchpadReply::text(401, &format!("Unknown access token ({token}).")));
     }
     if field("oauth_signature_method") != "PLAINTEXT" {
-        return Err(Reply::text(400, "Only PLAINTEXT signatures are supported."));
+        return Err(LaunchpadReply::text(400, "Only PLAINTEXT signatures are supported."));
     }
     if field("oauth_signature") != format!("&{}", known.secret) {
-        return Err(Reply::text(401, "Invalid signature."));
+        return Err(LaunchpadReply::text(401, "Invalid signature."));
     }
     Ok(Some(known.person.clone()))
 }
@@ -59,21 +62,25 @@ fn scheme(header: &str) -> &str {
 /// `name="value"` by `name="value"`.
 fn fields_of(text: &str) -> Vec<(String, String)> {
     let pairs = text.split(',').filter_map(|part| part.trim().split_once('='));
-    pairs.map(|(name, value)| (name.to_owned(), decoded(value.trim_matches('"')))).collect()
+    pairs.map(|(name, value)| (name.to_owned(), percent_decode(value.trim_matches('"')))).collect()
 }
 
-/// The token flow: a token is asked for, a person says yes to it in a browser, and it is exchanged.
-pub(super) fn flow(state: &mut State, page: &str, form: &[(String, String)]) -> Reply {
+/// Token flow: request, authorization in a browser, exchange.
+pub(super) fn token_flow(
+    state: &mut State,
+    page: &str,
+    form: &[(String, String)],
+) -> LaunchpadReply {
     let field = |name: &str| {
         let found = form.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value.as_str())
     };
     if field("oauth_signature_method") != "PLAINTEXT" {
-        return Reply::text(400, "Only PLAINTEXT signatures are supported.");
+        return LaunchpadReply::text(400, "Only PLAINTEXT signatures are supported.");
     }
     let consumer = field("oauth_consumer_key").to_owned();
     if consumer.is_empty() {
-        return Reply::text(401, "Unknown consumer ().");
+        return LaunchpadReply::text(401, "Unknown consumer ().");
     }
     match page {
         "+request-token" if field("oauth_signature") == "&" => {
@@ -83,35 +90,45 @@ pub(super) fn flow(state: &mut State, page: &str, form: &[(String, String)]) -> 
             state
                 .request_tokens
                 .insert(token, RequestToken { consumer, secret, decision: Decision::Open });
-            Reply::text(200, &said)
+            LaunchpadReply::text(200, &said)
         }
         "+access-token" => {
-            exchanged(state, &consumer, field("oauth_token"), field("oauth_signature"))
+            exchange_token(state, &consumer, field("oauth_token"), field("oauth_signature"))
         }
-        _ => Reply::text(401, "Invalid signature."),
+        _ => LaunchpadReply::text(401, "Invalid signature."),
     }
 }
 
-fn exchanged(state: &mut State, consumer: &str, token: &str, signature: &str) -> Reply {
+fn exchange_token(
+    state: &mut State,
+    consumer: &str,
+    token: &str,
+    signature: &str,
+) -> LaunchpadReply {
     let Some(asked) = state.request_tokens.get(token).cloned() else {
-        return Reply::text(401, "No request token specified.");
+        return LaunchpadReply::text(401, "No request token specified.");
     };
     if asked.consumer != consumer || signature != format!("&{}", asked.secret) {
-        return Reply::text(401, "Invalid signature.");
+        return LaunchpadReply::text(401, "Invalid signature.");
     }
     let person = match asked.decision {
         Decision::Yes(person) => person,
         Decision::Open => {
-            return Reply::text(401, "Request token has not yet been reviewed. Try again later.");
+            return LaunchpadReply::text(
+                401,
+                "Request token has not yet been reviewed. Try again later.",
+            );
         }
-        Decision::No => return Reply::text(403, "End-user refused to authorize request token."),
+        Decision::No => {
+            return LaunchpadReply::text(403, "End-user refused to authorize request token.");
+        }
     };
     state.request_tokens.remove(token);
     let number = state.id();
     let (token, secret) = (format!("access{number}"), format!("accessSecret{number}"));
     let said = format!("{}&lp.context=None", pair(&token, &secret));
     state.tokens.insert(token, Token { consumer: asked.consumer, secret, person });
-    Reply::text(200, &said)
+    LaunchpadReply::text(200, &said)
 }
 
 fn pair(token: &str, secret: &str) -> String {

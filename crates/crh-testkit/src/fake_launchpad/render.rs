@@ -1,11 +1,10 @@
-//! A merge proposal as a text to compare: all that readers see, nothing that changes from run to run.
+//! Renders a merge proposal as text: everything visible that is stable across runs.
 
 use std::fmt::Write;
 
 use super::state::Proposal;
 
-/// All that can be seen of a merge proposal.
-pub(super) fn proposal(proposal: &Proposal) -> String {
+pub(super) fn render_proposal(proposal: &Proposal) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let mut line = |words: std::fmt::Arguments<'_>| writeln!(text, "{words}").unwrap();

@@ -1,48 +1,47 @@
-//! The web service: which request is which, who may see what, and pages.
+//! Web service: routes, permissions and pages.
 
 use serde_json::{Value, json};
 
 use super::create;
-use super::json::View;
+use super::json::LaunchpadView;
 use super::state::{Proposal, Repository, State};
 
-/// What Launchpad gives at once, and the most it gives.
+/// Default and largest page size.
 const PAGE: (usize, usize) = (75, 300);
 
-/// A request, understood.
+/// A parsed request.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct LaunchpadCall {
     pub(super) method: String,
-    /// What follows `/devel/`, without its escapes.
+    /// Decoded path after `/devel/`.
     pub(super) path: String,
-    /// The query, and the form of a request that has one.
+    /// Query and form.
     pub(super) query: Vec<(String, String)>,
     pub(super) form: Vec<(String, String)>,
-    /// What kind of answer is wanted.
+    /// Requested media type.
     pub(super) accept: String,
-    /// Who asks; nobody in particular if there is none.
+    /// Account; `None` if anonymous.
     pub(super) person: Option<String>,
 }
 
-/// What is answered.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reply {
+pub(super) struct LaunchpadReply {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
 }
 
-/// An answer, or a refusal.
-pub(super) type Answered = Result<Reply, Reply>;
+/// A reply or a refusal.
+pub(super) type LaunchpadReplyResult = Result<LaunchpadReply, LaunchpadReply>;
 
-impl Call {
-    pub(super) fn asked(&self, name: &str) -> Option<String> {
+impl LaunchpadCall {
+    pub(super) fn parameter(&self, name: &str) -> Option<String> {
         let found = self.query.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| plain(value))
     }
 }
 
-/// An argument of a named operation: JSON where it is JSON, and the text itself where it is not.
+/// An argument of a named operation: JSON, or else text.
 pub(super) fn argument(value: &str) -> Value {
     serde_json::from_str(value).unwrap_or_else(|_| json!(value))
 }
@@ -56,13 +55,13 @@ fn plain(value: &str) -> String {
     }
 }
 
-impl Reply {
+impl LaunchpadReply {
     pub(super) fn json(body: &Value) -> Self {
         let headers = vec![("content-type", "application/json".to_owned())];
         Self { status: 200, headers, body: body.to_string().into_bytes() }
     }
 
-    /// Launchpad tells of failures in plain text.
+    /// Launchpad's errors are plain text.
     pub(super) fn text(status: u16, body: &str) -> Self {
         let headers = vec![("content-type", "text/plain".to_owned())];
         Self { status, headers, body: body.as_bytes().to_vec() }
@@ -77,19 +76,28 @@ impl Reply {
     }
 }
 
-/// The answer of the web service.
-pub(super) fn answer(state: &mut State, web: &str, librarian: &str, call: &Call) -> Answered {
-    if let Some(location) = moved(&View { state, web }, call) {
-        return Ok(Reply { status: 301, headers: vec![("location", location)], body: Vec::new() });
+/// Applies and answers a request.
+pub(super) fn answer(
+    state: &mut State,
+    web: &str,
+    librarian: &str,
+    call: &LaunchpadCall,
+) -> LaunchpadReplyResult {
+    if let Some(location) = redirect(&LaunchpadView { state, web }, call) {
+        return Ok(LaunchpadReply {
+            status: 301,
+            headers: vec![("location", location)],
+            body: Vec::new(),
+        });
     }
     if call.method == "POST" {
         return create::comment(state, web, call);
     }
     if call.method != "GET" {
         state.surprises.push(format!("{} {}", call.method, call.path));
-        return Err(Reply::text(405, "Method not allowed"));
+        return Err(LaunchpadReply::text(405, "Method not allowed"));
     }
-    let view = View { state, web };
+    let view = LaunchpadView { state, web };
     let path = call.path.trim_matches('/');
     let found = match path {
         "" => Some(Ok(root(&view, call))),
@@ -101,22 +109,24 @@ pub(super) fn answer(state: &mut State, web: &str, librarian: &str, call: &Call)
     }
     if let Some(number) = path.strip_prefix("bugs/") {
         let bug = number.parse().ok().and_then(|number| view.state.bugs.get(&number));
-        return bug.map(|bug| Reply::json(&view.bug(bug))).ok_or_else(|| Reply::not_found(path));
+        return bug
+            .map(|bug| LaunchpadReply::json(&view.bug(bug)))
+            .ok_or_else(|| LaunchpadReply::not_found(path));
     }
     if let Some(person) = path.strip_prefix('~').and_then(|name| view.state.people.get(name)) {
-        return Ok(Reply::json(&view.person(person)));
+        return Ok(LaunchpadReply::json(&view.person(person)));
     }
     if let Some((proposal, rest)) = proposal_at(view.state, path) {
         if view.state.is_private(proposal) && call.person.is_none() {
-            return Err(Reply::not_found(path));
+            return Err(LaunchpadReply::not_found(path));
         }
         return of_proposal(&view, librarian, call, proposal, rest);
     }
-    of_repository(&view, call, path).unwrap_or_else(|| Err(Reply::not_found(path)))
+    of_repository(&view, call, path).unwrap_or_else(|| Err(LaunchpadReply::not_found(path)))
 }
 
-/// Where something is now that is asked for by its old path.
-fn moved(view: &View<'_>, call: &Call) -> Option<String> {
+/// Redirect for an old path.
+fn redirect(view: &LaunchpadView<'_>, call: &LaunchpadCall) -> Option<String> {
     let known = |(before, now): (&String, &String)| {
         call.path.strip_prefix(before.as_str()).map(|rest| format!("{now}{rest}"))
     };
@@ -126,26 +136,26 @@ fn moved(view: &View<'_>, call: &Call) -> Option<String> {
     Some(view.link(&format!("{path}?{}", query.join("&"))))
 }
 
-fn root(view: &View<'_>, call: &Call) -> Reply {
+fn root(view: &LaunchpadView<'_>, call: &LaunchpadCall) -> LaunchpadReply {
     if let (true, Some(wadl)) = (call.accept.contains("wadl"), &view.state.wadl) {
         let headers = vec![("content-type", "application/vnd.sun.wadl+xml".to_owned())];
-        return Reply { status: 200, headers, body: wadl.clone().into_bytes() };
+        return LaunchpadReply { status: 200, headers, body: wadl.clone().into_bytes() };
     }
     let link = |path: &str| view.link(path);
-    Reply::json(&json!({
+    LaunchpadReply::json(&json!({
         "people_collection_link": link("people"), "bugs_collection_link": link("bugs"),
         "me_link": link("people/+me"), "resource_type_link": link("#service-root"),
     }))
 }
 
-fn me(view: &View<'_>, call: &Call) -> Answered {
+fn me(view: &LaunchpadView<'_>, call: &LaunchpadCall) -> LaunchpadReplyResult {
     match &call.person {
-        Some(name) => Ok(Reply::see_other(view.link(&format!("~{name}")))),
-        None => Err(Reply::text(401, "You need to be logged in to view this URL.")),
+        Some(name) => Ok(LaunchpadReply::see_other(view.link(&format!("~{name}")))),
+        None => Err(LaunchpadReply::text(401, "You need to be logged in to view this URL.")),
     }
 }
 
-/// The merge proposal that a path leads to or into, and what follows.
+/// The merge proposal of a path, and the rest of the path.
 pub(super) fn proposal_at<'s, 'p>(
     state: &'s State,
     path: &'p str,
@@ -157,22 +167,22 @@ pub(super) fn proposal_at<'s, 'p>(
 }
 
 fn of_proposal(
-    view: &View<'_>,
+    view: &LaunchpadView<'_>,
     librarian: &str,
-    call: &Call,
+    call: &LaunchpadCall,
     proposal: &Proposal,
     rest: &str,
-) -> Answered {
-    let unknown = || Reply::not_found(rest);
+) -> LaunchpadReplyResult {
+    let unknown = || LaunchpadReply::not_found(rest);
     let page = |name: &str, entries: Vec<Value>| {
         Ok(paged(view, call, &format!("{name}-page-resource"), &entries))
     };
     match rest {
-        "" => match call.asked("ws.op").as_deref() {
-            None => Ok(Reply::json(&view.proposal(proposal))),
+        "" => match call.parameter("ws.op").as_deref() {
+            None => Ok(LaunchpadReply::json(&view.proposal(proposal))),
             Some("getInlineComments") => inline_comments(view, call, proposal),
             Some("getDraftInlineComments") => drafts(call, proposal),
-            Some(other) => Err(Reply::text(400, &format!("No such operation: {other}"))),
+            Some(other) => Err(LaunchpadReply::text(400, &format!("No such operation: {other}"))),
         },
         "preview_diffs" => {
             let (diffs, tips) = (proposal.diffs.iter().rev(), view.tips(proposal));
@@ -196,46 +206,59 @@ fn of_proposal(
             if let Some(number) = rest.strip_prefix("comments/") {
                 let of = |it: &&super::Comment| it.id.to_string() == number;
                 let comment = proposal.comments.iter().find(of).ok_or_else(unknown)?;
-                return Ok(Reply::json(&view.comment(proposal, comment)));
+                return Ok(LaunchpadReply::json(&view.comment(proposal, comment)));
             }
             let rest = rest.strip_prefix("+preview-diff/").ok_or_else(unknown)?;
             let (number, part) = rest.split_once('/').unwrap_or((rest, ""));
             let of = |it: &&super::state::PreviewDiff| it.id.to_string() == number;
             let diff = proposal.diffs.iter().find(of).ok_or_else(unknown)?;
             match part {
-                "" => Ok(Reply::json(&view.preview_diff(proposal, diff, &view.tips(proposal)))),
-                "diff_text" => {
-                    Ok(Reply::see_other(format!("{librarian}/{}/preview.diff.txt", diff.id)))
-                }
+                "" => Ok(LaunchpadReply::json(&view.preview_diff(
+                    proposal,
+                    diff,
+                    &view.tips(proposal),
+                ))),
+                "diff_text" => Ok(LaunchpadReply::see_other(format!(
+                    "{librarian}/{}/preview.diff.txt",
+                    diff.id
+                ))),
                 _ => Err(unknown()),
             }
         }
     }
 }
 
-fn inline_comments(view: &View<'_>, call: &Call, proposal: &Proposal) -> Answered {
-    let id = call.asked("previewdiff_id").and_then(|text| text.parse::<u64>().ok());
+fn inline_comments(
+    view: &LaunchpadView<'_>,
+    call: &LaunchpadCall,
+    proposal: &Proposal,
+) -> LaunchpadReplyResult {
+    let id = call.parameter("previewdiff_id").and_then(|text| text.parse::<u64>().ok());
     let Some(id) = id else {
-        return Err(Reply::text(400, "previewdiff_id: Required input is missing."));
+        return Err(LaunchpadReply::text(400, "previewdiff_id: Required input is missing."));
     };
     if !proposal.diffs.iter().any(|diff| diff.id == id) {
-        return Err(Reply::text(404, "Preview diff not found."));
+        return Err(LaunchpadReply::text(404, "Preview diff not found."));
     }
-    Ok(Reply::json(&view.inline_comments(proposal, id)))
+    Ok(LaunchpadReply::json(&view.inline_comments(proposal, id)))
 }
 
-/// What who asks has begun to write; `null` if that is nothing.
-fn drafts(call: &Call, proposal: &Proposal) -> Answered {
+/// Draft comments of the account; `null` if none.
+fn drafts(call: &LaunchpadCall, proposal: &Proposal) -> LaunchpadReplyResult {
     let Some(person) = &call.person else {
-        return Err(Reply::text(401, "You need to be logged in to view this URL."));
+        return Err(LaunchpadReply::text(401, "You need to be logged in to view this URL."));
     };
-    let id = call.asked("previewdiff_id").and_then(|text| text.parse::<u64>().ok());
+    let id = call.parameter("previewdiff_id").and_then(|text| text.parse::<u64>().ok());
     let drafts = proposal.drafts.get(&(person.clone(), id.unwrap_or_default()));
-    Ok(Reply::json(&json!(drafts)))
+    Ok(LaunchpadReply::json(&json!(drafts)))
 }
 
-/// What a path says about a repository; none if it leads to none that is seen.
-fn of_repository(view: &View<'_>, call: &Call, path: &str) -> Option<Answered> {
+/// Answers requests about a repository; `None` if it is not visible.
+fn of_repository(
+    view: &LaunchpadView<'_>,
+    call: &LaunchpadCall,
+    path: &str,
+) -> Option<LaunchpadReplyResult> {
     let seen = |name: &str| {
         let found = view.state.repository(name)?;
         (!found.private || call.person.is_some()).then_some(found)
@@ -244,23 +267,28 @@ fn of_repository(view: &View<'_>, call: &Call, path: &str) -> Option<Answered> {
         let repository: &Repository = seen(name)?;
         let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
         let commit = repository.bare.tip(branch)?;
-        return Some(Ok(Reply::json(&view.git_ref(repository, branch, &commit))));
+        return Some(Ok(LaunchpadReply::json(&view.git_ref(repository, branch, &commit))));
     }
     let repository = seen(path)?;
-    match call.asked("ws.op").as_deref() {
-        None => Some(Ok(Reply::json(&view.repository(repository)))),
+    match call.parameter("ws.op").as_deref() {
+        None => Some(Ok(LaunchpadReply::json(&view.repository(repository)))),
         Some("getStatusReports") => {
-            let commit = call.asked("commit_sha1").unwrap_or_default();
+            let commit = call.parameter("commit_sha1").unwrap_or_default();
             let of = repository.reports.iter().filter(|report| report.commit == commit);
             let entries: Vec<Value> = of.map(|report| view.report(repository, report)).collect();
             Some(Ok(paged(view, call, "revision_status_report-page-resource", &entries)))
         }
-        Some(other) => Some(Err(Reply::text(400, &format!("No such operation: {other}")))),
+        Some(other) => Some(Err(LaunchpadReply::text(400, &format!("No such operation: {other}")))),
     }
 }
 
-fn paged(view: &View<'_>, call: &Call, kind: &str, entries: &[Value]) -> Reply {
-    let number = |name: &str| call.asked(name).and_then(|text| text.parse::<usize>().ok());
+fn paged(
+    view: &LaunchpadView<'_>,
+    call: &LaunchpadCall,
+    kind: &str,
+    entries: &[Value],
+) -> LaunchpadReply {
+    let number = |name: &str| call.parameter(name).and_then(|text| text.parse::<usize>().ok());
     let size = number("ws.size").filter(|size| *size > 0).unwrap_or(PAGE.0).min(PAGE.1);
     let size = view.state.page.unwrap_or(size);
     let start = number("ws.start").unwrap_or(0);
@@ -283,5 +311,5 @@ fn paged(view: &View<'_>, call: &Call, kind: &str, entries: &[Value]) -> Reply {
     if start > 0 {
         page["prev_collection_link"] = json!(link(start.saturating_sub(size)));
     }
-    Reply::json(&page)
+    LaunchpadReply::json(&page)
 }

@@ -1,4 +1,4 @@
-//! What tests make happen at the fake: repositories, merge proposals, and what people do there.
+//! Actions of people on Launchpad: create repositories and merge proposals, push, comment, vote.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,24 +8,24 @@ use super::state::{
     Bug, Comment, Decision, PreviewDiff, Proposal, Report, Repository, State, Token,
 };
 use super::{CONSUMER, FakeLaunchpad};
-use crate::fake_github::git::Bare;
+use crate::fake_github::git::FakeBareRepository;
 
 /// A merge proposal to register.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merge {
-    /// The repository with the change, by its unique name.
+    /// Unique name of the source repository.
     pub source: String,
-    /// The branch there.
+    /// Source branch.
     pub branch: String,
-    /// The repository that it is to be merged into.
+    /// Unique name of the target repository.
     pub target: String,
-    /// The branch there.
+    /// Target branch.
     pub into: String,
     /// The description.
     pub description: String,
     /// The commit message.
     pub commit_message: String,
-    /// Who registers it.
+    /// Account that registers it.
     pub registrant: String,
 }
 
@@ -43,23 +43,23 @@ impl Default for Merge {
     }
 }
 
-/// Which merge proposal.
+/// Identifies a merge proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MergeAt {
+pub struct MergeHandle {
     /// Its path, such as `~ann/shop/+git/shop/+merge/12`.
     pub path: String,
-    /// Its number.
+    /// Number.
     pub number: u64,
 }
 
-impl fmt::Display for MergeAt {
+impl fmt::Display for MergeHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path)
     }
 }
 
 impl FakeLaunchpad {
-    /// A token of a person, who is made if there is none.
+    /// Adds a token, and its person if needed.
     pub fn token(&self, token: &str, secret: &str, person: &str) -> &Self {
         let mut state = self.desk.state();
         state.ensure(person);
@@ -70,29 +70,30 @@ impl FakeLaunchpad {
         self
     }
 
-    /// An access token with which the git of a person reads private repositories.
+    /// Adds a git access token for private repositories.
     pub fn git_token(&self, person: &str, token: &str) -> &Self {
         self.desk.state().git_tokens.insert(token.to_owned(), person.to_owned());
         self
     }
 
-    /// Serves a description of the web service, with its own address in the place of `of`.
+    /// Serves a description of the web service, with `of` replaced by its own address.
     pub fn describe(&self, wadl: &str, of: &str) -> &Self {
         let own = format!("{}/", self.api_url());
         self.desk.state().wadl = Some(wadl.replace(of, &own));
         self
     }
 
-    /// Gives lists out in pages of so many entries.
+    /// Sets the page size.
     pub fn pages_of(&self, entries: usize) -> &Self {
         self.desk.state().page = Some(entries);
         self
     }
 
-    /// Somebody says yes in a browser to a token that was asked for.
+    /// A person authorizes a requested token.
     ///
     /// # Panics
-    /// If nobody asked for it.
+    ///
+    /// If it was not requested.
     pub fn authorize(&self, request_token: &str, person: &str) {
         let mut state = self.desk.state();
         state.ensure(person);
@@ -100,23 +101,27 @@ impl FakeLaunchpad {
         token.decision = Decision::Yes(person.to_owned());
     }
 
-    /// Somebody says no to it.
+    /// A person declines a requested token.
     ///
     /// # Panics
-    /// If nobody asked for it.
+    ///
+    /// If it was not requested.
     pub fn decline(&self, request_token: &str) {
         let mut state = self.desk.state();
         state.request_tokens.get_mut(request_token).unwrap().decision = Decision::No;
     }
 
-    /// The tokens that were asked for and not exchanged yet.
+    /// Requested tokens that were not exchanged yet.
     pub fn request_tokens(&self) -> Vec<String> {
         self.desk.state().request_tokens.keys().cloned().collect()
     }
 
-    /// A repository with a unique name and the branches of one of the test's, a [`crate::Repo`] or a folder.
+    /// Adds a repository with a unique name and the branches of a [`crate::Repo`] or a folder.
     pub fn repository(&self, name: &str, source: impl AsRef<Path>) -> &Self {
-        let bare = Bare::new(self.folder.path().join(format!("{name}.git")), source.as_ref());
+        let bare = FakeBareRepository::new(
+            self.folder.path().join(format!("{name}.git")),
+            source.as_ref(),
+        );
         let mut state = self.desk.state();
         let owner = name.split('/').next().unwrap_or_default().trim_start_matches('~');
         state.ensure(owner);
@@ -132,25 +137,24 @@ impl FakeLaunchpad {
         self
     }
 
-    /// Makes a repository private: only who has a token sees it.
+    /// Makes a repository private.
     pub fn make_private(&self, name: &str) -> &Self {
         self.desk.state().repository_mut(name).unwrap().private = true;
         self
     }
 
-    /// Takes the branches of a repository as they are now in the test's. No preview diff is made: those that there are may be
-    /// stale from now on.
+    /// Updates the branches of a repository without a new preview diff.
     pub fn refresh(&self, name: &str) {
         self.desk.state().repository(name).unwrap().bare.refresh();
     }
 
-    /// Cleans a repository up: what no branch leads to is gone.
+    /// Removes unreachable objects.
     pub fn clean_up(&self, name: &str) {
         self.desk.state().repository(name).unwrap().bare.clean_up();
     }
 
-    /// Registers a merge proposal of which no preview diff is made.
-    pub fn propose_unseen(&self, merge: Merge) -> MergeAt {
+    /// Registers a merge proposal without a preview diff.
+    pub fn propose_unseen(&self, merge: Merge) -> MergeHandle {
         let (source, target) = ((merge.source, merge.branch), (merge.target, merge.into));
         self.register(source, target, &merge.registrant, |proposal| {
             proposal.description = Some(merge.description).filter(|text| !text.is_empty());
@@ -158,15 +162,15 @@ impl FakeLaunchpad {
         })
     }
 
-    /// Registers a merge proposal, and makes its first preview diff.
-    pub fn propose(&self, merge: Merge) -> MergeAt {
+    /// Registers a merge proposal with its first preview diff.
+    pub fn propose(&self, merge: Merge) -> MergeHandle {
         let at = self.propose_unseen(merge);
         self.push(&at);
         at
     }
 
-    /// Registers a merge proposal between branches of Bazaar's.
-    pub fn propose_bazaar(&self, source: &str, target: &str) -> MergeAt {
+    /// Registers a merge proposal of Bazaar branches.
+    pub fn propose_bazaar(&self, source: &str, target: &str) -> MergeHandle {
         let of = |branch: &str| (branch.to_owned(), String::new());
         self.register(of(source), of(target), "ann", |proposal| proposal.bazaar = true)
     }
@@ -177,7 +181,7 @@ impl FakeLaunchpad {
         target: (String, String),
         registrant: &str,
         more: impl FnOnce(&mut Proposal),
-    ) -> MergeAt {
+    ) -> MergeHandle {
         let mut state = self.desk.state();
         state.ensure(registrant);
         let (id, created) = (state.id(), state.tick());
@@ -201,11 +205,12 @@ impl FakeLaunchpad {
         };
         more(&mut proposal);
         state.proposals.insert(path.clone(), proposal);
-        MergeAt { path, number: id }
+        MergeHandle { path, number: id }
     }
 
-    /// Takes the branches of a merge proposal as they are now in the test's repositories, and makes a preview diff: a round.
-    pub fn push(&self, at: &MergeAt) {
+    /// Pushes the current branches of the test repositories and creates a preview diff: a new
+    /// round.
+    pub fn push(&self, at: &MergeHandle) {
         let mut state = self.desk.state();
         let (id, created) = (state.id(), state.tick());
         let proposal = &state.proposals[&at.path];
@@ -216,21 +221,25 @@ impl FakeLaunchpad {
         let target_revision = state.tip(&proposal.target).unwrap();
         let target = &state.repository(&proposal.target.0).unwrap().bare;
         let from = &state.repository(&proposal.source.0).unwrap().bare;
-        // In neither repository: each gives out its own commits alone.
-        let bare = Bare::new(self.folder.path().join(format!("scratch/{id}.git")), &target.path);
-        bare.take_head(from, &source_revision, proposal.id);
-        // What Launchpad shows is what the merge would do to the target as it is now, not what the branch did.
-        let (tree, conflicts) = bare.merged(&target_revision, &source_revision);
+        // In a repository of its own: the others must serve only their own commits.
+        let bare = FakeBareRepository::new(
+            self.folder.path().join(format!("scratch/{id}.git")),
+            &target.path,
+        );
+        bare.fetch_head(from, &source_revision, proposal.id);
+        // Launchpad shows the merge into the current target, not the branch's own changes.
+        let (tree, conflicts) = bare.merge(&target_revision, &source_revision);
         let text = bare.diff_text(&target_revision, &tree);
         let diff = PreviewDiff { id, created, source_revision, target_revision, text, conflicts };
         state.proposals.get_mut(&at.path).unwrap().diffs.push(diff);
     }
 
-    /// Makes the newest preview diff again, so often: rounds in which nothing has changed.
+    /// Repeats the newest preview diff: rounds without changes.
     ///
     /// # Panics
+    ///
     /// If there is none.
-    pub fn push_again(&self, at: &MergeAt, times: usize) {
+    pub fn push_again(&self, at: &MergeHandle, times: usize) {
         for _ in 0..times {
             let mut state = self.desk.state();
             let (id, created) = (state.id(), state.tick());
@@ -240,24 +249,24 @@ impl FakeLaunchpad {
         }
     }
 
-    /// Says where a merge proposal stands, by Launchpad's word: `Merged`, `Work in progress`.
-    pub fn set_status(&self, at: &MergeAt, status: &str) {
+    /// Sets the status, such as `Merged` or `Work in progress`.
+    pub fn set_status(&self, at: &MergeHandle, status: &str) {
         self.in_proposal(at, |proposal| proposal.status = status.to_owned());
     }
 
-    /// Says what path a merge proposal had before somebody was renamed: who asks there is sent on.
-    pub fn was_at(&self, at: &MergeAt, before: &str) {
+    /// Sets a former path that redirects here.
+    pub fn was_at(&self, at: &MergeHandle, before: &str) {
         self.desk.state().moved.insert(before.to_owned(), at.path.clone());
     }
 
-    /// Comments on a merge proposal as a whole; the comment's number.
-    pub fn comment(&self, at: &MergeAt, author: &str, content: &str) -> u64 {
-        self.say(at, author, |comment| comment.content = content.to_owned())
+    /// Adds a general comment and returns its number.
+    pub fn comment(&self, at: &MergeHandle, author: &str, content: &str) -> u64 {
+        self.add_comment(at, author, |comment| comment.content = content.to_owned())
     }
 
-    /// Votes on a merge proposal, with a comment; the comment's number.
-    pub fn vote(&self, at: &MergeAt, author: &str, vote: &str, content: &str) -> u64 {
-        let id = self.say(at, author, |comment| {
+    /// Votes with a comment and returns its number.
+    pub fn vote(&self, at: &MergeHandle, author: &str, vote: &str, content: &str) -> u64 {
+        let id = self.add_comment(at, author, |comment| {
             comment.content = content.to_owned();
             comment.vote = Some(vote.to_owned());
         });
@@ -265,32 +274,32 @@ impl FakeLaunchpad {
         id
     }
 
-    /// Comments on lines of a preview diff, by its id; the number of the comment that carries them.
-    pub fn inline(&self, at: &MergeAt, author: &str, diff: u64, lines: &[(u64, &str)]) -> u64 {
-        self.say(at, author, |comment| {
+    /// Adds inline comments to a preview diff and returns the number of their comment.
+    pub fn inline(&self, at: &MergeHandle, author: &str, diff: u64, lines: &[(u64, &str)]) -> u64 {
+        self.add_comment(at, author, |comment| {
             comment.preview_diff = Some(diff);
             comment.inline = lines.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
         })
     }
 
-    /// Begins to write beside a line of a preview diff, and does not publish it.
-    pub fn draft(&self, at: &MergeAt, author: &str, diff: u64, (line, text): (u64, &str)) {
+    /// Adds an unpublished draft comment.
+    pub fn draft(&self, at: &MergeHandle, author: &str, diff: u64, (line, text): (u64, &str)) {
         self.in_proposal(at, |proposal| {
             let drafts = proposal.drafts.entry((author.to_owned(), diff)).or_default();
             drafts.insert(line, text.to_owned())
         });
     }
 
-    fn say(&self, at: &MergeAt, author: &str, more: impl FnOnce(&mut Comment)) -> u64 {
+    fn add_comment(&self, at: &MergeHandle, author: &str, more: impl FnOnce(&mut Comment)) -> u64 {
         let mut state = self.desk.state();
-        let mut comment = written(&mut state, author);
+        let mut comment = new_comment(&mut state, author);
         more(&mut comment);
         let id = comment.id;
         state.proposals.get_mut(&at.path).unwrap().comments.push(comment);
         id
     }
 
-    /// What a check says about a commit, by Launchpad's word: `Succeeded`, `Failed`, `Running`.
+    /// Adds a status report: `Succeeded`, `Failed`, `Running`.
     pub fn report(&self, repository: &str, commit: &str, title: &str, result: &str) -> &Self {
         let mut state = self.desk.state();
         let (id, created) = (state.id(), state.tick());
@@ -308,8 +317,8 @@ impl FakeLaunchpad {
         self
     }
 
-    /// A bug that a merge proposal deals with; its number.
-    pub fn link_bug(&self, at: &MergeAt, title: &str, description: &str) -> u64 {
+    /// Links a bug and returns its number.
+    pub fn link_bug(&self, at: &MergeHandle, title: &str, description: &str) -> u64 {
         let mut state = self.desk.state();
         let number = state.id();
         let (title, description) = (title.to_owned(), description.to_owned());
@@ -318,13 +327,13 @@ impl FakeLaunchpad {
         number
     }
 
-    fn in_proposal<T>(&self, at: &MergeAt, change: impl FnOnce(&mut Proposal) -> T) -> T {
+    fn in_proposal<T>(&self, at: &MergeHandle, change: impl FnOnce(&mut Proposal) -> T) -> T {
         change(self.desk.state().proposals.get_mut(&at.path).unwrap())
     }
 }
 
-/// A comment of now, without a word.
-pub(super) fn written(state: &mut State, author: &str) -> Comment {
+/// An empty comment.
+pub(super) fn new_comment(state: &mut State, author: &str) -> Comment {
     state.ensure(author);
     Comment {
         id: state.id(),

@@ -1,4 +1,4 @@
-//! Where requests come in: who asks, what goes wrong on script, what is answered, and what is remembered of it.
+//! HTTP server of the fake: authentication, faults, replies and recording.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -7,44 +7,44 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::faults::{Fault, How};
-use super::gathering::Gathering;
-use super::rest::{Call, Reply};
+use super::barrier::RequestBarrier;
+use super::faults::{LaunchpadFault, LaunchpadFaultKind};
+use super::rest::{LaunchpadCall, LaunchpadReply};
 use super::state::State;
 use super::{oauth, rest};
 use crate::fake_github::Exchange;
-use crate::fake_github::desk::{decoded, pairs};
-use crate::fake_github::faults::{Held, Moment};
+use crate::fake_github::faults::{HeldWrite, HoldPoint};
+use crate::fake_github::server::{parse_query, percent_decode};
 use crate::http;
 use crate::http::{End, Incoming, Outgoing, Service};
 
 #[derive(Debug, Default)]
-pub(super) struct Desk {
+pub(super) struct FakeLaunchpadServer {
     state: Mutex<State>,
-    traffic: Mutex<Traffic>,
+    traffic: Mutex<LaunchpadTraffic>,
     addresses: OnceLock<(String, String)>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+pub(super) struct LaunchpadTraffic {
     pub(super) exchanges: Vec<Exchange>,
     pub(super) librarian: Vec<Exchange>,
-    pub(super) faults: Vec<Fault>,
-    pub(super) held: Vec<Arc<Held>>,
-    pub(super) gathering: Option<Gathering>,
+    pub(super) faults: Vec<LaunchpadFault>,
+    pub(super) held: Vec<Arc<HeldWrite>>,
+    pub(super) gathering: Option<RequestBarrier>,
     writes: usize,
     oopses: usize,
 }
 
-/// The host that has the texts of diffs. It knows nobody, and is told nothing about anybody.
+/// The host that serves diffs. It must not get credentials.
 #[derive(Debug)]
-pub(super) struct Librarian(pub(super) Arc<Desk>);
+pub(super) struct Librarian(pub(super) Arc<FakeLaunchpadServer>);
 
-impl Service for Desk {
+impl Service for FakeLaunchpadServer {
     type Pending = ();
 
     fn answer(&self, request: Incoming) -> (Outgoing, ()) {
-        (outgoing(self.exchanged(&request)), ())
+        (outgoing(self.handle(&request)), ())
     }
 
     fn begins(&self, (): ()) {}
@@ -65,12 +65,12 @@ impl Service for Librarian {
         let diffs = state.proposals.values().flat_map(|proposal| &proposal.diffs);
         let text = diffs.into_iter().find(|diff| diff.id.to_string() == number);
         let reply = match text {
-            Some(diff) => Reply {
+            Some(diff) => LaunchpadReply {
                 status: 200,
                 headers: vec![("content-type", "text/plain; charset=utf-8".to_owned())],
                 body: diff.text.clone(),
             },
-            None => Reply::not_found(number),
+            None => LaunchpadReply::not_found(number),
         };
         drop(state);
         if request.header("authorization").is_some() {
@@ -88,17 +88,16 @@ impl Service for Librarian {
     }
 }
 
-impl Desk {
+impl FakeLaunchpadServer {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn traffic(&self) -> MutexGuard<'_, Traffic> {
+    pub(super) fn traffic(&self) -> MutexGuard<'_, LaunchpadTraffic> {
         self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells where the servers listen.
-    pub(super) fn listens_at(&self, web: String, librarian: String) {
+    pub(super) fn set_addresses(&self, web: String, librarian: String) {
         self.addresses.set((web, librarian)).unwrap();
     }
 
@@ -110,8 +109,8 @@ impl Desk {
         self.addresses.get().map_or("", |(_, librarian)| librarian)
     }
 
-    /// Answers a request and keeps the exchange; nothing is answered if the connection is cut.
-    fn exchanged(&self, request: &Incoming) -> Option<Reply> {
+    /// Answers a request and records the exchange; `None` if the connection is cut.
+    fn handle(&self, request: &Incoming) -> Option<LaunchpadReply> {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let writes = request.method == "POST" && path.starts_with("/devel/");
         let gathering = self.traffic().gathering.clone();
@@ -123,7 +122,7 @@ impl Desk {
             traffic.writes += usize::from(writes);
             let (write, unanswered) = (writes.then_some(traffic.writes), None);
             traffic.exchanges.push(exchange(request, path, query, write, unanswered));
-            let fits = |fault: &&mut Fault| fault.fits(&request.method, path, write);
+            let fits = |fault: &&mut LaunchpadFault| fault.applies_to(&request.method, path, write);
             let fault = traffic.faults.iter_mut().find(fits).map(|fault| {
                 fault.times -= 1;
                 fault.how.clone()
@@ -131,28 +130,33 @@ impl Desk {
             let held = traffic.held.iter().find(|held| Some(held.write) == write).cloned();
             (traffic.exchanges.len() - 1, fault, held)
         };
-        if let Some(held) = held.as_ref().filter(|held| held.moment == Moment::Before) {
+        if let Some(held) = held.as_ref().filter(|held| held.moment == HoldPoint::Before) {
             held.reach();
             return None;
         }
         let reply = match fault {
-            Some(How::StatusBefore(status)) => Some(self.failure(status)),
-            Some(How::CutBefore) => None,
-            Some(How::Redirect(location)) => Some(Reply::see_other(location)),
-            Some(How::StatusAfter(_) | How::CutAfter) | None => {
-                let reply = self.answered(request, path, query);
+            Some(LaunchpadFaultKind::StatusBefore(status)) => Some(self.failure(status)),
+            Some(LaunchpadFaultKind::CutBefore) => None,
+            Some(LaunchpadFaultKind::Redirect(location)) => {
+                Some(LaunchpadReply::see_other(location))
+            }
+            Some(LaunchpadFaultKind::StatusAfter(_) | LaunchpadFaultKind::CutAfter) | None => {
+                let reply = self.respond(request, path, query);
                 let applied = writes && reply.status < 300;
                 self.traffic().exchanges[place].applied = applied;
                 match fault {
-                    Some(How::StatusAfter(status)) => Some(self.failure(status)),
-                    Some(How::CutAfter) => None,
-                    Some(How::StatusBefore(_) | How::CutBefore | How::Redirect(_)) | None => {
-                        Some(reply)
-                    }
+                    Some(LaunchpadFaultKind::StatusAfter(status)) => Some(self.failure(status)),
+                    Some(LaunchpadFaultKind::CutAfter) => None,
+                    Some(
+                        LaunchpadFaultKind::StatusBefore(_)
+                        | LaunchpadFaultKind::CutBefore
+                        | LaunchpadFaultKind::Redirect(_),
+                    )
+                    | None => Some(reply),
                 }
             }
         };
-        if let Some(held) = held.filter(|held| held.moment == Moment::After) {
+        if let Some(held) = held.filter(|held| held.moment == HoldPoint::After) {
             held.reach();
         }
         let exchange = &mut self.traffic().exchanges[place];
@@ -163,9 +167,9 @@ impl Desk {
         reply
     }
 
-    /// A failure on script. What is Launchpad's own fault has a number by which its people find it.
-    fn failure(&self, status: u16) -> Reply {
-        let mut reply = Reply::text(status, "it is on script");
+    /// A scripted error, with an OOPS number from 500 on.
+    fn failure(&self, status: u16) -> LaunchpadReply {
+        let mut reply = LaunchpadReply::text(status, "it is on script");
         if status >= 500 {
             let mut traffic = self.traffic();
             traffic.oopses += 1;
@@ -174,32 +178,32 @@ impl Desk {
         reply
     }
 
-    fn answered(&self, request: &Incoming, path: &str, query: &str) -> Reply {
+    fn respond(&self, request: &Incoming, path: &str, query: &str) -> LaunchpadReply {
         if let Some(below) = path.strip_prefix("/devel") {
             return self.web_service(request, below, query);
         }
         let page = path.trim_start_matches('/');
         if let ("POST", "+request-token" | "+access-token") = (request.method.as_str(), page) {
-            let form = pairs(&String::from_utf8_lossy(&request.body));
-            return oauth::flow(&mut self.state(), page, &form);
+            let form = parse_query(&String::from_utf8_lossy(&request.body));
+            return oauth::token_flow(&mut self.state(), page, &form);
         }
         if page == "+authorize-token" {
-            return Reply::text(200, "a page on which a person says yes");
+            return LaunchpadReply::text(200, "a page on which a person says yes");
         }
         self.git(request, page, query)
     }
 
-    fn web_service(&self, request: &Incoming, below: &str, query: &str) -> Reply {
+    fn web_service(&self, request: &Incoming, below: &str, query: &str) -> LaunchpadReply {
         let mut state = self.state();
-        let person = match oauth::asker(&mut state, request) {
+        let person = match oauth::requester(&mut state, request) {
             Ok(person) => person,
             Err(refused) => return refused,
         };
-        let call = Call {
+        let call = LaunchpadCall {
             method: request.method.clone(),
-            path: decoded(below.trim_start_matches('/')),
-            query: pairs(query),
-            form: pairs(&String::from_utf8_lossy(&request.body)),
+            path: percent_decode(below.trim_start_matches('/')),
+            query: parse_query(query),
+            form: parse_query(&String::from_utf8_lossy(&request.body)),
             accept: request.header("accept").unwrap_or_default().to_owned(),
             person,
         };
@@ -207,36 +211,38 @@ impl Desk {
         answered.unwrap_or_else(|refused| refused)
     }
 
-    /// Git over HTTP: only reading.
-    fn git(&self, request: &Incoming, path: &str, query: &str) -> Reply {
+    /// Git over HTTP, read-only.
+    fn git(&self, request: &Incoming, path: &str, query: &str) -> LaunchpadReply {
         let services = ["/info/refs", "/git-upload-pack", "/git-receive-pack"];
         let found = services.iter().find_map(|service| {
-            path.strip_suffix(service).map(|name| (decoded(name), service.trim_start_matches('/')))
+            path.strip_suffix(service)
+                .map(|name| (percent_decode(name), service.trim_start_matches('/')))
         });
         let Some((name, service)) = found else {
             self.state().surprises.push(format!("{} /{path}", request.method));
-            return Reply::not_found(path);
+            return LaunchpadReply::not_found(path);
         };
         let state = self.state();
-        let Some(repository) = state.repository(&name) else { return Reply::not_found(path) };
+        let Some(repository) = state.repository(&name) else {
+            return LaunchpadReply::not_found(path);
+        };
         let opens = |(user, token): (String, String)| state.git_tokens.get(&token) == Some(&user);
         if repository.private && !user_and_password(request).is_some_and(opens) {
-            let mut reply = Reply::text(401, "Unauthorized");
+            let mut reply = LaunchpadReply::text(401, "Unauthorized");
             reply.headers.push(("www-authenticate", "Basic realm=\"turnip\"".to_owned()));
             return reply;
         }
         if query.contains("git-receive-pack") || service == "git-receive-pack" {
-            return Reply::text(403, "Permission denied.");
+            return LaunchpadReply::text(403, "Permission denied.");
         }
         let bare = repository.bare.clone();
         drop(state);
         let said = bare.serve(request, service, query);
         let headers = vec![("content-type", said.content_type)];
-        Reply { status: said.status, headers, body: said.body }
+        LaunchpadReply { status: said.status, headers, body: said.body }
     }
 }
 
-/// What git sends.
 fn user_and_password(request: &Incoming) -> Option<(String, String)> {
     let pair = request.header("authorization")?.strip_prefix("Basic ")?;
     let pair = String::from_utf8(STANDARD.decode(pair.trim()).ok()?).ok()?;
@@ -250,7 +256,7 @@ fn exchange(
     write: Option<usize>,
     status: Option<u16>,
 ) -> Exchange {
-    let form = pairs(&String::from_utf8_lossy(&request.body));
+    let form = parse_query(&String::from_utf8_lossy(&request.body));
     let is_form = request.header("content-type").is_some_and(|it| it.contains("form-urlencoded"));
     let fields = form.into_iter().map(|(name, value)| (name, Value::String(value)));
     let body = if is_form { Value::Object(fields.collect()) } else { Value::Null };
@@ -267,7 +273,7 @@ fn exchange(
     }
 }
 
-fn outgoing(reply: Option<Reply>) -> Outgoing {
+fn outgoing(reply: Option<LaunchpadReply>) -> Outgoing {
     let (writes, end) = match reply {
         None => (Vec::new(), End::Close),
         Some(reply) => {

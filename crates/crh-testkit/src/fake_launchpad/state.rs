@@ -1,30 +1,30 @@
-//! What the fake knows: people, tokens, repositories, and all that was said on merge proposals.
+//! State of the fake: people, tokens, repositories and discussions.
 
 use std::collections::BTreeMap;
 
-use crate::fake_github::git::Bare;
+use crate::fake_github::git::FakeBareRepository;
 
-/// The first second of the fake's own time, 2026-01-01. What is written later is so many seconds younger.
+/// Start of the fake's clock, 2026-01-01. Each event adds a second.
 const FIRST_SECOND: u64 = 1_767_225_600;
 
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) people: BTreeMap<String, Person>,
     pub(super) tokens: BTreeMap<String, Token>,
-    /// Tokens that were asked for and not exchanged yet.
+    /// Requested tokens that were not exchanged yet.
     pub(super) request_tokens: BTreeMap<String, RequestToken>,
-    /// Access tokens that git takes for private repositories, and whose they are.
+    /// Git access tokens, with their accounts.
     pub(super) git_tokens: BTreeMap<String, String>,
     pub(super) repositories: Vec<Repository>,
     /// By path, such as `~ann/shop/+git/shop/+merge/12`.
     pub(super) proposals: BTreeMap<String, Proposal>,
-    /// The paths that merge proposals have now, by those that they had before somebody was renamed.
+    /// Current paths of merge proposals, by former path.
     pub(super) moved: BTreeMap<String, String>,
     pub(super) bugs: BTreeMap<u64, Bug>,
-    /// The description of the web service, if somebody has brought one.
+    /// Description of the web service, if a test provides one.
     pub(super) wadl: Option<String>,
     pub(super) surprises: Vec<String>,
-    /// How many entries are on a page, if not as many as Launchpad gives.
+    /// Page size, if not the default.
     pub(super) page: Option<usize>,
     ids: u64,
     second: u64,
@@ -50,12 +50,12 @@ pub(super) struct RequestToken {
     pub(super) decision: Decision,
 }
 
-/// What a person said to a token that was asked for.
+/// Decision about a requested token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Nothing yet.
+    /// None yet.
     Open,
-    /// Yes, and who it was.
+    /// Authorized by this person.
     Yes(String),
     No,
 }
@@ -63,14 +63,14 @@ pub(super) enum Decision {
 #[derive(Debug)]
 pub(super) struct Repository {
     pub(super) id: u64,
-    /// Its unique name, such as `~acme/shop/+git/shop`.
+    /// Unique name, such as `~acme/shop/+git/shop`.
     pub(super) name: String,
     pub(super) private: bool,
-    pub(super) bare: Bare,
+    pub(super) bare: FakeBareRepository,
     pub(super) reports: Vec<Report>,
 }
 
-/// What a check says about a commit.
+/// A status report.
 #[derive(Debug, Clone)]
 pub(super) struct Report {
     pub(super) id: u64,
@@ -94,7 +94,7 @@ pub(super) struct Proposal {
     pub(super) id: u64,
     pub(super) path: String,
     pub(super) registrant: String,
-    /// Repository and branch; for Bazaar the name of a branch, and nothing.
+    /// Repository and branch; for Bazaar the branch name and an empty text.
     pub(super) source: (String, String),
     pub(super) target: (String, String),
     pub(super) bazaar: bool,
@@ -104,10 +104,10 @@ pub(super) struct Proposal {
     pub(super) created: u64,
     pub(super) diffs: Vec<PreviewDiff>,
     pub(super) comments: Vec<Comment>,
-    /// The comment with the last vote of each reviewer.
+    /// Comment with the last vote of each reviewer.
     pub(super) votes: BTreeMap<String, u64>,
     pub(super) bugs: Vec<u64>,
-    /// What people have begun to write beside lines of a preview diff, and not published.
+    /// Draft comments by account and preview diff.
     pub(super) drafts: BTreeMap<(String, u64), BTreeMap<u64, String>>,
 }
 
@@ -117,18 +117,18 @@ pub(super) struct PreviewDiff {
     pub(super) created: u64,
     pub(super) source_revision: String,
     pub(super) target_revision: String,
-    /// The merge of both compared with the target; conflicts are in it with their markers.
+    /// The merge compared with the target, with conflict markers.
     pub(super) text: Vec<u8>,
-    /// The files with conflicts.
+    /// Conflicting files.
     pub(super) conflicts: Vec<String>,
 }
 
-/// What somebody wrote on a merge proposal.
+/// A comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// Launchpad's number for it.
+    /// Id.
     pub id: u64,
-    /// Who wrote it.
+    /// Author.
     pub author: String,
     /// The subject; empty if Launchpad made one.
     pub subject: String,
@@ -136,28 +136,28 @@ pub struct Comment {
     pub content: String,
     /// The vote that came with it.
     pub vote: Option<String>,
-    /// When, in seconds.
+    /// Creation time in seconds.
     pub created: u64,
-    /// The preview diff that its inline comments are about.
+    /// Preview diff of its inline comments.
     pub preview_diff: Option<u64>,
-    /// The inline comments, by the line of the diff.
+    /// Inline comments by line of the diff.
     pub inline: BTreeMap<u64, String>,
 }
 
 impl State {
-    /// A number that nothing else has.
+    /// A new unique id.
     pub(super) fn id(&mut self) -> u64 {
         self.ids += 1;
         1_000 + self.ids
     }
 
-    /// The time of something that happens now; nothing happens in the same second.
+    /// Advances the clock by a second.
     pub(super) fn tick(&mut self) -> u64 {
         self.second += 1;
         FIRST_SECOND + self.second
     }
 
-    /// The person with a name, made if there is none.
+    /// Creates the person if it does not exist.
     pub(super) fn ensure(&mut self, name: &str) {
         let person = || Person { name: name.to_owned(), display_name: format!("{name} (person)") };
         self.people.entry(name.to_owned()).or_insert_with(person);
@@ -171,25 +171,25 @@ impl State {
         self.repositories.iter_mut().find(|repository| repository.name == name)
     }
 
-    /// Whether a merge proposal is for those alone who may see its repositories.
+    /// Whether one of its repositories is private.
     pub(super) fn is_private(&self, proposal: &Proposal) -> bool {
         let private = |name: &str| self.repository(name).is_some_and(|it| it.private);
         private(&proposal.source.0) || private(&proposal.target.0)
     }
 
-    /// The commit at the tip of a branch.
+    /// Tip of a branch.
     pub(super) fn tip(&self, (repository, branch): &(String, String)) -> Option<String> {
         self.repository(repository)?.bare.tip(branch)
     }
 }
 
 impl PreviewDiff {
-    /// How many lines its text has.
+    /// Number of lines.
     pub(super) fn lines(&self) -> usize {
         self.text.split_inclusive(|byte| *byte == b'\n').count()
     }
 
-    /// How many rows its page has: there, a form feed ends one too.
+    /// Number of rows as Launchpad's pages count them: a form feed ends a row, too.
     pub(super) fn rows(&self) -> usize {
         let feeds = self.text.iter().filter(|byte| matches!(byte, 0xb | 0xc | 0x1c..=0x1e));
         self.lines() + feeds.count()

@@ -1,4 +1,4 @@
-//! The fake, spoken to over real connections and by the real git.
+//! Tests the fake over real connections and with real git.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,6 @@ use crate::Repo;
 
 const SHOP: &str = "~acme/shop/+git/shop";
 
-/// What a client got.
 #[derive(Debug)]
 struct Got {
     status: u16,
@@ -37,7 +36,7 @@ fn signed(token: &str, secret: &str) -> String {
     )
 }
 
-/// Sends a request and closes; nothing if the connection was cut.
+/// Sends a request and closes; `None` if the connection was cut.
 fn send(url: &str, method: &str, path: &str, header: &str, body: &str) -> Option<Got> {
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
     let kind = "content-type: application/x-www-form-urlencoded";
@@ -71,13 +70,13 @@ fn get(launchpad: &FakeLaunchpad, path: &str) -> Got {
     send(&launchpad.url(), "GET", &format!("/devel/{path}"), &header, "").unwrap()
 }
 
-fn create(launchpad: &FakeLaunchpad, at: &MergeAt, form: &str) -> Option<Got> {
+fn create(launchpad: &FakeLaunchpad, at: &MergeHandle, form: &str) -> Option<Got> {
     let path = format!("/devel/{at}");
     let form = format!("ws.op=createComment&{form}");
     send(&launchpad.url(), "POST", &path, &signed(TOKEN, SECRET), &form)
 }
 
-fn opened() -> (Repo, FakeLaunchpad, MergeAt) {
+fn opened() -> (Repo, FakeLaunchpad, MergeHandle) {
     let repo = Repo::new();
     repo.write("a.py", "one\n");
     repo.commit("base");
@@ -91,7 +90,7 @@ fn opened() -> (Repo, FakeLaunchpad, MergeAt) {
 }
 
 #[test]
-fn a_signature_is_plain_text_and_belongs_to_its_token() {
+fn signature_must_match_its_token() {
     let (_repo, launchpad, _) = opened();
     let me = |header: &str| {
         let got = send(&launchpad.url(), "GET", "/devel/people/+me", header, "").unwrap();
@@ -102,13 +101,13 @@ fn a_signature_is_plain_text_and_belongs_to_its_token() {
     assert_eq!(me(&signed("x", SECRET)), (401, "Unknown access token (x).".to_owned()));
     let other = signed(TOKEN, SECRET).replace("PLAINTEXT", "HMAC-SHA1");
     assert_eq!(me(&other).0, 400);
-    assert_eq!(me(&signed("", "")).0, 401, "nobody is nobody");
+    assert_eq!(me(&signed("", "")).0, 401, "anonymous has no account");
     let anonymous = send(&launchpad.url(), "GET", &format!("/devel/{SHOP}"), "x: y", "").unwrap();
     assert_eq!(anonymous.status, 200);
 }
 
 #[test]
-fn a_private_proposal_is_not_there_for_strangers() {
+fn private_proposal_is_hidden_from_strangers() {
     let (_repo, launchpad, at) = opened();
     launchpad.make_private(SHOP);
     let path = format!("/devel/{at}");
@@ -117,7 +116,7 @@ fn a_private_proposal_is_not_there_for_strangers() {
 }
 
 #[test]
-fn lists_come_in_pages_that_lead_to_each_other() {
+fn lists_are_paginated_with_links() {
     let (_repo, launchpad, at) = opened();
     for number in 0..100 {
         launchpad.comment(&at, "ben", &format!("comment {number}"));
@@ -135,7 +134,7 @@ fn lists_come_in_pages_that_lead_to_each_other() {
 }
 
 #[test]
-fn a_diff_is_at_the_librarian() {
+fn diff_is_served_by_librarian() {
     let (_repo, launchpad, at) = opened();
     let diffs = get(&launchpad, &format!("{at}/preview_diffs")).json();
     let link = diffs["entries"][0]["diff_text_link"].as_str().unwrap().to_owned();
@@ -148,7 +147,7 @@ fn a_diff_is_at_the_librarian() {
 }
 
 #[test]
-fn a_diff_is_what_a_merge_would_do_to_the_target_as_it_is_now() {
+fn diff_shows_merge_into_current_target() {
     let (repo, launchpad, at) = opened();
     let conflicts = || {
         let diffs = get(&launchpad, &format!("{at}/preview_diffs")).json();
@@ -174,7 +173,7 @@ fn a_diff_is_what_a_merge_would_do_to_the_target_as_it_is_now() {
 }
 
 #[test]
-fn requests_that_wait_for_each_other_are_answered_together() {
+fn barrier_answers_requests_together() {
     let (_repo, launchpad, at) = opened();
     let gathering = launchpad.gather(2);
     std::thread::scope(|scope| {
@@ -186,7 +185,7 @@ fn requests_that_wait_for_each_other_are_answered_together() {
 }
 
 #[test]
-fn a_comment_brings_its_vote_and_its_inline_comments_or_nothing() {
+fn comment_is_applied_atomically() {
     let (_repo, launchpad, at) = opened();
     let id = launchpad.preview_diffs(&at)[0];
     let form = |line: &str| {
@@ -202,7 +201,7 @@ fn a_comment_brings_its_vote_and_its_inline_comments_or_nothing() {
     let got = create(&launchpad, &at, &form("7")).unwrap();
     assert_eq!((got.status, got.location().is_empty()), (201, false));
     assert_eq!(
-        launchpad.shown(&at),
+        launchpad.render(&at),
         "merge proposal (Needs review) by ann, 1 preview diffs\n\n\
          comment by crh-reviewer, Needs Fixing\n    hi\n  on line 7 of diff 1:\n    why\n"
     );
@@ -218,7 +217,7 @@ fn a_comment_brings_its_vote_and_its_inline_comments_or_nothing() {
 }
 
 #[test]
-fn a_token_is_given_once_a_person_said_yes() {
+fn token_is_issued_after_authorization() {
     let launchpad = FakeLaunchpad::start();
     let post = |page: &str, more: &str| {
         let form = format!("oauth_consumer_key=crh&oauth_signature_method=PLAINTEXT&{more}");
@@ -237,15 +236,15 @@ fn a_token_is_given_once_a_person_said_yes() {
 }
 
 #[test]
-fn a_write_fails_before_or_after_it_is_applied() {
+fn write_fails_before_or_after_applying() {
     for (how, status, applied) in [
-        (How::StatusBefore(503), Some(503), false),
-        (How::StatusAfter(503), Some(503), true),
-        (How::CutBefore, None, false),
-        (How::CutAfter, None, true),
+        (LaunchpadFaultKind::StatusBefore(503), Some(503), false),
+        (LaunchpadFaultKind::StatusAfter(503), Some(503), true),
+        (LaunchpadFaultKind::CutBefore, None, false),
+        (LaunchpadFaultKind::CutAfter, None, true),
     ] {
         let (_repo, launchpad, at) = opened();
-        launchpad.fail(Fault::on_write(1, how.clone()));
+        launchpad.fail(LaunchpadFault::on_write(1, how.clone()));
         let got = create(&launchpad, &at, "content=%22hi%22");
         assert_eq!(got.as_ref().map(|got| got.status), status, "{how:?}");
         assert!(got.is_none_or(|got| got.head.contains("x-lazr-oopsid: OOPS-fake1")));
@@ -255,7 +254,7 @@ fn a_write_fails_before_or_after_it_is_applied() {
 }
 
 #[test]
-fn git_fetches_what_is_proposed() {
+fn git_fetches_the_proposed_branch() {
     let (repo, launchpad, at) = opened();
     let clone = Repo::new();
     clone.git(&["fetch", "--quiet", &launchpad.git_url(SHOP), "refs/heads/feature"]);
@@ -264,7 +263,7 @@ fn git_fetches_what_is_proposed() {
 }
 
 #[test]
-fn a_private_repository_is_for_those_with_a_password() {
+fn private_repository_needs_a_password() {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     let (repo, launchpad, _) = opened();

@@ -1,10 +1,10 @@
-//! One request as the fake model got it, and what a model would read of it.
+//! One request to the fake model, parsed into what a model reads.
 
 use serde_json::Value;
 
 use super::json::sorted;
 
-/// A wire format, told by the path of the request.
+/// A wire format, selected by the request path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wire {
     /// OpenAI's Chat Completions and everything compatible: `…/chat/completions`.
@@ -17,12 +17,12 @@ pub enum Wire {
     Gemini,
 }
 
-/// One request.
+/// One request to the fake model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// Who asks: the comment in `User-Agent`, so `correctness` for `crh/0.1.0 (correctness)`; empty without one.
+    /// The comment in `User-Agent`: `correctness` for `crh/0.1.0 (correctness)`; empty without one.
     pub caller: String,
-    /// The number of this request among those of the caller, from 1.
+    /// Number of this request of the caller, from 1.
     pub number: usize,
     /// The format.
     pub wire: Wire,
@@ -36,31 +36,31 @@ pub struct Asked {
     pub body: Value,
 }
 
-/// Something that a model reads, in the order in which it reads it.
+/// A part of the prompt, in reading order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Read {
-    /// A tool that it may call, as the JSON that declares it.
+    /// A tool declaration as JSON.
     Tool(String),
-    /// Rules.
+    /// System prompt.
     System(String),
-    /// What the user said.
+    /// User message.
     User(String),
-    /// What the model said.
+    /// Model message.
     Said(String),
-    /// What the model thought: the words, or the signature that stands for them.
+    /// Reasoning text, or its signature.
     Thought(String),
-    /// A tool that the model called.
+    /// Tool call.
     Call {
         /// The tool.
         name: String,
         /// Its arguments as JSON text.
         arguments: String,
     },
-    /// What a tool answered.
+    /// Tool result.
     Result(String),
 }
 
-/// Something read, and whether the request asks to remember everything up to its end.
+/// A part of the prompt, and whether the request sets a cache mark at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) read: Read,
@@ -74,7 +74,7 @@ pub(super) enum Mark {
 }
 
 impl Wire {
-    /// The format of a path, and the model where the path names it.
+    /// Format of a path, and the model if the path names it.
     pub(super) fn of(path: &str) -> Option<(Self, Option<&str>)> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         if path.ends_with("/chat/completions") {
@@ -88,7 +88,7 @@ impl Wire {
         }
         let (_, method) = path.rsplit_once("/models/")?;
         let model = method.strip_suffix(":streamGenerateContent")?;
-        // Without `alt=sse` the answer is one JSON array, which nobody here reads.
+        // Without `alt=sse` the answer is one JSON array, which crh does not read.
         query.split('&').any(|field| field == "alt=sse").then_some((Self::Gemini, Some(model)))
     }
 }
@@ -110,7 +110,7 @@ impl Asked {
         self.wire == Wire::Gemini || self.body["stream"] == true
     }
 
-    /// The key that was sent, wherever the format has it.
+    /// The API key, wherever the format puts it.
     pub(super) fn key(&self) -> &str {
         let bearer = self
             .header("authorization")
@@ -244,7 +244,7 @@ fn read_call(name: &Value, arguments: &Value, blocks: &mut Vec<Block>) {
     blocks.push(unmarked(Read::Call { name: text(name), arguments: json_text(arguments) }));
 }
 
-/// Text as it stands, or parts that each have a text.
+/// Reads plain text, or parts with text.
 fn read_content(content: &Value, read: fn(String) -> Read, blocks: &mut Vec<Block>) {
     read_text(content, read, blocks);
     for part in items(content) {

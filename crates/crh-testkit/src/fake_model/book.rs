@@ -1,4 +1,4 @@
-//! What the fake model knows from one request to the next: the script, the requests, and what it counted.
+//! State of the fake model between requests: script, requests and counts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,16 +13,16 @@ use super::script::{Outcome, Reported, Scripted};
 use super::{reply, rules};
 use crate::http::{Incoming, Outgoing, Service};
 
-/// How long a test waits for a request at most: several times what a slow machine takes to come to it.
+/// Longest wait of a test for a request. Several times what a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The book, open to all connections.
+/// State shared by all connections.
 #[derive(Debug)]
 pub(super) struct Book {
-    /// What is answered to everybody, instead of the script.
+    /// Answer to every request, instead of the script.
     always: Option<Scripted>,
     state: Mutex<State>,
-    /// Told of every request.
+    /// Signalled for every request.
     asked: Condvar,
 }
 
@@ -50,7 +50,7 @@ impl Book {
         Self { always, state: Mutex::new(State::default()), asked: Condvar::new() }
     }
 
-    /// Waits until a caller has asked so many times; whether it has.
+    /// Waits until a caller has sent this many requests. Returns whether it has.
     pub(super) fn wait_for(&self, caller: &str, times: usize) -> bool {
         let is_due =
             |state: &mut State| state.numbers.get(caller).copied().unwrap_or_default() < times;
@@ -62,12 +62,12 @@ impl Book {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers something that fails the test.
+    /// Records a problem that fails the test.
     fn fault(&self, fault: String) {
         self.state().faults.push(fault);
     }
 
-    /// The reply to a request, or why there is none.
+    /// The reply to a request, or an error.
     fn reply(&self, mut asked: Asked) -> Result<(Arc<Asked>, Scripted), String> {
         let rule = rules::broken(&asked);
         let mut state = self.state();
@@ -100,7 +100,7 @@ impl Book {
 }
 
 impl Service for Book {
-    /// The prompt, if it is answered.
+    /// The prompt, if it gets an answer.
     type Pending = Option<Prompt>;
 
     fn answer(&self, request: Incoming) -> (Outgoing, Option<Prompt>) {
@@ -120,7 +120,8 @@ impl Service for Book {
         }
     }
 
-    /// The answer to a prompt begins. Only now it is remembered, as vendors do: calls side by side do not profit.
+    /// Called when an answer starts. Only now the prompt is cached, as vendors do: parallel calls
+    /// do not profit.
     fn begins(&self, prompt: Option<Prompt>) {
         if let Some(prompt) = &prompt {
             self.state().memory.remember(prompt);
@@ -146,7 +147,7 @@ impl State {
         faults
     }
 
-    /// Keeps count of a request and of what the reply to it costs.
+    /// Counts a request and the cost of its reply.
     fn count(&mut self, asked: &Asked, prompt: &Prompt, scripted: &Scripted) -> Tokens {
         let counted = self.counted.entry(asked.model.clone()).or_default();
         counted.requests += 1;

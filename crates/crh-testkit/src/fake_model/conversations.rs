@@ -1,4 +1,4 @@
-//! What a model saw as short lines, so that a change to a prompt shows as a readable difference.
+//! Prints conversations as short lines, so that a prompt change is a readable diff.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::json::sorted;
 /// What fits into a line beside its number and its role.
 const WIDTH: usize = 80;
 
-/// The conversations of each caller. A request that says more than the one before it continues the same conversation;
-/// any other one begins a new one.
+/// Conversations per caller. A request that extends the previous one continues its conversation;
+/// any other starts a new one.
 pub(super) fn shown(requests: &[Arc<Asked>], tags: &[(String, String)]) -> String {
     let mut callers: BTreeMap<&str, Vec<Vec<String>>> = BTreeMap::new();
     for asked in requests {
@@ -51,7 +51,7 @@ fn lines(read: &[Read], tags: &[(String, String)]) -> Vec<String> {
     lines.collect()
 }
 
-/// A text with its known parts as tags, then blocks between `<name>` and `</name>`, and the rest cut short.
+/// Replaces known parts and `<name>` blocks by tags, and shortens the rest.
 fn tagged(text: &str, tags: &[(String, String)]) -> String {
     let known = tags.iter().filter(|(_, known)| !known.is_empty());
     let found =
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_goes_on_is_shown_once_with_its_known_parts_as_tags() {
+    fn continued_conversation_is_shown_once_with_tags() {
         let call =
             json!({ "function": { "name": "read_file", "arguments": "{\"path\":\"a.rs\"}" } });
         let two =

@@ -1,6 +1,5 @@
-//! What the fake model counts: tokens by a rule of its own, and which prompts begin as an earlier one did.
-//!
-//! The rule is no vendor's. It is simple enough that a test can say in advance what comes out.
+//! Token counting of the fake model, and its prompt cache. The rule is simple, so that tests can
+//! predict the result.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,7 +8,7 @@ use std::ops::AddAssign;
 use super::asked::{Asked, Mark, Wire};
 use super::script::Part;
 
-/// So many bytes make a token, begun ones counted, each text, call and tool for itself.
+/// Each text, call and tool is rounded up to whole tokens.
 pub const BYTES_PER_TOKEN: usize = 4;
 
 /// The tokens of one answer.
@@ -27,15 +26,13 @@ pub struct Tokens {
     pub thoughts: u64,
 }
 
-/// What was asked and answered so far.
-///
-/// Tokens count from the moment when a request arrives, and whole: also if the stream is cut or the client leaves. A
-/// request that fails before a stream begins costs none.
+/// Totals of requests and tokens. Tokens count when a request arrives, even if the stream is cut or
+/// the client leaves. A request that fails before its stream costs none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Requests, failed ones too.
     pub requests: u64,
-    /// Requests that got an answer, if only its beginning.
+    /// Requests with an answer, even a partial one.
     pub answered: u64,
     /// Everything read, from the cache or not.
     pub input: u64,
@@ -73,7 +70,8 @@ pub fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN) as u64
 }
 
-/// A prompt as its beginnings: for each block the tokens up to its end and a hash of everything up to there.
+/// A prompt as its prefixes: for each block, the tokens up to its end and a hash of everything up
+/// to there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Prompt {
     beginnings: Vec<Beginning>,
@@ -86,14 +84,14 @@ struct Beginning {
     remembered: bool,
 }
 
-/// The beginnings that were remembered.
+/// Cached prefixes.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     hashes: HashSet<u64>,
 }
 
 impl Prompt {
-    /// Anthropic remembers up to the marks that a request sets, the others every beginning.
+    /// Anthropic caches up to the marks in a request; the others cache every prefix.
     pub(super) fn of(asked: &Asked) -> Self {
         let mut hasher = DefaultHasher::new();
         (asked.wire, &asked.model).hash(&mut hasher);
@@ -113,7 +111,7 @@ impl Prompt {
 }
 
 impl Memory {
-    /// What it takes to read the prompt and to say the parts.
+    /// Tokens for reading the prompt and writing the parts.
     pub(super) fn count(&self, wire: Wire, prompt: &Prompt, said: &[Part]) -> Tokens {
         let marked = prompt.beginnings.iter().rposition(|beginning| beginning.remembered);
         let readable = marked.map_or(&[][..], |last| &prompt.beginnings[..=last]);
@@ -132,7 +130,7 @@ impl Memory {
         Tokens { input: prompt.input(), cached, written, output: output + thoughts, thoughts }
     }
 
-    /// Remembers the beginnings of a prompt.
+    /// Caches the prefixes of a prompt.
     pub(super) fn remember(&mut self, prompt: &Prompt) {
         let remembered = prompt.beginnings.iter().filter(|beginning| beginning.remembered);
         self.hashes.extend(remembered.map(|beginning| beginning.hash));
@@ -146,7 +144,7 @@ mod tests {
     use super::super::tests::asked;
     use super::*;
 
-    /// What each of the requests costs, one after the other, each remembered: input, cached, written.
+    /// Cost of each request in sequence: input, cached, written.
     fn costs(wire: Wire, bodies: &[Value]) -> Vec<(u64, u64, u64)> {
         let mut memory = Memory::default();
         let mut costs = Vec::new();
@@ -160,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_begins_as_an_earlier_one_is_read_from_the_cache_up_to_there() {
+    fn common_prefix_is_read_from_cache() {
         let said = |model: &str, texts: &[&str]| {
             let message = |text: &&str| json!({ "role": "user", "content": text });
             let messages: Vec<Value> = texts.iter().map(message).collect();
@@ -178,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn anthropic_reads_and_writes_up_to_the_marks_only() {
+    fn anthropic_caches_up_to_marks_only() {
         let mark = json!({ "type": "ephemeral" });
         let system = json!([{ "type": "text", "text": "12345678", "cache_control": mark }]);
         let unmarked = json!([{ "role": "user", "content": "1234" }]);

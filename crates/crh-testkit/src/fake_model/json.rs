@@ -1,4 +1,4 @@
-//! JSON with its keys in order, so that the bytes do not depend on which crates are built beside this one.
+//! Sorted JSON, so that the bytes do not depend on serde_json features.
 
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_in_order_and_nothing_else_changes() {
+    fn keys_are_sorted_and_values_unchanged() {
         let value = json!({ "b": [1, { "d": null, "c\"": "é\n" }], "a": {}, "e": [] });
         assert_eq!(sorted(&value), r#"{"a":{},"b":[1,{"c\"":"é\n","d":null}],"e":[]}"#);
         assert_eq!(serde_json::from_str::<Value>(&sorted(&value)).unwrap(), value);

@@ -1,4 +1,4 @@
-//! From a scripted reply to the bytes of a response.
+//! Turns a scripted reply into the bytes of a response.
 
 use super::asked::{Asked, Wire};
 use super::count::Tokens;
@@ -17,7 +17,7 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 const HTML: (&str, &str) = ("content-type", "text/html");
 const HTML_PAGE: &str = "<!doctype html><title>Sign in</title><p>Please sign in to the network.";
 
-/// The bytes of a reply. `tokens` is what it counts, reported unless the script says otherwise.
+/// The bytes of a reply. Reports `tokens` unless the script says otherwise.
 pub(super) fn outgoing(scripted: &Scripted, asked: &Asked, tokens: Tokens) -> Outgoing {
     let delivery = &scripted.delivery;
     let told = Told {
@@ -37,7 +37,7 @@ pub(super) fn outgoing(scripted: &Scripted, asked: &Asked, tokens: Tokens) -> Ou
         Outcome::Failure(failure) => {
             let failed = wire::failed(failure, &told);
             if failed.status == 200 {
-                // Gemini refuses in an answer that has no candidate.
+                // Gemini refuses with an answer that has no candidate.
                 return streamed(delivery, &[Event { name: None, data: Data::Json(failed.body) }]);
             }
             let mut headers = vec![owned(JSON)];
@@ -60,13 +60,13 @@ pub(super) fn outgoing(scripted: &Scripted, asked: &Asked, tokens: Tokens) -> Ou
     }
 }
 
-/// A refusal of the fake itself.
+/// An error of the fake itself.
 pub(super) fn refused(message: &str) -> Outgoing {
     let body = serde_json::json!({ "error": { "message": message, "type": "fake_model" } });
     whole(&Delivery::default(), http::whole(400, &[owned(JSON)], sorted(&body)))
 }
 
-/// A short answer in which the event with the text is only half there.
+/// A short answer whose text event is cut in half.
 fn broken_events(told: &Told<'_>) -> Vec<Event> {
     const TEXT: &str = "broken";
     let answer = Answer { parts: vec![Part::Text(TEXT.to_owned())], ..Answer::default() };
@@ -84,7 +84,7 @@ fn broken_events(told: &Told<'_>) -> Vec<Event> {
 }
 
 fn reported(answer: &Answer, asked: &Asked, tokens: Tokens) -> Option<Tokens> {
-    // Chat reports tokens only to those who ask.
+    // Chat reports tokens only on request.
     if asked.wire == Wire::Chat && asked.body["stream_options"]["include_usage"] != true {
         return None;
     }
@@ -94,7 +94,7 @@ fn reported(answer: &Answer, asked: &Asked, tokens: Tokens) -> Option<Tokens> {
     }
 }
 
-/// Responses sends its thoughts in a form that can be sent back only to those who ask.
+/// Responses sends encrypted reasoning only on request.
 fn asks_for_encrypted(asked: &Asked) -> bool {
     let include = asked.body["include"].as_array();
     include.is_some_and(|asked| asked.iter().any(|field| field == "reasoning.encrypted_content"))
@@ -116,7 +116,7 @@ fn streamed(delivery: &Delivery, events: &[Event]) -> Outgoing {
         chunks.push(http::chunk(b""));
     }
     chunks.insert(0, http::chunked(200, &[owned(EVENTS), ("cache-control", "no-cache".into())]));
-    // One write is cheaper, and who wants to see the seams asks for chunks.
+    // One write is cheaper. Tests that need separate writes set `chunks`.
     let writes = if delivery.chunk.is_some() { chunks } else { vec![chunks.concat()] };
     Outgoing { delay: delivery.delay, writes, end }
 }
@@ -129,7 +129,7 @@ fn lines(event: &Event, line_end: LineEnd) -> Vec<u8> {
     }
 }
 
-/// Takes away what is never sent.
+/// Removes what is never sent.
 fn shortened(events: &mut Vec<Vec<u8>>, broken: Option<Break>) -> End {
     let Some(Break { after, how }) = broken else {
         return End::KeepAlive;

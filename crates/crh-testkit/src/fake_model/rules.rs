@@ -1,7 +1,8 @@
-//! What vendors refuse: a fake that takes everything would hide it until the first real call.
+//! Requests that vendors reject. A fake that accepted everything would hide these errors until the
+//! first real call.
 //!
-//! Only rules that every model of a vendor has, and that a conversation of ours could break: a call without its result,
-//! a result without its call, an empty text, too many marks.
+//! Only rules that every model of a vendor has and that our conversations could break: a call
+//! without its result, a result without its call, an empty text, too many cache marks.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use super::asked::{Asked, Wire};
 /// The most cache marks in a request to Anthropic.
 const MAX_MARKS: usize = 4;
 
-/// The first rule that a request breaks, in a few words.
+/// The first rule that a request breaks.
 pub(super) fn broken(asked: &Asked) -> Option<String> {
     if !asked.streams() {
         return Some(
@@ -121,7 +122,7 @@ fn answered(open: &BTreeSet<&str>) -> Result<(), String> {
     }
 }
 
-/// How often `cache_control` stands in a value.
+/// Number of `cache_control` entries.
 fn marks(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(marks).sum(),
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn chat_wants_every_call_answered_at_once() {
+    fn chat_requires_immediate_result_for_each_call() {
         let call = json!({ "role": "assistant", "tool_calls": [{ "id": "a" }, { "id": "b" }] });
         let result = |id: &str| json!({ "role": "tool", "tool_call_id": id });
         let user = json!({ "role": "user" });
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_wants_every_call_answered() {
+    fn responses_requires_result_for_each_call() {
         let call = json!({ "type": "function_call", "call_id": "a" });
         let result = json!({ "type": "function_call_output", "call_id": "a" });
         let check = |input: Value, expected: Expect| {
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_wants_results_texts_and_few_marks() {
+    fn messages_checks_results_texts_and_cache_marks() {
         let call = |input: Value| {
             let block = json!({ "type": "tool_use", "id": "a", "input": input });
             json!({ "role": "assistant", "content": [block] })
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_wants_as_many_results_as_calls() {
+    fn gemini_requires_as_many_results_as_calls() {
         let call = |args: Value| json!({ "parts": [{ "functionCall": { "args": args } }] });
         let result = json!({ "parts": [{ "functionResponse": {} }] });
         let check = |contents: Value, expected: Expect| {

@@ -1,4 +1,4 @@
-//! What the fake model is told to answer, in words that belong to no wire format.
+//! Scripted replies, independent of the wire format.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::asked::Asked;
 use super::count::Tokens;
 use super::json::sorted;
 
-/// One reply in a script: what is said, and how it travels.
+/// A scripted reply: its content and how it is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scripted {
     pub(super) outcome: Outcome,
@@ -27,7 +27,7 @@ pub(super) enum Outcome {
     Decided(Decision),
 }
 
-/// What is answered, once the request is known.
+/// Computes a reply from its request.
 #[derive(Clone)]
 pub(super) struct Decision(Arc<dyn Fn(&Asked) -> Scripted + Send + Sync>);
 
@@ -70,7 +70,7 @@ pub(super) enum Ending {
     Window,
 }
 
-/// Where an error stands inside a stream of the Responses format, which has two places for it.
+/// Position of an error in a stream of the Responses format, which has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Response,
@@ -98,16 +98,16 @@ pub(super) enum Failure {
     Other { status: u16, body: Value },
 }
 
-/// How a reply with status 200 is no answer at all.
+/// Ways in which a reply with status 200 can be unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// A stream that begins well and then has an event with half a JSON object.
+    /// A stream that starts well and then has an event with half a JSON object.
     BrokenEvent,
-    /// A line of text that is no event, under the type of an event stream.
+    /// A line of text that is not an event, with the content type of an event stream.
     NoEvents,
-    /// A page for people, as a proxy or a captive portal sends it.
+    /// An HTML page, as proxies and captive portals send it.
     Html,
-    /// An event stream that ends before its first event.
+    /// An event stream without events.
     Empty,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Delivery {
     pub(super) line_end: LineEnd,
 }
 
-/// Where a stream stops early, and what the client sees of that.
+/// Where a stream stops early, and how the client notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Break {
     pub(super) after: After,
@@ -154,7 +154,7 @@ pub(super) enum LineEnd {
     CrLf,
 }
 
-/// Says a text and is done.
+/// Replies with a text.
 pub fn says(text: impl Into<String>) -> Scripted {
     answer(vec![Part::Text(text.into())], Ending::Natural)
 }
@@ -170,34 +170,34 @@ pub fn calls_all<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Scrip
     answer(parts.collect(), Ending::Natural)
 }
 
-/// Calls a tool with arguments that are sent as they stand here, JSON or not. In Gemini's format, where arguments are
-/// no string, what is no JSON ends the turn with `MALFORMED_FUNCTION_CALL`, as it does there.
+/// Calls a tool with raw arguments, JSON or not. Gemini's format cannot carry invalid JSON, so the
+/// turn ends with `MALFORMED_FUNCTION_CALL` there.
 pub fn calls_raw(name: &str, arguments: impl Into<String>) -> Scripted {
     answer(vec![call(name, arguments.into())], Ending::Natural)
 }
 
-/// Ends the turn at once, having said nothing.
+/// Ends the turn without text.
 pub fn says_nothing() -> Scripted {
     answer(Vec::new(), Ending::Natural)
 }
 
-/// Stops for the reason that each format has for an answer that was filtered.
+/// Stops with the format's reason for a filtered answer.
 pub fn refuses() -> Scripted {
     answer(Vec::new(), Ending::Refused)
 }
 
-/// Says in the place that a format has for it why it will not answer. Anthropic and Gemini have no such place: there it
-/// is text, and the reason for stopping says the rest.
+/// Declines in the field that the format has for it. Anthropic and Gemini have none: there it is
+/// text with a matching stop reason.
 pub fn declines(text: impl Into<String>) -> Scripted {
     answer(vec![Part::Refusal(text.into())], Ending::Natural)
 }
 
-/// The prompt is refused before a model reads it: 400, and for Gemini an answer that has no candidate.
+/// Rejects the prompt: 400, and for Gemini an answer without a candidate.
 pub fn refuses_prompt() -> Scripted {
     failure(Failure::Refused)
 }
 
-/// 429: ask again after so many seconds. Gemini says that in the body, the others in `retry-after`.
+/// 429 with a retry delay, in the body for Gemini and in `retry-after` for the others.
 pub fn rate_limited(seconds: u64) -> Scripted {
     failure(Failure::RateLimited { seconds })
 }
@@ -207,22 +207,23 @@ pub fn overloaded() -> Scripted {
     failure(Failure::Overloaded)
 }
 
-/// 400: the prompt has more tokens than fit.
+/// 400: the prompt exceeds the context.
 pub fn context_full() -> Scripted {
     failure(Failure::ContextFull)
 }
 
-/// Says a text until the context is full. Only Anthropic has a reason of its own for that, the others say `length`.
+/// Writes text until the context is full. Only Anthropic has a separate stop reason for that; the
+/// others report `length`.
 pub fn fills_context(text: impl Into<String>) -> Scripted {
     answer(vec![Part::Text(text.into())], Ending::Window)
 }
 
-/// The key is wrong: 401, and 400 from Gemini. The message repeats the key that was sent, as some vendors do.
+/// Wrong key: 401, and 400 from Gemini. The message repeats the key, as some vendors do.
 pub fn bad_key() -> Scripted {
     failure(Failure::BadKey)
 }
 
-/// The account is empty: 429 with OpenAI's and Gemini's own words, 400 from Anthropic.
+/// No credit: 429 with OpenAI's and Gemini's own texts, 400 from Anthropic.
 pub fn no_credit() -> Scripted {
     failure(Failure::NoCredit)
 }
@@ -237,27 +238,27 @@ pub fn server_error() -> Scripted {
     failure(Failure::ServerError)
 }
 
-/// Any status with any body, for what one vendor alone does.
+/// Any status with any body, for behaviour of a single vendor.
 pub fn fails_with(status: u16, body: Value) -> Scripted {
     failure(Failure::Other { status, body })
 }
 
-/// 200, and then no answer.
+/// Status 200 without a usable answer.
 pub fn malformed(how: Malformed) -> Scripted {
     scripted(Outcome::Malformed(how))
 }
 
-/// 307 to another URL: a client that follows it carries its key there.
+/// 307 to another URL. A client that follows it would leak its key.
 pub fn redirects(url: impl Into<String>) -> Scripted {
     scripted(Outcome::Redirect(url.into()))
 }
 
-/// Reads the request and closes the connection without a byte.
+/// Reads the request and closes the connection.
 pub fn hangs_up() -> Scripted {
     scripted(Outcome::HangUp)
 }
 
-/// Decides from its request what is answered, for what a test cannot know before: ids that the program made.
+/// Computes the reply from the request, for ids that the test cannot know in advance.
 pub fn decided(decide: impl Fn(&Asked) -> Scripted + Send + Sync + 'static) -> Scripted {
     scripted(Outcome::Decided(Decision(Arc::new(decide))))
 }
@@ -291,63 +292,64 @@ impl Scripted {
         }
     }
 
-    /// Says more after what is there.
+    /// Adds text.
     #[must_use]
     pub fn and_says(self, text: impl Into<String>) -> Self {
         self.and(Part::Text(text.into()))
     }
 
-    /// Calls a tool after what is there.
+    /// Adds a tool call.
     #[must_use]
     pub fn and_calls(self, name: &str, arguments: Value) -> Self {
         self.and(call(name, sorted(&arguments)))
     }
 
-    /// Calls a tool after what is there, with arguments as they stand here.
+    /// Adds a tool call with raw arguments.
     #[must_use]
     pub fn and_calls_raw(self, name: &str, arguments: impl Into<String>) -> Self {
         self.and(call(name, arguments.into()))
     }
 
-    /// Thinks first. The signature is Anthropic's `signature`, the `encrypted_content` of Responses and Gemini's
-    /// `thoughtSignature` on the first call, or on the end of the text where there is no call; Chat has no place for it.
+    /// Starts with reasoning. The signature is Anthropic's `signature`, the `encrypted_content` of
+    /// Responses, and Gemini's `thoughtSignature` on the first call or at the end of the text. Chat
+    /// has no field for it.
     #[must_use]
     pub fn thinking(self, text: impl Into<String>, signature: impl Into<String>) -> Self {
         self.first(Part::Thinking { text: text.into(), signature: signature.into() })
     }
 
-    /// Thinks first and does not show it: `redacted_thinking`, or a reasoning item without a summary. Chat and Gemini
-    /// have no such thing and send nothing.
+    /// Starts with hidden reasoning: `redacted_thinking`, or a reasoning item without a summary.
+    /// Chat and Gemini send nothing.
     #[must_use]
     pub fn sealed_thinking(self, sealed: impl Into<String>) -> Self {
         self.first(Part::Sealed(sealed.into()))
     }
 
-    /// The answer was cut at the most tokens that it may have.
+    /// Stops at the output limit.
     #[must_use]
     pub fn cut_by_length(self) -> Self {
         self.answer(|answer| answer.ending = Ending::Length)
     }
 
-    /// Then fails as the other reply does, inside the stream. In Responses it is `response.failed`.
+    /// Then fails inside the stream. In Responses this is `response.failed`.
     #[must_use]
     pub fn then(self, failing: Self) -> Self {
         self.failing(failing, Place::Response)
     }
 
-    /// Then fails as the other reply does, inside the stream. In Responses it is the `error` event.
+    /// Then fails inside the stream. In Responses this is the `error` event.
     #[must_use]
     pub fn then_error_event(self, failing: Self) -> Self {
         self.failing(failing, Place::Event)
     }
 
-    /// Reports these tokens, and counts them too.
+    /// Reports and counts these tokens.
     #[must_use]
     pub fn usage(self, tokens: Tokens) -> Self {
         self.answer(|answer| answer.usage = Reported::Told(tokens))
     }
 
-    /// Reports no tokens. They are counted all the same.
+    /// Reports no tokens, but counts them.
     #[must_use]
     pub fn without_usage(self) -> Self {
         self.answer(|answer| answer.usage = Reported::Nothing)
@@ -360,19 +362,19 @@ impl Scripted {
         self
     }
 
-    /// Closes the connection after so many events.
+    /// Closes the connection after this many events.
     #[must_use]
     pub fn cut_after_events(self, events: usize) -> Self {
         self.broken(After::Events(events), How::Closed)
     }
 
-    /// Closes the connection after so many bytes of the stream, be it inside a character.
+    /// Closes the connection after this many bytes, possibly inside a character.
     #[must_use]
     pub fn cut_after_bytes(self, bytes: usize) -> Self {
         self.broken(After::Bytes(bytes), How::Closed)
     }
 
-    /// Says nothing more after so many events, and keeps the connection.
+    /// Goes silent after this many events and keeps the connection open.
     #[must_use]
     pub fn silent_after_events(self, events: usize) -> Self {
         self.broken(After::Events(events), How::Silent)
@@ -385,7 +387,7 @@ impl Scripted {
         self
     }
 
-    /// Sends chunks of so many bytes, each on its own, so that characters and fields are torn apart.
+    /// Sends chunks of this many bytes, so that characters and fields are split.
     #[must_use]
     pub fn chunks(mut self, bytes: usize) -> Self {
         assert!(bytes > 0, "a chunk of no bytes ends the stream");
@@ -393,7 +395,8 @@ impl Scripted {
         self
     }
 
-    /// Sends texts and arguments in up to so many pieces, those of parallel calls in turn where the format can.
+    /// Splits texts and arguments into up to this many pieces, interleaving parallel calls where
+    /// the format allows it.
     #[must_use]
     pub fn pieces(mut self, pieces: usize) -> Self {
         self.delivery.pieces = pieces;

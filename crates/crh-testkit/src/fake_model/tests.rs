@@ -1,4 +1,4 @@
-//! A client that speaks raw HTTP sees what the fake model sends.
+//! Tests the fake model with a raw HTTP client.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -40,7 +40,7 @@ fn question(wire: Wire) -> Value {
     }
 }
 
-/// A request as the model has it, without a wire.
+/// A received request, without a connection.
 pub(super) fn asked(wire: Wire, body: Value) -> Asked {
     let model = body["model"].as_str().unwrap_or("m").to_owned();
     let (caller, path) = ("me".to_owned(), path(wire).to_owned());
@@ -56,7 +56,7 @@ fn request(path: &str, caller: &str, body: &Value) -> String {
     )
 }
 
-/// Sends a request on a connection of its own, and reads until the model closes it or the reply is complete.
+/// Sends a request on a new connection and reads until the reply is complete or the model closes.
 fn ask(model: &FakeModel, path: &str, caller: &str, body: &Value) -> Vec<u8> {
     let mut stream = connected(model);
     stream.write_all(request(path, caller, body).as_bytes()).unwrap();
@@ -92,7 +92,7 @@ fn complete(bytes: &[u8]) -> bool {
     }
 }
 
-/// The body of a reply with its chunks put together.
+/// The decoded body of a reply.
 fn body(bytes: &[u8]) -> Vec<u8> {
     chunks(bytes).concat()
 }
@@ -117,13 +117,13 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// What a reply looks like on the wire, as text.
+/// Compares the bytes of a reply with a file.
 fn check(wire: Wire, scripted: Scripted, expected: &ExpectFile) {
     let model = FakeModel::start().on("me", [scripted]);
     expected.assert_eq(&text(body(&ask(&model, path(wire), "me", &question(wire)))));
 }
 
-/// The first line and the body of a failure.
+/// Status line and body of each failure.
 fn check_failures(wire: Wire, expected: &ExpectFile) {
     let failures = [
         rate_limited(7),
@@ -151,7 +151,7 @@ fn check_failures(wire: Wire, expected: &ExpectFile) {
     expected.assert_eq(&shown);
 }
 
-/// The reasons for which a model stops, and what it says when the stream fails.
+/// Events for each stop reason and for a failing stream.
 fn check_endings(wire: Wire, expected: &ExpectFile) {
     let endings = [
         says("a"),
@@ -168,7 +168,7 @@ fn check_endings(wire: Wire, expected: &ExpectFile) {
     let mut shown = String::new();
     for _ in endings {
         let reply = text(body(&ask(&model, path(wire), "me", &question(wire))));
-        // What follows the reason for the end says nothing about it.
+        // Events after the stop reason are left out.
         let after = ["[DONE]", "\"choices\":[]", "message_stop"];
         let telling =
             |line: &&str| line.starts_with("data: ") && !after.iter().any(|one| line.contains(one));
@@ -192,62 +192,62 @@ fn panics(act: impl FnOnce()) -> String {
 }
 
 #[test]
-fn chat_thinks_says_and_calls_with_pieces_in_turn() {
+fn chat_interleaves_thinking_text_and_calls() {
     check(Wire::Chat, rich(), &expect_file!["tests/chat.txt"]);
 }
 
 #[test]
-fn responses_thinks_says_and_calls_with_pieces_in_turn() {
+fn responses_interleaves_thinking_text_and_calls() {
     check(Wire::Responses, rich(), &expect_file!["tests/responses.txt"]);
 }
 
 #[test]
-fn messages_thinks_says_and_calls_one_block_after_the_other() {
+fn messages_sends_one_block_after_the_other() {
     check(Wire::Messages, rich(), &expect_file!["tests/messages.txt"]);
 }
 
 #[test]
-fn gemini_thinks_says_and_calls_with_whole_calls() {
+fn gemini_sends_whole_calls() {
     check(Wire::Gemini, rich(), &expect_file!["tests/gemini.txt"]);
 }
 
 #[test]
-fn chat_fails_in_its_own_words() {
+fn chat_failures_have_its_format() {
     check_failures(Wire::Chat, &expect_file!["tests/failures_chat.txt"]);
 }
 
 #[test]
-fn messages_fails_in_its_own_words() {
+fn messages_failures_have_its_format() {
     check_failures(Wire::Messages, &expect_file!["tests/failures_messages.txt"]);
 }
 
 #[test]
-fn gemini_fails_in_its_own_words() {
+fn gemini_failures_have_its_format() {
     check_failures(Wire::Gemini, &expect_file!["tests/failures_gemini.txt"]);
 }
 
 #[test]
-fn chat_ends_in_its_own_words() {
+fn chat_stop_reasons_have_its_format() {
     check_endings(Wire::Chat, &expect_file!["tests/endings_chat.txt"]);
 }
 
 #[test]
-fn responses_ends_in_its_own_words() {
+fn responses_stop_reasons_have_its_format() {
     check_endings(Wire::Responses, &expect_file!["tests/endings_responses.txt"]);
 }
 
 #[test]
-fn messages_ends_in_its_own_words() {
+fn messages_stop_reasons_have_its_format() {
     check_endings(Wire::Messages, &expect_file!["tests/endings_messages.txt"]);
 }
 
 #[test]
-fn gemini_ends_in_its_own_words() {
+fn gemini_stop_reasons_have_its_format() {
     check_endings(Wire::Gemini, &expect_file!["tests/endings_gemini.txt"]);
 }
 
 #[test]
-fn noise_stands_between_the_events() {
+fn noise_is_sent_between_events() {
     let noisy = says("Grüße").pieces(5).unknown_events();
     check(Wire::Chat, noisy.clone(), &expect_file!["tests/noise_chat.txt"]);
     check(Wire::Responses, noisy.clone(), &expect_file!["tests/noise_responses.txt"]);
@@ -256,7 +256,7 @@ fn noise_stands_between_the_events() {
 }
 
 #[test]
-fn every_chunk_has_the_size_that_was_asked_for() {
+fn chunks_have_the_requested_size() {
     for wire in WIRES {
         let whole = {
             let model = FakeModel::start().on("me", [rich()]);
@@ -274,7 +274,7 @@ fn every_chunk_has_the_size_that_was_asked_for() {
 }
 
 #[test]
-fn a_cut_stream_ends_without_its_last_chunk() {
+fn cut_stream_lacks_its_last_chunk() {
     let model = FakeModel::start().on("me", [says("abc").cut_after_events(1)]);
     let bytes = ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
     assert!(!bytes.ends_with(b"0\r\n\r\n"));
@@ -283,7 +283,7 @@ fn a_cut_stream_ends_without_its_last_chunk() {
 }
 
 #[test]
-fn an_unscripted_request_is_refused_and_fails_the_test() {
+fn unscripted_request_is_refused_and_fails_the_test() {
     let model = FakeModel::start();
     let bytes = ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
     assert!(text(bytes).starts_with("HTTP/1.1 400 "));
@@ -294,7 +294,7 @@ fn an_unscripted_request_is_refused_and_fails_the_test() {
 }
 
 #[test]
-fn an_unused_reply_fails_the_test() {
+fn unused_reply_fails_the_test() {
     let model = FakeModel::start().on("me", [says("a"), says("b")]);
     ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
     expect![[r#"
@@ -303,7 +303,7 @@ fn an_unused_reply_fails_the_test() {
 }
 
 #[test]
-fn a_reply_in_a_script_can_be_decided_by_its_request() {
+fn scripted_reply_can_depend_on_the_request() {
     let twice = decided(|asked| says(format!("{} asks for {}", asked.caller, asked.model)));
     let model = FakeModel::start().on("me", [says("a"), twice]);
     let ask = || text(body(&ask(&model, path(Wire::Chat), "me", &question(Wire::Chat))));
@@ -312,7 +312,7 @@ fn a_reply_in_a_script_can_be_decided_by_its_request() {
 }
 
 #[test]
-fn a_cut_can_tear_a_character_apart() {
+fn cut_can_split_a_character() {
     let model = FakeModel::start().on("me", [says("é")]);
     let ask = || body(&ask(&model, path(Wire::Gemini), "me", &question(Wire::Gemini)));
     let character = ask().windows(2).position(|window| window == "é".as_bytes()).unwrap();
@@ -322,7 +322,7 @@ fn a_cut_can_tear_a_character_apart() {
 }
 
 #[test]
-fn lines_can_end_with_two_characters() {
+fn lines_can_end_with_crlf() {
     let model = FakeModel::start().on("me", [rich(), rich().crlf()]);
     let ask = || text(body(&ask(&model, path(Wire::Messages), "me", &question(Wire::Messages))));
     let numbered = |text: String| text.replace("_2", "_1");
@@ -330,7 +330,7 @@ fn lines_can_end_with_two_characters() {
 }
 
 #[test]
-fn what_is_no_answer_is_sent_as_told() {
+fn malformed_replies_are_sent() {
     let replies = [
         malformed(Malformed::BrokenEvent),
         malformed(Malformed::NoEvents),
@@ -349,7 +349,7 @@ fn what_is_no_answer_is_sent_as_told() {
 }
 
 #[test]
-fn tokens_are_reported_as_counted_as_told_or_not_at_all() {
+fn usage_is_counted_scripted_or_omitted() {
     let told = Tokens { input: 100, cached: 60, written: 30, output: 20, thoughts: 5 };
     let replies = [says("12345"), says("12345").usage(told), says("12345").without_usage()];
     let model = FakeModel::start().on("me", replies);
@@ -366,7 +366,7 @@ fn tokens_are_reported_as_counted_as_told_or_not_at_all() {
 }
 
 #[test]
-fn a_silent_model_keeps_the_connection_until_it_ends() {
+fn silent_model_keeps_connections_open_until_dropped() {
     let model = FakeModel::start().on("me", [says("a").silent_after_events(1)]);
     let mut stream = connected(&model);
     stream.write_all(request(path(Wire::Chat), "me", &question(Wire::Chat)).as_bytes()).unwrap();
@@ -381,7 +381,7 @@ fn a_silent_model_keeps_the_connection_until_it_ends() {
 }
 
 #[test]
-fn the_end_of_the_model_ends_its_delays_and_its_threads() {
+fn dropping_the_model_ends_delays_and_threads() {
     let model = FakeModel::start().on("me", [says("a").delayed(Duration::from_secs(3600))]);
     let mut stream = connected(&model);
     stream.write_all(request(path(Wire::Chat), "me", &question(Wire::Chat)).as_bytes()).unwrap();
@@ -391,12 +391,12 @@ fn the_end_of_the_model_ends_its_delays_and_its_threads() {
     let book = Arc::downgrade(&model.book);
     drop(model);
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
-    // Every thread has a share in the book, that of the listener too, which owns the port.
+    // Every thread holds a reference to the book, also the listener, which owns the port.
     assert!(book.upgrade().is_none());
 }
 
 #[test]
-fn a_connection_takes_one_request_after_the_other() {
+fn connection_serves_requests_in_sequence() {
     let model = FakeModel::start().on("me", [says("a"), rate_limited(1), says("b")]);
     let mut stream = connected(&model);
     let one = request(path(Wire::Chat), "me", &question(Wire::Chat));
@@ -409,7 +409,7 @@ fn a_connection_takes_one_request_after_the_other() {
 }
 
 #[test]
-fn many_clients_are_served_side_by_side_and_all_is_counted() {
+fn concurrent_clients_are_all_counted() {
     let model = FakeModel::answering(|asked| match asked.number % 3 {
         0 => rate_limited(1),
         1 => says("12345678").cut_after_events(1),
@@ -425,7 +425,7 @@ fn many_clients_are_served_side_by_side_and_all_is_counted() {
             });
         }
     });
-    // `hello` is two tokens; the first request of all is the only one that nobody made before it.
+    // `hello` is two tokens. Only the first request is not read from the cache.
     let counted = model.counted();
     let expected = Counted { requests: 192, answered: 128, input: 256, output: 192, ..counted };
     assert_eq!(counted, expected);
@@ -433,7 +433,7 @@ fn many_clients_are_served_side_by_side_and_all_is_counted() {
 }
 
 #[test]
-fn what_the_fake_does_not_speak_fails_the_test() {
+fn unknown_requests_fail_the_test() {
     let model = FakeModel::answering(|asked| match asked.caller.as_str() {
         "bad" => panic!("on purpose"),
         _ => says("a"),
@@ -453,7 +453,7 @@ fn what_the_fake_does_not_speak_fails_the_test() {
 }
 
 #[test]
-fn a_prompt_is_remembered_only_when_its_answer_begins() {
+fn prompt_is_cached_when_its_answer_starts() {
     let slow = says("a").delayed(Duration::from_secs(3600));
     let model = FakeModel::start().on("slow", [slow]).on("me", [says("a"), says("a")]);
     let mut stream = connected(&model);
@@ -469,7 +469,7 @@ fn a_prompt_is_remembered_only_when_its_answer_begins() {
 }
 
 #[test]
-fn what_a_client_has_to_ask_for_is_not_sent_unasked() {
+fn optional_fields_are_sent_only_on_request() {
     let model = FakeModel::start().on("me", [rich(), rich()]);
     let mut unasked = question(Wire::Chat);
     unasked["stream_options"] = Value::Null;
@@ -482,7 +482,7 @@ fn what_a_client_has_to_ask_for_is_not_sent_unasked() {
 }
 
 #[test]
-fn sealed_thoughts_are_sent_where_the_format_has_them() {
+fn encrypted_thinking_is_sent_if_supported() {
     let sent = WIRES.map(|wire| {
         let model = FakeModel::start().on("me", [says("a").sealed_thinking("blob")]);
         let reply = text(body(&ask(&model, path(wire), "me", &question(wire))));
@@ -493,14 +493,14 @@ fn sealed_thoughts_are_sent_where_the_format_has_them() {
 }
 
 #[test]
-fn a_forgetful_model_keeps_numbers_only() {
+fn model_without_history_keeps_counts_only() {
     let model = FakeModel::start().on("me", [says("a")]).forgetful();
     ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
     assert_eq!((model.requests(), model.counted_by_model()["m"].requests), (Vec::new(), 1));
 }
 
 #[test]
-fn requests_are_kept_whole() {
+fn requests_are_recorded_completely() {
     let model = FakeModel::start().on("me", [says("a")]).tag("greeting", "hello");
     ask(&model, path(Wire::Gemini), "me", &question(Wire::Gemini));
     assert_eq!(model.conversations(), "me\n  0 user     <greeting>\n");

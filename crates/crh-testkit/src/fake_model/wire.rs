@@ -1,4 +1,4 @@
-//! From an answer to the events of a stream, and from a failure to a status and a body, for each wire format.
+//! Turns an answer into stream events, and a failure into status and body, for each wire format.
 
 mod chat;
 mod failure;
@@ -14,7 +14,7 @@ use super::count::Tokens;
 use super::json::sorted;
 use super::script::{Answer, Noise, Part};
 
-/// When everything was made, in seconds: the fake has no clock.
+/// Fixed creation time in seconds, because the fake has no clock.
 const CREATED: u64 = 1_700_000_000;
 
 /// One event of a stream.
@@ -29,26 +29,26 @@ pub(super) struct Event {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Data {
     Json(Value),
-    /// What is no JSON: the last line of Chat, broken events.
+    /// Not JSON: the last line of Chat, broken events.
     Text(String),
-    /// Lines that are no event: comments, fields that carry no data.
+    /// Not an event: comments, fields without data.
     Lines(String),
 }
 
-/// What an answer has to say besides what the model says.
+/// Metadata of an answer.
 #[derive(Debug, Clone)]
 pub(super) struct Told<'a> {
     pub(super) wire: Wire,
     pub(super) model: &'a str,
-    /// Makes the ids: the number of the request among those of its caller.
+    /// Request number of the caller, used for ids.
     pub(super) number: usize,
-    /// The tokens, if they are reported.
+    /// Tokens, if reported.
     pub(super) usage: Option<Tokens>,
-    /// Whether Responses may send its thoughts in a form that can be sent back.
+    /// Whether Responses may send encrypted reasoning.
     pub(super) encrypted: bool,
-    /// Into how many pieces texts and arguments are cut.
+    /// Number of pieces for texts and arguments.
     pub(super) pieces: usize,
-    /// The key, for failures that repeat it.
+    /// API key, for failures that repeat it.
     pub(super) key: &'a str,
 }
 
@@ -87,7 +87,7 @@ impl Event {
     }
 }
 
-/// Adds a field that nobody knows to every event, and between any two something that a client has to pass over.
+/// Adds an unknown field to every event, and noise between events that a client must ignore.
 fn noisy(events: Vec<Event>, told: &Told<'_>) -> Vec<Event> {
     let mut noise = noise(told).into_iter().cycle();
     let mut all = Vec::new();
@@ -115,14 +115,14 @@ fn noise(told: &Told<'_>) -> Vec<Event> {
     noise
 }
 
-/// A text in so many pieces of about the same length, or one for each character if there are fewer of them.
+/// Splits a text into this many pieces, or one per character if there are fewer.
 fn pieces(text: &str, count: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let length = characters.len().div_ceil(count.max(1)).max(1);
     characters.chunks(length).map(|piece| piece.iter().collect()).collect()
 }
 
-/// The pieces of several texts in turn: the first of each, then the second of each.
+/// Interleaves the pieces of several texts.
 fn in_turn(texts: &[&str], count: usize) -> Vec<(usize, String)> {
     let texts: Vec<Vec<String>> = texts.iter().map(|text| pieces(text, count)).collect();
     let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
@@ -135,7 +135,7 @@ fn in_turn(texts: &[&str], count: usize) -> Vec<(usize, String)> {
     turns
 }
 
-/// The parts with neighbouring calls together, since their pieces may come in turn.
+/// Groups neighbouring calls, because their pieces may be interleaved.
 fn with_calls_together(parts: &[Part]) -> Vec<&[Part]> {
     let is_call = |part: &Part| matches!(part, Part::Call { .. });
     parts.chunk_by(|left, right| is_call(left) && is_call(right)).collect()

@@ -1,4 +1,4 @@
-//! The listener and its threads: one for each connection, all of them gone when the server is.
+//! The listener and its connection threads. All of them end when the server is dropped.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -10,31 +10,31 @@ use std::{io, thread};
 
 use super::{End, Incoming, Outgoing, incoming};
 
-/// The most connections at a time: several times as many as the largest load test has.
+/// Several times as many connections as the largest load test has.
 const MAX_CONNECTIONS: usize = 1024;
 
-/// The longest silence. No test waits that long; it only keeps a forgotten thread from waiting for ever.
+/// Longest idle time. It only keeps a forgotten thread from waiting for ever.
 const MAX_SILENCE: Duration = Duration::from_secs(300);
 
-/// What a thread of a connection needs. Requests are small and so is the depth of their JSON.
+/// Stack size of a connection thread. Requests are small and their JSON is shallow.
 const STACK: usize = 512 * 1024;
 
-/// What a server answers. The fakes are this; the server is the same for all.
+/// The answers of a server. Each fake implements it.
 pub(crate) trait Service: Send + Sync + 'static {
-    /// What is to be remembered as soon as the answer begins.
+    /// State to store when the answer begins.
     type Pending;
 
     /// The answer to a request.
     fn answer(&self, request: Incoming) -> (Outgoing, Self::Pending);
 
-    /// The answer begins now, after its delay.
+    /// Called when the answer begins, after its delay.
     fn begins(&self, pending: Self::Pending);
 
-    /// Something came that is no HTTP.
+    /// Called for input that is not HTTP.
     fn misunderstood(&self, why: String);
 }
 
-/// A server on loopback, at a port of its own.
+/// A server on loopback with a free port.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
@@ -42,7 +42,7 @@ pub(crate) struct Server {
     listener: Option<JoinHandle<()>>,
 }
 
-/// The connections that are open, and whether it is time to close them.
+/// Open connections, and whether the server is closing.
 #[derive(Debug, Default)]
 struct Open {
     connections: Mutex<Connections>,
@@ -56,7 +56,7 @@ struct Connections {
     streams: HashMap<u64, TcpStream>,
 }
 
-/// A connection that is known as long as this lives, so that a thread that panics leaves nothing open.
+/// Registers a connection while it lives, even if its thread panics.
 struct Entered {
     open: Arc<Open>,
     number: u64,
@@ -82,10 +82,10 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.open.close();
-        // The listener sees that it is over when the next connection comes in. If none can, it has ended already.
+        // Wakes the listener, which then sees that the server is closing.
         drop(TcpStream::connect(self.address));
         if let Some(listener) = self.listener.take() {
-            // A thread that panicked has told its reason on standard error; nothing more is to be done here.
+            // A thread that panicked has printed its message already.
             drop(listener.join());
         }
     }
@@ -100,7 +100,7 @@ impl Open {
         let mut connections = self.lock();
         connections.closing = true;
         for stream in connections.streams.values() {
-            // Fails if the client was faster, and then it is closed as well.
+            // Fails if the client closed it first.
             drop(stream.shutdown(Shutdown::Both));
         }
         self.closing.notify_all();
@@ -110,7 +110,7 @@ impl Open {
         self.lock().closing
     }
 
-    /// Waits, but not longer than the server lives.
+    /// Sleeps, but not longer than the server lives.
     fn wait(&self, time: Duration) {
         if !time.is_zero() {
             let waited = self.closing.wait_timeout_while(self.lock(), time, |open| !open.closing);
@@ -120,7 +120,7 @@ impl Open {
 }
 
 impl Entered {
-    /// None if there are too many connections or the server closes.
+    /// `None` if there are too many connections or the server is closing.
     fn new(open: &Arc<Open>, stream: &TcpStream) -> Option<Self> {
         let stream = stream.try_clone().ok()?;
         let mut connections = open.lock();
@@ -151,7 +151,7 @@ fn listen(listener: &TcpListener, open: &Arc<Open>, service: &Arc<impl Service>)
         threads.retain(|thread| !thread.is_finished());
         let service = service.clone();
         let thread = thread::Builder::new().stack_size(STACK).spawn(move || {
-            // A client that leaves in the middle is what some tests are about; one that speaks no HTTP is a fault.
+            // A client may disconnect at any time; invalid HTTP is a test failure.
             if let Err(error) = converse(stream, &entered.open, &*service)
                 && error.kind() == io::ErrorKind::InvalidData
             {
@@ -161,7 +161,7 @@ fn listen(listener: &TcpListener, open: &Arc<Open>, service: &Arc<impl Service>)
         threads.extend(thread.ok());
     }
     for thread in threads {
-        // What panicked was said on standard error, and its connection is closed.
+        // A panic was printed already, and the connection is closed.
         drop(thread.join());
     }
 }
@@ -172,7 +172,7 @@ fn converse(mut stream: TcpStream, open: &Open, service: &impl Service) -> io::R
     while let Some(request) = incoming(&mut stream, &mut buffer)? {
         let arrived = Instant::now();
         let (outgoing, pending) = service.answer(request);
-        // Deciding is part of the delay: a vendor's model does not take longer because ours is written in a test.
+        // Computing the answer counts towards the delay.
         open.wait(outgoing.delay.saturating_sub(arrived.elapsed()));
         service.begins(pending);
         for bytes in &outgoing.writes {
@@ -182,7 +182,7 @@ fn converse(mut stream: TcpStream, open: &Open, service: &impl Service) -> io::R
             End::KeepAlive => {}
             End::Close => return stream.shutdown(Shutdown::Both),
             End::Silence => {
-                // Ends as soon as the client leaves or the server closes.
+                // Ends when the client disconnects or the server closes.
                 stream.set_read_timeout(Some(MAX_SILENCE))?;
                 return stream.read(&mut [0]).map(|_| ());
             }

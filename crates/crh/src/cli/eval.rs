@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::flags::{BudgetFlags, HowFlags, ModelFlags, TalkFlags, dollars};
+use super::flags::{BudgetFlags, ModelFlags, StrategyFlags, VerbosityFlags, parse_dollars};
 use super::import::EvalImportArgs;
 use crate::eval::REPEATS_MAX;
 use crh_llm::Money;
@@ -13,86 +13,87 @@ use crh_review::eval::Rule;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvalCommand {
-    /// Review every case of a suite and say how good the reviews are
+    /// Review every case of a suite and score the reviews
     Run(Box<EvalRunArgs>),
-    /// Do the same, and fail if something has become worse than a baseline
+    /// Like `run`, and fail if a score is worse than a baseline
     Gate(Box<EvalGateArgs>),
-    /// Say which differences between two evaluations are real, and which cases flipped
+    /// Compare two evaluations: which differences are significant, and which cases flipped
     Compare(EvalCompareArgs),
-    /// Show a stored evaluation again, in another form or by another rule
+    /// Show a stored evaluation in another format or with another match rule
     Show(EvalShowArgs),
-    /// Score what another tool said about the cases of a suite
+    /// Score the findings of another tool on the cases of a suite
     Score(EvalScoreArgs),
-    /// Make cases of commits, of fixes to be reversed, of two folders, or of another format
+    /// Create cases from commits, reverted fixes, two folders or a JSON Lines file
     Import(Box<EvalImportArgs>),
-    /// Review the last commits of a repository and say how often something is reported
+    /// Review the last commits of a repository and measure how many findings they get
     Noise(Box<EvalNoiseArgs>),
 }
 
-/// The cases.
+/// The cases to evaluate.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SuiteArgs {
-    /// The suite: a folder of cases or of files of JSON lines, or one such case or file (default: `eval/suite`)
+    /// The suite: a folder of cases or of JSON Lines files, or one such case or file (default:
+    /// `eval/suite`)
     #[arg(value_name = "SUITE")]
     pub(crate) suite: Option<PathBuf>,
-    /// Take only cases whose id matches; can be given again. A case and its twin come together
+    /// Use only cases whose id matches this glob, each together with its twin (the reversed change,
+    /// which has no bug); repeatable
     #[arg(long = "case", value_name = "GLOB")]
     pub(crate) cases: Vec<String>,
-    /// Where the repositories are that cases name, as `OWNER/NAME`
+    /// Folder that contains a clone `OWNER/NAME` of each repository that a case refers to
     #[arg(long, value_name = "DIR")]
     pub(crate) repos: Option<PathBuf>,
 }
 
-/// How the cases are reviewed.
+/// How to review the cases.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EvalReviewArgs {
     #[command(flatten)]
-    pub(crate) how: HowFlags,
-    /// These reviewers of the panel and no others, by name, with commas between; of a suite only the cases of their categories and
-    /// those in which nothing is wrong are taken, unless `--case` names some
+    pub(crate) strategy: StrategyFlags,
+    /// Run only these reviewers, comma-separated. Without `--case`, crh uses only the cases in
+    /// these reviewers' categories and the cases without bugs
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
     #[command(flatten)]
     pub(crate) model: ModelFlags,
-    /// Write every exchange with models to this file, to be replayed with `--model replay:FILE`; everything is reviewed again
+    /// Record every model exchange to this file, for `--model replay:FILE`; ignores cached reviews
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Review every case so often, since models vary
-    #[arg(long, value_name = "N", default_value = "1", value_parser = repeats)]
+    /// Repeat each review N times, because models vary
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_repeats)]
     pub(crate) repeat: NonZeroU32,
-    /// Review so many cases at the same time (default: one for each core)
+    /// Number of reviews to run in parallel (default: one per CPU core)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Review everything again, also what was reviewed in the same way before
+    /// Ignore cached reviews
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// What this command may spend on models, in US dollars; what no longer fits is not reviewed
-    #[arg(long, value_name = "USD", default_value = "10", value_parser = dollars)]
+    /// Maximum cost of the whole command, in US dollars; crh skips the reviews that do not fit
+    #[arg(long, value_name = "USD", default_value = "10", value_parser = parse_dollars)]
     pub(crate) max_total_cost: Money,
     #[command(flatten)]
-    pub(crate) talk: TalkFlags,
-    // Last: its heading is that of all that follows.
+    pub(crate) verbosity: VerbosityFlags,
+    // Keep this last: its heading applies to all flags after it.
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
 }
 
-/// When a report counts as a report of an expected issue.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MatchArgs {
-    /// When a report counts as a report of an expected issue
+    /// Rule that decides whether a finding matches an expected issue
     #[arg(long = "match", value_enum, value_name = "RULE")]
     pub(crate) rule: Option<RuleArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuleArg {
-    /// Same file, same category, lines at most 3 apart (the default)
+    /// Same file, same category, at most 3 lines apart (default)
     Category,
-    /// Same file, same family of categories, lines at most 3 apart
+    /// Same file, related category (such as `bug` and `logic`), at most 3 lines apart
     Family,
-    /// Same file, lines at most 3 apart
+    /// Same file, at most 3 lines apart
     FileLine,
-    /// Same file, and words that say the same
+    /// Same file, similar wording
     Text,
 }
 
@@ -112,14 +113,15 @@ pub(crate) struct EvalRunArgs {
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
     #[command(flatten)]
-    pub(crate) matched: MatchArgs,
-    /// Ask this model which reports are about which expected issues; its agreement with the text matcher is stated
+    pub(crate) match_args: MatchArgs,
+    /// Let this model decide which findings match which expected issues. crh also prints how often
+    /// it agrees with `--match text`
     #[arg(long, value_name = "MODEL", conflicts_with = "rule")]
     pub(crate) judge: Option<String>,
-    /// Where the evaluation is kept, with its page (default: a new folder in `.crh/evals`)
+    /// Folder for the evaluation and its HTML page (default: a new folder in `.crh/evals`)
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// What standard output carries
+    /// Output format
     #[arg(long, value_enum, default_value_t = EvalFormatArg::Text)]
     pub(crate) format: EvalFormatArg,
     #[command(flatten)]
@@ -128,13 +130,13 @@ pub(crate) struct EvalRunArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EvalFormatArg {
-    /// For a terminal
+    /// Text for a terminal
     Text,
-    /// For a comment on a pull request
+    /// Markdown for a pull request comment
     Markdown,
-    /// The evaluation itself, with its numbers
+    /// The evaluation with all numbers, as JSON
     Json,
-    /// One page for a browser, which loads nothing from elsewhere
+    /// A self-contained HTML page
     Html,
 }
 
@@ -142,86 +144,87 @@ pub(crate) enum EvalFormatArg {
 pub(crate) struct EvalGateArgs {
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
-    /// The evaluation that must not become worse: what `--write-baseline` or `crh eval run` wrote
+    /// Baseline evaluation, written by `--write-baseline` or `crh eval run`
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: PathBuf,
-    /// Hold this stored evaluation against the baseline instead of reviewing
+    /// Compare this stored evaluation with the baseline instead of running reviews
     #[arg(long, value_name = "EVAL", conflicts_with_all = ["suite", "cases", "write_baseline"])]
     pub(crate) result: Option<PathBuf>,
-    /// Write the baseline anew instead of holding against it
+    /// Write the result to the `--baseline` file instead of comparing with that file
     #[arg(long)]
     pub(crate) write_baseline: bool,
     #[command(flatten)]
-    pub(crate) matched: MatchArgs,
+    pub(crate) match_args: MatchArgs,
     #[command(flatten)]
     pub(crate) review: EvalReviewArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalCompareArgs {
-    /// The first evaluation: an `eval.json`, or the folder it is in
+    /// First evaluation: an `eval.json` or its folder
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
-    /// The second one
+    /// Second evaluation
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
     #[command(flatten)]
-    pub(crate) matched: MatchArgs,
-    /// What standard output carries
+    pub(crate) match_args: MatchArgs,
+    /// Output format
     #[arg(long, value_enum, default_value_t = EvalFormatArg::Text)]
     pub(crate) format: EvalFormatArg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalShowArgs {
-    /// An `eval.json`, or the folder it is in; further ones are shown beside it in the page
+    /// An `eval.json` or its folder; the HTML page shows several side by side
     #[arg(value_name = "EVAL", required = true)]
     pub(crate) evaluations: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) matched: MatchArgs,
-    /// What standard output carries
+    pub(crate) match_args: MatchArgs,
+    /// Output format
     #[arg(long, value_enum, default_value_t = EvalFormatArg::Text)]
     pub(crate) format: EvalFormatArg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalScoreArgs {
-    /// What the tool said: a JSON array or JSON lines of `{case, file, line, text}`; `-` for standard input
+    /// Findings of the tool: a JSON array or JSON Lines of `{case, file, line, text}`; `-` reads
+    /// standard input
     #[arg(value_name = "RESULTS")]
     pub(crate) results: PathBuf,
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
-    /// What the tool is called
+    /// Name of the tool
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// The tool was asked about the twins too, `ID~twin`, also if it said nothing about any of them
+    /// Count the twins (`ID~twin`) as reviewed, even if the results contain no finding for them
     #[arg(long)]
     pub(crate) with_twins: bool,
     #[command(flatten)]
-    pub(crate) matched: MatchArgs,
-    /// Where the evaluation is kept, with its page (default: nowhere)
+    pub(crate) match_args: MatchArgs,
+    /// Folder for the evaluation and its HTML page (default: not stored)
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// What standard output carries
+    /// Output format
     #[arg(long, value_enum, default_value_t = EvalFormatArg::Text)]
     pub(crate) format: EvalFormatArg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalNoiseArgs {
-    /// The repository
+    /// Path of the repository
     #[arg(value_name = "REPO", default_value = ".")]
     pub(crate) repo: PathBuf,
-    /// So many commits that are no merges, back from HEAD
+    /// Number of non-merge commits to review, counted back from HEAD
     #[arg(long, value_name = "N", default_value = "100")]
     pub(crate) last: NonZeroU16,
-    /// Show so many of the findings, chosen by chance, to be read
+    /// Number of random findings to print for manual inspection
     #[arg(long, value_name = "N", default_value = "20")]
     pub(crate) sample: usize,
-    /// What the choice depends on
+    /// Random seed of the sample
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// What standard output carries
+    /// Output format
     #[arg(long, value_enum, default_value_t = NoiseFormatArg::Text)]
     pub(crate) format: NoiseFormatArg,
     #[command(flatten)]
@@ -230,15 +233,15 @@ pub(crate) struct EvalNoiseArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NoiseFormatArg {
-    /// For a terminal
+    /// Text for a terminal
     Text,
-    /// With a table of the sample in which verdicts can be written
+    /// Markdown; the sample is a table with a column for your verdicts
     Markdown,
-    /// For programs
+    /// JSON
     Json,
 }
 
-fn repeats(text: &str) -> Result<NonZeroU32, String> {
+fn parse_repeats(text: &str) -> Result<NonZeroU32, String> {
     let repeats = text.parse().ok().filter(|repeats: &NonZeroU32| repeats.get() <= REPEATS_MAX);
-    repeats.ok_or_else(|| format!("give a number from 1 to {REPEATS_MAX}"))
+    repeats.ok_or_else(|| format!("expected a number from 1 to {REPEATS_MAX}"))
 }

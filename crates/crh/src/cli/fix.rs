@@ -2,22 +2,24 @@
 
 use clap::Args;
 
-use super::flags::{AnalyserFlags, FixFlags, LookFlags, ModelFlags};
+use super::flags::{AnalyserFlags, DisplayFlags, FixFlags, ModelFlags};
 use super::review::TrustArgs;
 use super::runs::RunDirFlag;
 
 #[derive(Debug, Args)]
 pub(crate) struct FixArgs {
-    /// The run: its name, the beginning of it, or the path of its folder; the newest if left out
+    /// The run: its name, a unique prefix of it, or the path of its folder (default: the newest
+    /// run)
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// Fix the issue of this number, whatever its class; can be given again (default: all that are safe to fix without asking)
+    /// Fix the issue with this number, even if its fix is not marked as safe; repeatable (default:
+    /// all issues with a safe fix)
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) issue: Vec<u32>,
-    /// Print what would change as a patch, and change nothing
+    /// Print the fixes as a patch and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Take back everything that was fixed after this run
+    /// Undo the fixes of this run
     #[arg(long, value_name = "RUN", conflicts_with_all = ["run", "issue", "dry_run"])]
     pub(crate) undo: Option<String>,
     #[command(flatten)]
@@ -29,7 +31,7 @@ pub(crate) struct FixArgs {
     #[command(flatten)]
     pub(crate) analysers: AnalyserFlags,
     #[command(flatten)]
-    pub(crate) place: RunDirFlag,
+    pub(crate) runs: RunDirFlag,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
+    pub(crate) display: DisplayFlags,
 }

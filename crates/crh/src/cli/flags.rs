@@ -1,4 +1,4 @@
-//! Flags that stand over settings, and those that several commands share.
+//! Flags that override settings, and flags that several commands share.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -8,141 +8,146 @@ use clap::Args;
 use tempfile::TempDir;
 
 use crate::config::analysers::AnalysersChoice;
-use crate::config::fix::CommandLine;
-use crate::config::key::Given;
+use crate::config::fix::VerifyCommand;
+use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
 use crate::config::models::ModelChoice;
 use crate::config::panel::DepthChoice;
-use crate::config::review::{BudgetChoice, FailOn, Language, MinSeverity, StrategyChoice};
-use crate::config::value::{Color, Folder, Glob, Globs, InstanceName};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::config::review::{BudgetChoice, FailOn, MinSeverity, ReviewLanguage, StrategyChoice};
+use crate::config::value::{Color, FolderSetting, GlobList, GlobPattern, InstanceName};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
 use crh_llm::Money;
 
-/// Flags over the settings that say how things look.
+/// Flags for the look of the output.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct LookFlags {
-    /// Whether text has colours, over the setting `color`
+pub(crate) struct DisplayFlags {
+    /// When to use colours; overrides the setting `color`
     #[arg(long, value_enum, value_name = "WHEN")]
     color: Option<Color>,
-    /// The name of this installation for the markers in comments, over the setting `instance`
+    /// Name of this crh installation, used to recognise its own comments; overrides the setting
+    /// `instance`
     #[arg(long, value_name = "NAME", value_parser = InstanceName::parse)]
     instance: Option<InstanceName>,
 }
 
-impl LookFlags {
-    /// Puts what was given into the settings of the flags.
+impl DisplayFlags {
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.color = self.color.map(|color| Given::by_flag("--color", color));
-        raw.instance = self.instance.map(|name| Given::by_flag("--instance", name));
+        raw.color = self.color.map(|color| SourcedValue::from_flag("--color", color));
+        raw.instance = self.instance.map(|name| SourcedValue::from_flag("--instance", name));
     }
 }
 
-/// Flags over the settings that say what is reviewed.
+/// Flags that select files.
 #[derive(Debug, Args)]
 pub(crate) struct ScopeFlags {
-    /// Files that are not reviewed, besides those of the setting `scope.exclude`; can be given again
-    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
-    exclude: Vec<Glob>,
+    /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
+    #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
+    exclude: Vec<GlobPattern>,
 }
 
 impl ScopeFlags {
-    /// Puts what was given into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
         let globs = Some(self.exclude).filter(|globs| !globs.is_empty());
-        raw.scope_exclude = globs.map(|globs| Given::by_flag("--exclude", Globs(globs)));
+        raw.scope_exclude =
+            globs.map(|globs| SourcedValue::from_flag("--exclude", GlobList(globs)));
     }
 }
 
-/// Flags over the settings that say what is run on a change besides crh's own checks.
+/// Flags for linters.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct AnalyserFlags {
-    /// Whether analysers that are installed are run, over the setting `checks.analysers`
+    /// Whether to run installed linters (ruff, eslint, shellcheck, semgrep, tsc); overrides the
+    /// setting `checks.analysers`
     #[arg(long, value_enum, value_name = "WHEN")]
     analysers: Option<AnalysersChoice>,
 }
 
 impl AnalyserFlags {
-    /// As if this had been chosen.
-    pub(crate) fn chosen(choice: AnalysersChoice) -> Self {
+    /// The flag as if the user had passed this choice.
+    pub(crate) fn with_choice(choice: AnalysersChoice) -> Self {
         Self { analysers: Some(choice) }
     }
 
-    /// Puts what was given into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.checks_analysers = self.analysers.map(|value| Given::by_flag("--analysers", value));
+        raw.checks_analysers =
+            self.analysers.map(|value| SourcedValue::from_flag("--analysers", value));
     }
 }
 
-/// Flags over the settings that say how a fix is checked.
+/// Flags for checking fixes.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FixFlags {
-    /// The command that says whether a fixed tree still works, over the setting `fix.verify`: words, or a JSON list
-    #[arg(long, value_name = "COMMAND", value_parser = CommandLine::parse)]
-    verify: Option<CommandLine>,
-    /// How long it may take
+    /// Command that must still pass after a fix, such as "cargo test" or ["cargo", "test"];
+    /// overrides the setting `fix.verify`
+    #[arg(long, value_name = "COMMAND", value_parser = VerifyCommand::parse)]
+    verify: Option<VerifyCommand>,
+    /// Time limit for one run of that command
     #[arg(long, value_name = "SECONDS")]
     verify_seconds: Option<NonZeroU64>,
 }
 
 impl FixFlags {
-    /// Puts what was given into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.fix_verify = self.verify.map(|value| Given::by_flag("--verify", value));
+        raw.fix_verify = self.verify.map(|value| SourcedValue::from_flag("--verify", value));
         raw.fix_verify_seconds =
-            self.verify_seconds.map(|value| Given::by_flag("--verify-seconds", value));
+            self.verify_seconds.map(|value| SourcedValue::from_flag("--verify-seconds", value));
     }
 }
 
-/// What other tools say.
+/// Findings of other tools.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SarifFlags {
-    /// What another tool says about this change, as SARIF 2.1.0; can be given again
+    /// SARIF 2.1.0 file with another tool's results for this change; repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) sarif: Vec<PathBuf>,
-    /// What it said before the change: only what is new since then counts; can be given again
+    /// SARIF file from before the change; results that are also in it are ignored; repeatable
     #[arg(long, value_name = "FILE", requires = "sarif")]
     pub(crate) sarif_base: Vec<PathBuf>,
 }
 
-/// Flags over the settings of git.
+/// Flags for git.
 #[derive(Debug, Args)]
 pub(crate) struct GitFlags {
-    /// Never talk to a remote
+    /// Do not fetch from git remotes; models are still called
     #[arg(long)]
     offline: bool,
 }
 
 impl GitFlags {
-    /// Puts what was given into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.git_offline = self.offline.then(|| Given::by_flag("--offline", true));
+        raw.git_offline = self.offline.then(|| SourcedValue::from_flag("--offline", true));
     }
 }
 
-/// Whether anything is kept that another review could use.
+/// Whether to use the cache.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct CacheFlags {
-    /// Keep neither what is fetched nor what a forge answers, and use nothing that was kept
+    /// Neither read nor write cached git objects and cached answers of GitHub and Launchpad
     #[arg(long)]
     pub(crate) no_cache: bool,
 }
 
 impl CacheFlags {
-    /// The folder that stands in for the store, if nothing is to be kept. It is gone when this is.
-    pub(crate) fn passing(self, raw: &mut RawSettings) -> Result<Option<TempDir>, Failure> {
+    /// With `--no-cache`, replaces the store folder by a temporary one, which is deleted on drop.
+    pub(crate) fn temporary_store(self, raw: &mut RawSettings) -> Result<Option<TempDir>, Failure> {
         if !self.no_cache {
             return Ok(None);
         }
-        let folder = tempfile::tempdir().context("making a temporary folder");
-        let folder = folder.or_fail(Kind::Outside)?;
-        let path = Folder::At(folder.path().to_owned());
-        raw.store_folder = Some(Given::by_flag("--no-cache", path));
+        let folder = tempfile::tempdir().context("cannot create a temporary folder");
+        let folder = folder.or_fail(FailureKind::External)?;
+        let path = FolderSetting::At(folder.path().to_owned());
+        raw.store_folder = Some(SourcedValue::from_flag("--no-cache", path));
         Ok(Some(folder))
     }
 }
 
-/// What may be written to where a change is proposed.
+/// What crh may post to a forge.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct PostFlags {
     /// Request changes if the verdict asks for fixes, instead of only commenting
@@ -151,159 +156,163 @@ pub(crate) struct PostFlags {
     /// Approve if the verdict is `Ready to merge`, instead of only commenting
     #[arg(long)]
     pub(crate) allow_approve: bool,
-    /// Resolve own conversations whose code has changed, whose issue is gone and to which nobody replied
+    /// Resolve crh's own review threads if the code changed, the issue is gone and there are no
+    /// replies
     #[arg(long)]
     pub(crate) resolve_outdated: bool,
-    /// Print every write as JSON, and make none
+    /// Post nothing; print what crh would post to GitHub or Launchpad, as JSON
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-/// Flags over the settings that say which model is asked.
+/// Flag for the model.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelFlags {
-    /// The model, over the setting `model.reviewer`: `PROVIDER:MODEL`, with `@URL` for a server of your own, or
-    /// `replay:FILE` for a recording
+    /// Model to use: `PROVIDER:MODEL`, with `@URL` for your own server, or `replay:FILE` for a
+    /// recording; overrides the setting `model.reviewer`
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 }
 
 impl ModelFlags {
-    /// As if this model had been named.
-    pub(crate) fn named(model: String) -> Self {
+    /// The flag as if the user had passed this model.
+    pub(crate) fn with_model(model: String) -> Self {
         Self { model: Some(model) }
     }
 
-    /// Puts what was given into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     ///
-    /// The name is read here and not with the command line, which would repeat a wrong one: its address may have a
-    /// password.
+    /// The name is parsed here and not by clap, because clap's error would print it and its URL may
+    /// contain a password.
     pub(crate) fn set(self, raw: &mut RawSettings) -> Result<(), Failure> {
         let model = self.model.as_deref().map(ModelChoice::parse).transpose();
         let model = model.map_err(|why| {
             Failure::usage(why).hint("`crh model list` shows providers and models")
         })?;
-        raw.model_reviewer = model.map(|model| Given::by_flag("--model", model));
+        raw.model_reviewer = model.map(|model| SourcedValue::from_flag("--model", model));
         Ok(())
     }
 }
 
-/// Flags over the settings that say how a change is reviewed.
+/// Flags for a review.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ReviewFlags {
     #[command(flatten)]
-    pub(crate) how: HowFlags,
+    pub(crate) strategy: StrategyFlags,
     #[command(flatten)]
     pub(crate) verdict: VerdictFlags,
 }
 
 impl ReviewFlags {
-    /// Puts what was given into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        self.how.set(raw);
+        self.strategy.set(raw);
         self.verdict.set(raw);
     }
 }
 
-/// Flags over the settings that say who reviews a change and how far.
+/// Flags for who reviews and how much effort they spend.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct HowFlags {
-    /// How the change is divided among reviewers, over the setting `review.strategy`
+pub(crate) struct StrategyFlags {
+    /// Who reviews the change; overrides the setting `review.strategy`
     #[arg(long, value_enum, value_name = "STRATEGY")]
     strategy: Option<StrategyChoice>,
-    /// How many reviewers of a panel the change is worth, over the setting `review.depth`
+    /// How many reviewers to run; overrides the setting `review.depth`
     #[arg(long, value_enum, value_name = "DEPTH")]
     depth: Option<DepthChoice>,
-    /// How far the review may go, over the setting `review.budget`
+    /// Limits on calls, time and cost; overrides the setting `review.budget`
     #[arg(long, value_enum, value_name = "PROFILE")]
     budget: Option<BudgetChoice>,
-    /// The language that reviewers write in
-    #[arg(long, value_name = "LANGUAGE", value_parser = Language::parse)]
-    lang: Option<Language>,
-    /// The most model runs at the same time
+    /// Language of the report's findings, such as `German`
+    #[arg(long, value_name = "LANGUAGE", value_parser = ReviewLanguage::parse)]
+    lang: Option<ReviewLanguage>,
+    /// Maximum number of reviewers that run in parallel
     #[arg(long, value_name = "N")]
     side_by_side: Option<NonZeroU64>,
 }
 
-impl HowFlags {
-    /// Puts what was given into the settings of the flags.
+impl StrategyFlags {
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.review_strategy = self.strategy.map(|value| Given::by_flag("--strategy", value));
-        raw.review_depth = self.depth.map(|value| Given::by_flag("--depth", value));
-        raw.review_budget = self.budget.map(|value| Given::by_flag("--budget", value));
-        raw.review_language = self.lang.map(|value| Given::by_flag("--lang", value));
+        raw.review_strategy =
+            self.strategy.map(|value| SourcedValue::from_flag("--strategy", value));
+        raw.review_depth = self.depth.map(|value| SourcedValue::from_flag("--depth", value));
+        raw.review_budget = self.budget.map(|value| SourcedValue::from_flag("--budget", value));
+        raw.review_language = self.lang.map(|value| SourcedValue::from_flag("--lang", value));
         raw.review_side_by_side =
-            self.side_by_side.map(|value| Given::by_flag("--side-by-side", value));
+            self.side_by_side.map(|value| SourcedValue::from_flag("--side-by-side", value));
     }
 }
 
-/// Flags over the settings that say what issues count for.
+/// Flags for severities.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct VerdictFlags {
-    /// From which severity on an issue makes the command end with exit code 1
+    /// Exit with code 1 if there is an issue of this severity or worse
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
-    /// The mildest severity that is shown
+    /// Hide issues that are less severe than this
     #[arg(long, value_enum, value_name = "SEVERITY")]
     min_severity: Option<MinSeverity>,
 }
 
 impl VerdictFlags {
-    /// Puts what was given into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.review_fail_on = self.fail_on.map(|value| Given::by_flag("--fail-on", value));
+        raw.review_fail_on = self.fail_on.map(|value| SourcedValue::from_flag("--fail-on", value));
         raw.review_min_severity =
-            self.min_severity.map(|value| Given::by_flag("--min-severity", value));
+            self.min_severity.map(|value| SourcedValue::from_flag("--min-severity", value));
     }
 }
 
-/// How much a report of checks shows.
+/// Flag for the length of a `crh check` report.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct ShownFlags {
-    /// Issues that the report shows; SARIF has all that programs found
+pub(crate) struct IssueLimitFlags {
+    /// Maximum number of issues to show; SARIF output contains all findings of static checks
     #[arg(long, value_name = "N")]
     max_issues: Option<NonZeroU64>,
 }
 
-impl ShownFlags {
-    /// Puts what was given into the settings of the flags.
+impl IssueLimitFlags {
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.budget_issues = self.max_issues.map(|n| Given::by_flag("--max-issues", Some(n)));
+        raw.budget_issues =
+            self.max_issues.map(|n| SourcedValue::from_flag("--max-issues", Some(n)));
     }
 }
 
-/// Flags over single limits of the budget.
+/// Flags for single limits of the budget.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Limits, over those of the budget")]
+#[command(next_help_heading = "Limits (override --budget)")]
 pub(crate) struct BudgetFlags {
-    /// What all calls of models may cost, in US dollars
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    /// Maximum cost of the model calls of one review, in US dollars
+    #[arg(long, value_name = "USD", value_parser = parse_dollars)]
     max_cost: Option<Money>,
-    /// Calls of models
+    /// Maximum number of model calls
     #[arg(long, value_name = "N")]
     max_llm_calls: Option<NonZeroU64>,
-    /// Calls of tools
+    /// Maximum number of tool calls
     #[arg(long, value_name = "N")]
     max_tool_calls: Option<NonZeroU64>,
-    /// Tokens that models read
+    /// Maximum number of input tokens
     #[arg(long, value_name = "N")]
     max_input_tokens: Option<NonZeroU64>,
-    /// How long the review may take
+    /// Maximum time for the review
     #[arg(long, value_name = "SECONDS")]
     max_seconds: Option<NonZeroU64>,
-    /// Issues that are looked at a second time
+    /// Maximum number of issues that a second model run confirms
     #[arg(long, value_name = "N")]
     max_verify: Option<NonZeroU64>,
-    /// Issues that the report shows
+    /// Maximum number of issues to show
     #[arg(long, value_name = "N")]
     max_issues: Option<NonZeroU64>,
 }
 
 impl BudgetFlags {
-    /// Puts what was given into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        let number = |flag, given: Option<NonZeroU64>| given.map(|n| Given::by_flag(flag, Some(n)));
-        raw.budget_usd = self.max_cost.map(|usd| Given::by_flag("--max-cost", Some(usd)));
+        let number =
+            |flag, given: Option<NonZeroU64>| given.map(|n| SourcedValue::from_flag(flag, Some(n)));
+        raw.budget_usd = self.max_cost.map(|usd| SourcedValue::from_flag("--max-cost", Some(usd)));
         raw.budget_llm_calls = number("--max-llm-calls", self.max_llm_calls);
         raw.budget_tool_calls = number("--max-tool-calls", self.max_tool_calls);
         raw.budget_input_tokens = number("--max-input-tokens", self.max_input_tokens);
@@ -313,33 +322,32 @@ impl BudgetFlags {
     }
 }
 
-/// Flags that say how much is told while a command is at work.
+/// Flags for progress output.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub(crate) struct TalkFlags {
-    /// Say nothing but errors
+pub(crate) struct VerbosityFlags {
+    /// Print only errors
     #[arg(short, long, conflicts_with_all = ["verbose", "debug"])]
     quiet: bool,
-    /// Say what each run does, and each call of a tool
+    /// Print every reviewer and every tool call
     #[arg(short, long, conflicts_with = "debug")]
     verbose: bool,
-    /// Print everything that happens as lines of JSON, on standard error
+    /// Print every event as a JSON line on standard error
     #[arg(long)]
     debug: bool,
 }
 
-impl TalkFlags {
-    /// How much the user wants to be told.
+impl VerbosityFlags {
     pub(crate) fn verbosity(self) -> Verbosity {
         match self {
             Self { quiet: true, .. } => Verbosity::Quiet,
             Self { debug: true, .. } => Verbosity::Debug,
             Self { verbose: true, .. } => Verbosity::Verbose,
-            Self { quiet: false, debug: false, verbose: false } => Verbosity::Usual,
+            Self { quiet: false, debug: false, verbose: false } => Verbosity::Normal,
         }
     }
 }
 
-pub(super) fn dollars(text: &str) -> Result<Money, String> {
+pub(super) fn parse_dollars(text: &str) -> Result<Money, String> {
     let amount = text.parse().ok().and_then(Money::dollars);
-    amount.ok_or_else(|| "give an amount in US dollars, such as `0.50`".to_owned())
+    amount.ok_or_else(|| "expected an amount in US dollars, such as `0.50`".to_owned())
 }

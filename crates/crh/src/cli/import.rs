@@ -6,87 +6,89 @@ use clap::Args;
 
 use crh_review::finding::{Category, Severity};
 
-/// What says where a case comes from, but for a fix.
-const NOT_A_FIX: [&str; 4] = ["file", "range", "commit", "trees"];
+/// Arguments for sources other than a fix.
+const OTHER_SOURCES: [&str; 4] = ["file", "range", "commit", "trees"];
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalImportArgs {
     #[command(flatten)]
-    pub(crate) from: ImportFromArgs,
-    /// The folder of the suite; a case that is there already is not touched
+    pub(crate) source: ImportFromArgs,
+    /// Folder of the suite; existing cases are not changed
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// The repository, instead of the one you are in; for a `.jsonl` file also a folder of clones by their `owner/name`
+    /// Path of the repository (default: the current one). With a `.jsonl` file: one repository, or
+    /// a folder that contains clones `owner/name`
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// Take these files of the base as well, for reviewers to look at; the changed ones are always taken
+    /// Also copy files of the base that match this glob; changed files are always copied
     #[arg(long, value_name = "GLOB")]
     pub(crate) with: Vec<String>,
-    /// Nothing is wrong with the change: without this it is a draft until somebody says what is
+    /// The change has no bugs. Without this flag, the case is a draft until you list the issues
+    /// that a review should find
     #[arg(long, conflicts_with_all = ["file", "fix"])]
     pub(crate) clean: bool,
-    /// The licence of the code, such as `MIT`
+    /// Licence of the code, such as `MIT`
     #[arg(long, value_name = "LICENCE", conflicts_with = "file")]
     pub(crate) licence: Option<String>,
     #[command(flatten)]
-    pub(crate) words: ImportWordArgs,
+    pub(crate) text: ImportTextArgs,
     #[command(flatten)]
     pub(crate) issue: ImportIssueArgs,
 }
 
-/// What a case is made of.
+/// Source of a case.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct ImportFromArgs {
-    /// A file of JSON lines, one case on each
+    /// JSON Lines file with one case per line
     #[arg(value_name = "FILE.jsonl")]
     pub(crate) file: Option<PathBuf>,
-    /// The change from one commit to another
+    /// The changes of a commit range
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<String>,
     /// One commit
     #[arg(long, value_name = "SHA")]
     pub(crate) commit: Option<String>,
-    /// A commit that fixes a bug, reversed: the change puts the bug back, and its twin is the fix
+    /// A commit that fixes a bug: the case reintroduces the bug, its twin is the fix
     #[arg(long, value_name = "SHA")]
     pub(crate) fix: Option<String>,
-    /// Two folders, before and after
+    /// Two folders, before and after the change
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"])]
     pub(crate) trees: Option<Vec<PathBuf>>,
 }
 
-/// What a case is called and says about itself.
+/// Name and description of a case.
 #[derive(Debug, Args)]
-pub(crate) struct ImportWordArgs {
-    /// The id of the case; made of its language and title if left out
+pub(crate) struct ImportTextArgs {
+    /// Id of the case (default: language and title)
     #[arg(long, value_name = "ID", conflicts_with = "file")]
     pub(crate) id: Option<String>,
-    /// What the author of the change would call it; the commit's subject if left out
+    /// Title of the change (default: the commit's subject)
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     pub(crate) title: Option<String>,
-    /// What the author would say about it; the rest of the commit's message if left out
+    /// Description of the change (default: the rest of the commit message)
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     pub(crate) body: Option<String>,
-    /// The language; guessed from the changed files if left out
+    /// Programming language (default: guessed from the changed files)
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     pub(crate) language: Option<String>,
 }
 
-/// What is wrong with a fix that was reversed.
+/// The expected issue of a reverted fix.
 #[derive(Debug, Args)]
 pub(crate) struct ImportIssueArgs {
-    /// What kind of trouble the bug is
-    #[arg(long, value_name = "WORD", conflicts_with_all = NOT_A_FIX, value_parser = word::<Category>)]
+    /// Category of the bug
+    #[arg(long, value_name = "WORD", conflicts_with_all = OTHER_SOURCES, value_parser = parse_json_word::<Category>)]
     pub(crate) category: Option<Category>,
-    /// How bad the bug is, `P0` to `P3`
-    #[arg(long, value_name = "WORD", conflicts_with_all = NOT_A_FIX, value_parser = word::<Severity>)]
+    /// Severity of the bug, `P0` to `P3`
+    #[arg(long, value_name = "WORD", conflicts_with_all = OTHER_SOURCES, value_parser = parse_json_word::<Severity>)]
     pub(crate) severity: Option<Severity>,
-    /// What is wrong, in words; a draft to be edited if left out
-    #[arg(long, value_name = "TEXT", conflicts_with_all = NOT_A_FIX)]
+    /// What is wrong (default: a draft for you to edit)
+    #[arg(long, value_name = "TEXT", conflicts_with_all = OTHER_SOURCES)]
     pub(crate) description: Option<String>,
 }
 
-/// A word as JSON spells it; the error lists all of them.
-fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+/// Parses a word as JSON spells it. The error lists all valid words.
+fn parse_json_word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     serde_json::from_value(text.into())
 }

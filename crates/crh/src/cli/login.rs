@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoginCommand {
-    /// Log in at Launchpad in a browser, and keep what it gives out where only you can read it
+    /// Log in to Launchpad in a browser, and store the credentials readable only by you
     Launchpad(LoginArgs),
 }
 
@@ -12,21 +12,21 @@ pub(crate) enum LoginCommand {
 pub(crate) struct LoginArgs {
     #[command(flatten)]
     pub(crate) service: ServiceArg,
-    /// Change nothing, and say as whom Launchpad is asked
+    /// Only show which account is logged in
     #[arg(long)]
     pub(crate) status: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogoutCommand {
-    /// Forget what the last login at Launchpad has left
+    /// Delete the stored Launchpad credentials
     Launchpad(ServiceArg),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ServiceArg {
-    /// Which Launchpad: `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service (default: the
-    /// setting `launchpad.service_root`)
+    /// Launchpad instance: `production`, `staging`, `qastaging`, `dogfood`, `dev` or the URL of a
+    /// web service (default: the setting `launchpad.service_root`)
     #[arg(long, value_name = "SERVICE")]
     pub(crate) service: Option<String>,
 }

@@ -5,38 +5,38 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ListingArg;
-use super::flags::{ModelFlags, dollars};
+use super::ListFormatArg;
+use super::flags::{ModelFlags, parse_dollars};
 use crh_llm::Money;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
-    /// Print the providers, whether their keys are there, and the known models with their prices
+    /// List providers, whether their API keys are set, and known models with prices
     List(ModelListArgs),
-    /// Ask a model a few short questions and say what works: text, streaming, tools, schema, caching
+    /// Test a model with a few short questions: text, streaming, tools, schema, caching
     Check(ModelCheckArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelListArgs {
-    /// The form of the answer
-    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
-    pub(crate) format: ListingArg,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
+    pub(crate) format: ListFormatArg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelCheckArgs {
-    /// The model: `PROVIDER:MODEL`, with `@URL` for a server of your own
+    /// Model to test: `PROVIDER:MODEL`, with `@URL` for your own server
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
-    /// The form of the answer
-    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
-    pub(crate) format: ListingArg,
-    /// Write every exchange to this file, to be replayed with `replay:FILE`
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
+    pub(crate) format: ListFormatArg,
+    /// Record every exchange to this file, for `replay:FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// What all questions together may cost, in US dollars
-    #[arg(long, value_name = "USD", default_value = "0.10", value_parser = dollars)]
+    /// Maximum cost of all questions together, in US dollars
+    #[arg(long, value_name = "USD", default_value = "0.10", value_parser = parse_dollars)]
     pub(crate) max_cost: Money,
 }
 
@@ -47,47 +47,46 @@ pub(crate) struct AskArgs {
     pub(crate) prompt: String,
     #[command(flatten)]
     pub(crate) model: ModelFlags,
-    /// Write every exchange with the model to this file, to be replayed with `replay:FILE`
+    /// Record every model exchange to this file, for `replay:FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// The rules that the model is given before the question
+    /// System prompt
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) system: String,
-    /// Ask for JSON of the JSON Schema in this file
+    /// Ask for JSON that matches the JSON Schema in this file
     #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
     pub(crate) schema: Option<PathBuf>,
-    /// Give the model the read-only tools over this workspace, which `crh prepare --out` wrote
+    /// Let the model read this workspace, written by `crh prepare --out`, with the reviewers' tools
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// The repository of the workspace (default: the one you are in)
+    /// Repository of the workspace (default: the current one)
     #[arg(long, value_name = "DIR", requires = "workspace")]
     pub(crate) repo: Option<PathBuf>,
-    /// Write what happens to this file, as it happens: who was asked, what it cost, how long texts were
+    /// Log every step to this file: models, costs, text lengths
     #[arg(long, value_name = "FILE")]
     pub(crate) transcript: Option<PathBuf>,
-    /// Write the texts too: prompts, answers, and what tools read
+    /// Also log the texts: prompts, answers and tool results
     #[arg(long, requires = "transcript")]
     pub(crate) log_content: bool,
     #[command(flatten)]
     pub(crate) limits: AskLimits,
 }
 
-/// How far an answer may go.
 #[derive(Debug, Args)]
 pub(crate) struct AskLimits {
-    /// The most tokens that one turn of the model may have
+    /// Maximum number of output tokens per turn
     #[arg(long, value_name = "TOKENS", default_value = "4000")]
     pub(crate) max_output: NonZeroU32,
-    /// How often the model may be asked
+    /// Maximum number of model turns
     #[arg(long, value_name = "N", default_value = "20")]
     pub(crate) max_turns: NonZeroU32,
-    /// How many tools it may call
+    /// Maximum number of tool calls
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) max_tool_calls: u32,
-    /// What it may cost, in US dollars
-    #[arg(long, value_name = "USD", default_value = "0.50", value_parser = dollars)]
+    /// Maximum cost of the answer, in US dollars
+    #[arg(long, value_name = "USD", default_value = "0.50", value_parser = parse_dollars)]
     pub(crate) max_cost: Money,
-    /// How long it may take, in seconds
+    /// Time limit in seconds
     #[arg(long, value_name = "SECONDS", default_value = "300")]
     pub(crate) max_seconds: NonZeroU32,
 }

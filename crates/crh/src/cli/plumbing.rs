@@ -1,49 +1,49 @@
-//! The parts of a review as commands: `crh tool`, `crh diff`, `crh merge`, `crh render`, `crh schema`.
+//! Plumbing commands: `crh tool`, `crh diff`, `crh merge`, `crh render`, `crh schema`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::flags::LookFlags;
+use super::flags::DisplayFlags;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolArgs {
-    /// The tool, such as `repo_grep`
+    /// Name of the tool, such as `repo_grep`
     #[arg(required_unless_present = "list")]
     pub(crate) name: Option<String>,
-    /// Its arguments as a JSON object; `-` reads them from standard input
+    /// Arguments as a JSON object; `-` reads them from standard input
     #[arg(default_value = "{}", value_name = "JSON")]
     pub(crate) arguments: String,
-    /// Print every tool with its words and the schema of its arguments, as JSON
+    /// Print all tools with their descriptions and argument schemas, as JSON
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
-    /// The workspace that `crh prepare --out` wrote
+    /// Workspace written by `crh prepare --out`
     #[arg(long, value_name = "DIR", conflicts_with = "packed")]
     pub(crate) workspace: Option<PathBuf>,
-    /// The archive that `crh prepare --pack` wrote
+    /// Archive written by `crh prepare --pack`
     #[arg(long, value_name = "FILE")]
     pub(crate) packed: Option<PathBuf>,
-    /// The repository of the workspace (default: the one you are in)
+    /// Repository of the workspace (default: the current one)
     #[arg(long, value_name = "DIR", conflicts_with = "packed")]
     pub(crate) repo: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DiffCommand {
-    /// Print every line with its number and two spaces before it
+    /// Print the diff from standard input with a line number and two spaces before each line
     Number,
-    /// Print which line of the diff is which line of which file, as JSON
-    Map(MapArgs),
-    /// Print the files of the diff as a JSON array
+    /// Print which line of the diff on standard input belongs to which line of which file, as JSON
+    Map(DiffMapArgs),
+    /// Print the files of the diff on standard input as a JSON array
     Files,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct MapArgs {
-    /// Look up one place: a line of the diff (`42`) or of a file (`src/a.rs:10`); the answer has its line in
-    /// the old and in the new file
+pub(crate) struct DiffMapArgs {
+    /// Look up one line instead: a diff line (`42`) or a file line (`src/a.rs:10`); prints its old
+    /// and new line number
     pub(crate) place: Option<String>,
-    /// The side on which `PATH:LINE` counts
+    /// Whether LINE of `PATH:LINE` is in the new or the old file
     #[arg(long, value_enum, default_value_t = SideArg::New)]
     pub(crate) side: SideArg,
 }
@@ -58,100 +58,102 @@ pub(crate) enum SideArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Files with what reviewers returned: JSON, an array of it, or one JSON a line; `-` for standard input
+    /// Files with reviewer output: JSON, a JSON array or JSON Lines; `-` reads standard input
     #[arg(required = true, value_name = "RETURN")]
     pub(crate) returns: Vec<PathBuf>,
-    /// The diff that was reviewed; `-` for standard input
+    /// The reviewed diff; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) diff: PathBuf,
-    /// The shape of the returns
+    /// JSON format of the reviewer output
     #[arg(long, value_enum, default_value_t = DialectArg::Native)]
     pub(crate) dialect: DialectArg,
-    /// The reviewer's name, over the one in the returns (default: theirs, or the file's name)
-    #[arg(long, value_name = "NAME", value_parser = reviewer_name)]
+    /// Reviewer name to use (default: the name in the file, or the file name)
+    #[arg(long, value_name = "NAME", value_parser = parse_reviewer_name)]
     pub(crate) reviewer: Option<String>,
-    /// A folder with the files after the change, so that quotes outside the diff can be checked
+    /// Folder with the files after the change, to check code that a finding quotes from outside the
+    /// diff
     #[arg(long, value_name = "DIR")]
     pub(crate) new: Option<PathBuf>,
-    /// A folder with the files before the change
+    /// Folder with the files before the change
     #[arg(long, value_name = "DIR")]
     pub(crate) old: Option<PathBuf>,
-    /// Answers of a model: `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`
+    /// File with a model's answers: `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result":
+    /// "confirmed"}}}`
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
-    /// How many issues the report shows at the most
+    /// Maximum number of issues to show
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub(crate) max_issues: usize,
-    /// Count a return that cannot be read as a failed reviewer instead of stopping
+    /// Treat unreadable reviewer output as a failed reviewer instead of stopping
     #[arg(long)]
     pub(crate) keep_going: bool,
     #[command(flatten)]
-    pub(crate) shown: ShownArgs,
+    pub(crate) output: RenderOutputArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RenderArgs {
-    /// The report, as `crh merge` prints it; standard input if left out
+    /// JSON report of `crh review` or `crh merge`; `-` reads standard input
     #[arg(default_value = "-", value_name = "REPORT")]
     pub(crate) report: PathBuf,
-    /// The diff that was reviewed, for forms that show code: `html`
+    /// The reviewed diff, for formats that show code (`html`)
     #[arg(long, value_name = "FILE")]
     pub(crate) diff: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) shown: ShownArgs,
+    pub(crate) output: RenderOutputArgs,
 }
 
-/// How a report is shown.
+/// Format and look of a report.
 #[derive(Debug, Args)]
-pub(crate) struct ShownArgs {
-    /// The form of the report
+pub(crate) struct RenderOutputArgs {
+    /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Json)]
     pub(crate) format: FormatArg,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
+    pub(crate) display: DisplayFlags,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatArg {
-    /// For a terminal
+    /// Text for a terminal
     Text,
-    /// The report itself
+    /// The full report as JSON
     Json,
-    /// Pipe tables by severity
+    /// Markdown tables by severity
     Markdown,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// The text that programs read in headless mode
+    /// Compact text for coding agents; the default in headless mode
     Envelope,
-    /// The body of a GitHub comment
+    /// Body of a GitHub comment
     Comment,
-    /// One line an issue, for editors
+    /// One line per issue, for editors
     Quickfix,
-    /// One workflow command an issue, for the log of GitHub Actions
+    /// GitHub Actions workflow commands, one per issue
     Annotations,
-    /// One page for a browser, which loads nothing from elsewhere
+    /// A self-contained HTML page
     Html,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
-    /// crh's own
+    /// crh's own format, as `crh schema return` describes it
     Native,
-    /// CRH: severity, path, numbered-diff line, comment
+    /// A list of `{severity, path, line, comment}` with line numbers of the numbered diff
     Crh,
-    /// The agent specification's `ReviewResult`
+    /// A `ReviewResult` object, as `crh schema return-agent` describes it
     Agent,
-    /// ce-code-review, compact or full
+    /// Output of the ce-code-review skill, compact or full
     Ce,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// Which schema
+    /// Name of the schema
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(crh_review::schema::NAMES))]
     pub(crate) name: String,
 }
 
-fn reviewer_name(name: &str) -> Result<String, String> {
-    if name.trim().is_empty() { Err("give a name".to_owned()) } else { Ok(name.to_owned()) }
+fn parse_reviewer_name(name: &str) -> Result<String, String> {
+    if name.trim().is_empty() { Err("the name is empty".to_owned()) } else { Ok(name.to_owned()) }
 }

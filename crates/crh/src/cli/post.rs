@@ -4,68 +4,70 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::flags::{CacheFlags, LookFlags, PostFlags, TalkFlags};
+use super::flags::{CacheFlags, DisplayFlags, PostFlags, VerbosityFlags};
 use super::runs::RunDirFlag;
-use crh_pipeline::sinks::{PostAs, PostTo};
+use crh_pipeline::sinks::{ForgeSink, GitHubPostKind};
 
 #[derive(Debug, Args)]
 pub(crate) struct PostArgs {
-    /// The run: its name, the beginning of it, the path of its folder, or the path of a `review.json` (default: the newest)
+    /// The run: its name, a unique prefix, the path of its folder or of a `review.json` (default:
+    /// the newest run)
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// The diff that was reviewed, if only a `review.json` is given
+    /// The reviewed diff, if RUN is only a `review.json`
     #[arg(long, value_name = "FILE")]
     pub(crate) diff: Option<PathBuf>,
-    /// The repository to post to; `HOST/` if it is not at the usual one (default: `GITHUB_REPOSITORY`, with the event of CI)
+    /// Repository to post to, with `HOST/` in front if it is not on github.com (default: the
+    /// repository of the CI event, `GITHUB_REPOSITORY`)
     #[arg(long, value_name = "[HOST/]OWNER/NAME")]
     pub(crate) repo: Option<String>,
-    /// The pull request to post to (default: the one of the event of CI, in `GITHUB_EVENT_PATH`)
+    /// Pull request to post to (default: the one in the CI event, `GITHUB_EVENT_PATH`)
     #[arg(long, value_name = "N")]
     pub(crate) pr: Option<u64>,
-    /// The merge proposal at Launchpad to post to, with `--sink launchpad`: its address
+    /// URL of the Launchpad merge proposal to post to, with `--sink launchpad`
     #[arg(long, value_name = "URL", conflicts_with_all = ["repo", "pr"])]
     pub(crate) proposal: Option<String>,
-    /// The commit that must be the head of what is posted to (default: that of the event of CI)
+    /// Expected head commit; crh posts nothing if the head has moved (default: the head in the CI
+    /// event)
     #[arg(long, value_name = "SHA")]
     pub(crate) head: Option<String>,
-    /// How it is posted; may be given several times
+    /// Where and how to post; repeatable
     #[arg(long, value_enum, default_values_t = [PostSink::Github])]
     pub(crate) sink: Vec<PostSink>,
     #[command(flatten)]
     pub(crate) post: PostFlags,
     #[command(flatten)]
-    pub(crate) place: RunDirFlag,
+    pub(crate) runs: RunDirFlag,
     #[command(flatten)]
     pub(crate) cache: CacheFlags,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
+    pub(crate) display: DisplayFlags,
     #[command(flatten)]
-    pub(crate) talk: TalkFlags,
+    pub(crate) verbosity: VerbosityFlags,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PostSink {
-    /// A review with comments on lines, and a summary
+    /// A GitHub review: a summary, and comments on lines
     Github,
-    /// One comment, which needs fewer permissions
+    /// A single GitHub comment; needs fewer permissions
     GithubComment,
-    /// A check run with annotations, which only a token of Actions or of an App can make
+    /// A check run with annotations; needs a token of GitHub Actions or of a GitHub App
     GithubCheck,
-    /// Alerts of code scanning
+    /// Code scanning alerts
     GithubSarif,
-    /// One comment on a merge proposal, with a summary, a vote and what goes beside lines
+    /// A Launchpad comment with a summary, a vote and inline comments
     Launchpad,
 }
 
 impl PostSink {
-    /// Where it is posted.
-    pub(crate) fn place(self) -> PostTo {
+    pub(crate) fn destination(self) -> ForgeSink {
         match self {
-            Self::Github => PostTo::GitHub(PostAs::Review),
-            Self::GithubComment => PostTo::GitHub(PostAs::Comment),
-            Self::GithubCheck => PostTo::GitHub(PostAs::CheckRun),
-            Self::GithubSarif => PostTo::GitHub(PostAs::CodeScanning),
-            Self::Launchpad => PostTo::Launchpad,
+            Self::Github => ForgeSink::GitHub(GitHubPostKind::Review),
+            Self::GithubComment => ForgeSink::GitHub(GitHubPostKind::Comment),
+            Self::GithubCheck => ForgeSink::GitHub(GitHubPostKind::CheckRun),
+            Self::GithubSarif => ForgeSink::GitHub(GitHubPostKind::CodeScanning),
+            Self::Launchpad => ForgeSink::Launchpad,
         }
     }
 }

@@ -1,18 +1,18 @@
-//! `crh review`, `crh check` and `crh demo`.
+//! `crh review`, `crh check`, `crh baseline`, `crh reviewers` and `crh demo`.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ListingArg;
-use super::change::TargetArgs;
+use super::ListFormatArg;
 use super::flags::{
-    AnalyserFlags, BudgetFlags, CacheFlags, FixFlags, GitFlags, LookFlags, ModelFlags, PostFlags,
-    ReviewFlags, SarifFlags, ScopeFlags, ShownFlags, TalkFlags, VerdictFlags,
+    AnalyserFlags, BudgetFlags, CacheFlags, DisplayFlags, FixFlags, GitFlags, IssueLimitFlags,
+    ModelFlags, PostFlags, ReviewFlags, SarifFlags, ScopeFlags, VerbosityFlags, VerdictFlags,
 };
-use super::parts::FormatArg;
-use crate::config::key::Given;
+use super::plumbing::FormatArg;
+use super::target::TargetArgs;
+use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
 use crate::config::panel::DepthChoice;
 
@@ -21,8 +21,8 @@ pub(crate) struct ReviewArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     #[command(flatten)]
-    pub(crate) prepared: PreparedArgs,
-    /// Print who would look at what and what it can cost at worst, and stop
+    pub(crate) workspace: WorkspaceArgs,
+    /// Print the planned reviewers and the maximum cost, then exit without reviewing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) estimate: bool,
     #[command(flatten)]
@@ -50,31 +50,32 @@ pub(crate) struct ReviewArgs {
     #[command(flatten)]
     pub(crate) fix: FixFlags,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
-    // Last: its heading is that of all that follows.
+    pub(crate) display: DisplayFlags,
+    // Keep this last: its heading applies to all flags after it.
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
 }
 
-/// A change that was prepared, or a review that was begun.
+/// A prepared change, or an interrupted review.
 #[derive(Debug, Default, Args)]
-pub(crate) struct PreparedArgs {
-    /// Review the workspace that `crh prepare --out` wrote
-    #[arg(long, value_name = "DIR", conflicts_with_all = TARGETS)]
+pub(crate) struct WorkspaceArgs {
+    /// Review a workspace written by `crh prepare --out`
+    #[arg(long, value_name = "DIR", conflicts_with_all = TARGET_ARGS)]
     pub(crate) workspace: Option<PathBuf>,
-    /// Review the archive that `crh prepare --pack` wrote
-    #[arg(long, value_name = "FILE", conflicts_with_all = TARGETS, conflicts_with_all = ["workspace", "repo"])]
+    /// Review an archive written by `crh prepare --pack`
+    #[arg(long, value_name = "FILE", conflicts_with_all = TARGET_ARGS, conflicts_with_all = ["workspace", "repo"])]
     pub(crate) packed: Option<PathBuf>,
-    /// The repository of the workspace or of the run (default: the one you are in)
+    /// Repository that `--workspace`, `--packed` or `--resume` belongs to (default: the current
+    /// one)
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// Go on with a review that was interrupted: what has ended is not paid for again
-    #[arg(long, value_name = "RUN", conflicts_with_all = TARGETS, conflicts_with = "workspace")]
+    /// Continue an interrupted run; finished reviewers do not run again
+    #[arg(long, value_name = "RUN", conflicts_with_all = TARGET_ARGS, conflicts_with = "workspace")]
     pub(crate) resume: Option<String>,
 }
 
-/// What says which change is meant, by the names of its arguments.
-const TARGETS: [&str; 10] = [
+/// Names of the arguments that select a change.
+const TARGET_ARGS: [&str; 10] = [
     "words",
     "base",
     "uncommitted",
@@ -87,91 +88,91 @@ const TARGETS: [&str; 10] = [
     "no_skip",
 ];
 
-/// Who is on a panel, and what the change is held against.
+/// Reviewers, and the plan to check the change against.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PanelArgs {
-    /// These reviewers of the panel and no others, by name, with commas between; `crh reviewers` lists them
+    /// Run only these reviewers, comma-separated; `crh reviewers` lists the names
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
-    /// The plan whose requirements the change has to meet: a file of the repository, or beside it
+    /// Plan document whose requirements the change must meet
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<String>,
-    /// A requirement of the plan that need not be met, such as `R3`; can be given again
+    /// Requirement of the plan to ignore, such as `R3`; repeatable
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) waive: Vec<String>,
-    /// The same as `--side-by-side`
+    /// Maximum number of reviewers that run in parallel; same as `--side-by-side`
     #[arg(long, value_name = "N", conflicts_with = "side_by_side")]
     pub(crate) jobs: Option<NonZeroU64>,
 }
 
 impl PanelArgs {
-    /// Puts what is a setting into the settings of the flags.
+    /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(&self, raw: &mut RawSettings) {
         if let Some(jobs) = self.jobs {
-            raw.review_side_by_side = Some(Given::by_flag("--jobs", jobs));
+            raw.review_side_by_side = Some(SourcedValue::from_flag("--jobs", jobs));
         }
     }
 }
 
-/// Whom the user trusts. No repository can set it.
+/// Whether the user trusts the change. A repository cannot set it.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct TrustArgs {
-    /// Trust this change: analysers that are installed may use its configuration and plugins, in the sandbox
+    /// Trust this change: linters may use its configuration and plugins, still in the sandbox
     #[arg(long)]
     pub(crate) trust: bool,
 }
 
-/// What is printed and where it goes besides.
+/// Output of a review.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// What standard output carries (default: text; in headless mode the envelope)
+    /// Output format on standard output (default: `text`, in headless mode `envelope`)
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
-    /// Where the report goes besides: `file:PATH`, `github` (a review of the pull request), `github-comment` (one comment
-    /// on it), `github-check` (a check run with annotations), `github-sarif` (alerts of code scanning), `launchpad` (one comment on
-    /// the merge proposal, with a vote), or `stdout` for one JSON
-    /// line instead of `--format`; can be given again
+    /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
+    /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts) or
+    /// `launchpad` (comment with a vote). `stdout` prints the report as one line of JSON and
+    /// ignores `--format`. Repeatable
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
-    /// Where run folders are kept (default: `.crh/runs` at the root of the checkout)
+    /// Folder for stored runs (default: `.crh/runs` in the root of the checkout)
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
-    /// Count a review that is incomplete as done
+    /// Exit with code 0 instead of 4 if parts of the change were not reviewed
     #[arg(long)]
     pub(crate) allow_incomplete: bool,
     #[command(flatten)]
     pub(crate) post: PostFlags,
     #[command(flatten)]
-    pub(crate) talk: TalkFlags,
+    pub(crate) verbosity: VerbosityFlags,
 }
 
 impl OutputArgs {
-    /// A report on standard output, and nothing besides.
-    pub(crate) fn shown_as(format: FormatArg) -> Self {
+    /// A report on standard output and no other sink.
+    pub(crate) fn with_format(format: FormatArg) -> Self {
         Self {
             format: Some(format),
             sink: Vec::new(),
             run_dir: None,
             allow_incomplete: false,
             post: PostFlags::default(),
-            talk: TalkFlags::default(),
+            verbosity: VerbosityFlags::default(),
         }
     }
 }
 
-/// What models are told, and what is written down of it. No repository can set these.
+/// Prompts and transcripts. A repository cannot set these.
 #[derive(Debug, Default, Args)]
 pub(crate) struct PromptArgs {
-    /// Rules for all agents, instead of the built-in ones
+    /// Replace the built-in system prompt of all agents
     #[arg(long, value_name = "FILE")]
     pub(crate) system_prompt: Option<PathBuf>,
-    /// How reviewers review, instead of the built-in rubric
+    /// Replace the built-in review instructions
     #[arg(long, value_name = "FILE")]
     pub(crate) reviewer_prompt: Option<PathBuf>,
-    /// Write every exchange with models to this file, to be replayed with `--model replay:FILE`
+    /// Record every model exchange to this file, for `--model replay:FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Write prompts, answers and what tools read into the transcripts of the run folder
+    /// Include prompts, answers and tool results in the transcripts of the run folder
     #[arg(long)]
     pub(crate) log_content: bool,
 }
@@ -181,13 +182,13 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     #[command(flatten)]
-    pub(crate) prepared: PreparedArgs,
+    pub(crate) workspace: WorkspaceArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) verdict: VerdictFlags,
     #[command(flatten)]
-    pub(crate) shown: ShownFlags,
+    pub(crate) issue_limit: IssueLimitFlags,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
     #[command(flatten)]
@@ -201,21 +202,21 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) cache: CacheFlags,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
+    pub(crate) display: DisplayFlags,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BaselineArgs {
-    /// Where it is written (default: `.crh/baseline.json` at the root of the checkout, where `crh check` reads it)
+    /// File to write (default: `.crh/baseline.json` in the root of the checkout, which `crh check`
+    /// reads)
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// What another tool says about the tree, as SARIF 2.1.0; can be given again
+    /// SARIF 2.1.0 file with another tool's results for the tree; repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) sarif: Vec<PathBuf>,
 }
 
 impl BaselineArgs {
-    /// The files of other tools.
     pub(crate) fn sarif_flags(&self) -> SarifFlags {
         SarifFlags { sarif: self.sarif.clone(), sarif_base: Vec::new() }
     }
@@ -225,10 +226,10 @@ impl BaselineArgs {
 pub(crate) struct ReviewersArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The form of the answer
-    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
-    pub(crate) format: ListingArg,
-    /// How many reviewers the change is worth, over the setting `review.depth`
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
+    pub(crate) format: ListFormatArg,
+    /// How many reviewers to run; overrides the setting `review.depth`
     #[arg(long, value_enum, value_name = "DEPTH")]
     pub(crate) depth: Option<DepthChoice>,
     #[command(flatten)]
@@ -236,23 +237,23 @@ pub(crate) struct ReviewersArgs {
     #[command(flatten)]
     pub(crate) git: GitFlags,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
+    pub(crate) display: DisplayFlags,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// What standard output carries
+    /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(crate) format: FormatArg,
-    /// Keep the repository and the run folder, in this folder
+    /// Keep the example repository and the run in this new folder
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// Ask this model instead of playing the recording
+    /// Ask this model instead of replaying the recording
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Record what it says
+    /// Record the exchange with that model to this file
     #[arg(long, value_name = "FILE", requires = "model")]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
+    pub(crate) display: DisplayFlags,
 }

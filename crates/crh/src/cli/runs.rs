@@ -1,87 +1,88 @@
-//! What is done with stored runs: `crh show`, `crh runs`, `crh dismiss`.
+//! Commands for stored runs: `crh show`, `crh runs`, `crh dismiss`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ListingArg;
-use super::flags::LookFlags;
-use super::parts::FormatArg;
+use super::ListFormatArg;
+use super::flags::DisplayFlags;
+use super::plumbing::FormatArg;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The run: its name, the beginning of it, or the path of its folder; the newest if left out
+    /// The run: its name, a unique prefix of it, or the path of its folder (default: the newest
+    /// run)
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// List all runs instead, as text or JSON
     #[arg(long, conflicts_with = "run")]
     pub(crate) list: bool,
-    /// The form in which it is shown
+    /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(crate) format: FormatArg,
     #[command(flatten)]
-    pub(crate) look: LookFlags,
+    pub(crate) display: DisplayFlags,
     #[command(flatten)]
-    pub(crate) place: RunDirFlag,
+    pub(crate) runs: RunDirFlag,
 }
 
-/// Where runs lie.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunDirFlag {
-    /// The folder of the runs, instead of `.crh/runs` in the root of the checkout
+    /// Folder of stored runs (default: `.crh/runs` in the root of the checkout)
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// Print every run with its verdict, its issues, and what it cost
+    /// List all runs with verdict, number of issues and cost
     List(RunsListArgs),
-    /// Delete old runs; the newest 20 stay if nothing else is said
+    /// Delete old runs; keeps the newest 20 by default
     Prune(RunsPruneArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsListArgs {
-    /// The form of the answer
-    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
-    pub(crate) format: ListingArg,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
+    pub(crate) format: ListFormatArg,
     #[command(flatten)]
-    pub(crate) place: RunDirFlag,
+    pub(crate) runs: RunDirFlag,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsPruneArgs {
-    /// Leave this many of the newest runs alone
+    /// Keep this many of the newest runs
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Delete only runs that are older than this many days
+    /// Delete only runs older than this many days
     #[arg(long, value_name = "DAYS")]
     pub(crate) older_than: Option<u32>,
-    /// Only say which ones would go
+    /// Only print which runs would be deleted
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) place: RunDirFlag,
+    pub(crate) runs: RunDirFlag,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DismissArgs {
-    /// The issue: `RUN#3`, or `3` for one of the newest run; with `--undo` also its key
+    /// The issue: `RUN#3`, or `3` for the newest run; with `--undo` also the key that `--list`
+    /// prints
     #[arg(value_name = "ISSUE", required_unless_present = "list")]
     pub(crate) issue: Option<String>,
-    /// Why, in your words
+    /// Why you dismiss it
     #[arg(value_name = "REASON", conflicts_with = "undo")]
     pub(crate) reason: Vec<String>,
-    /// List what was dismissed, in all repositories
+    /// List dismissed issues of all repositories
     #[arg(long, conflicts_with_all = ["issue", "undo"])]
     pub(crate) list: bool,
-    /// Take a dismissal back
+    /// Undo a dismissal
     #[arg(long)]
     pub(crate) undo: bool,
-    /// The form of the list
-    #[arg(long, value_enum, default_value_t = ListingArg::Text, requires = "list")]
-    pub(crate) format: ListingArg,
+    /// Output format of the list
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text, requires = "list")]
+    pub(crate) format: ListFormatArg,
     #[command(flatten)]
-    pub(crate) place: RunDirFlag,
+    pub(crate) runs: RunDirFlag,
 }

@@ -1,4 +1,4 @@
-//! Which change is meant, and `crh prepare`.
+//! `crh prepare`, and the arguments that select a change.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub(crate) struct PrepareArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     #[command(flatten)]
-    pub(crate) places: PlaceArgs,
+    pub(crate) output: PrepareOutputArgs,
     #[command(flatten)]
     pub(crate) scope: ScopeFlags,
     #[command(flatten)]
@@ -20,69 +20,72 @@ pub(crate) struct PrepareArgs {
     pub(crate) cache: CacheFlags,
 }
 
-/// Where it is written.
+/// Output of `crh prepare`.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
-pub(crate) struct PlaceArgs {
-    /// The folder to write; one that was written before is replaced
+pub(crate) struct PrepareOutputArgs {
+    /// Folder to write; replaces one that an earlier `crh prepare` wrote
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// The archive to write: the same, and every object that the tools read
+    /// Archive to write: the same content as `--out`, plus the git objects that reviewers can read
     #[arg(long, value_name = "FILE")]
     pub(crate) pack: Option<PathBuf>,
 }
 
-/// What is to be reviewed.
+/// The change to review.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TargetArgs {
-    /// A branch, a commit, a range `A..B`, a pull request (its address, `OWNER/NAME#N`, or `N` inside a clone), or a merge
-    /// proposal of Launchpad (its address); the current branch with all that is not committed if left out. The words `base:REF` and `mode:MODE` are taken too
+    /// What to review: a branch, a commit, a range `A..B`, a pull request (URL, `OWNER/NAME#N`, or
+    /// `N` inside a clone) or the URL of a Launchpad merge proposal. Default: the current branch
+    /// with staged and unstaged changes, without untracked files. The words `base:REF` and
+    /// `mode:MODE` mean `--base REF` and `--mode MODE`
     #[arg(value_name = "TARGET")]
     pub(crate) words: Vec<String>,
-    /// Compare the current branch with this, instead of finding its base
+    /// Compare the current branch with this branch or commit instead of detecting the base
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
-    /// Take what is not committed, with files that git does not know yet
+    /// Review uncommitted changes only, including untracked files
     #[arg(long)]
     pub(crate) uncommitted: bool,
-    /// Take what is staged
+    /// Review staged changes only
     #[arg(long)]
     pub(crate) staged: bool,
-    /// Take one commit
+    /// Review one commit
     #[arg(long, value_name = "SHA")]
     pub(crate) commit: Option<String>,
-    /// Take a diff; `-` for standard input
+    /// Review a diff file; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) diff: Option<PathBuf>,
-    /// With the current branch, take files that git does not know yet
+    /// Include untracked files when reviewing the current branch
     #[arg(long)]
     pub(crate) include_untracked: bool,
-    /// With the current branch, do not look for its pull request
+    /// Do not look up the pull request of the current branch
     #[arg(long)]
     pub(crate) no_pr: bool,
-    /// The commit that must be the head of the pull request: nothing is done if it has another by now
+    /// Expected head commit of the pull request; crh stops if the head has moved
     #[arg(long, value_name = "SHA")]
     pub(crate) head: Option<String>,
-    /// Take a pull request that the settings `github.*` would leave alone in CI or where something is posted
+    /// Review a pull request even if a `github.*` setting says to skip it
     #[arg(long)]
     pub(crate) no_skip: bool,
-    /// Of a pull request, take only the files that changed since the last complete review by crh; what was open in the others
-    /// stays open. Everything, where that review does not match
+    /// Review only the files of a pull request that changed since the last complete crh review;
+    /// issues in other files stay open. If that review cannot be used, crh reviews everything
     #[arg(long)]
     pub(crate) since_last: bool,
-    /// Whether the review asks, changes or keeps anything, and how it answers; `crh prepare` only fails as it says
+    /// Whether crh asks questions, edits files and stores the run, and how it prints the result.
+    /// Without `--mode`, crh asks before every edit at a terminal, and only reports elsewhere
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// For people: at a terminal, it fixes what is safe to fix and asks what to do with the rest (default)
+    /// Apply safe fixes first, then ask about the other issues
     Interactive,
-    /// It fixes what is safe to fix and reviews that again, and asks nothing
+    /// Apply safe fixes and review the result again, without questions
     Autofix,
-    /// It only reports, and keeps no run folder
+    /// Only report: no edits, no questions, no run folder
     ReportOnly,
-    /// For programs: it fixes what is safe to fix once, asks nothing and answers with an envelope
+    /// For scripts: apply safe fixes once, ask nothing, print the envelope format
     Headless,
 }

@@ -1,4 +1,4 @@
-//! From the settings and the disk to the analysers that are run on a change.
+//! Finds the linters to run on a change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,25 +8,23 @@ use crate::config::environment::{Environment, PATH};
 use crate::config::keys::Settings;
 use crate::config::models::ModelChoice;
 use crh_git::Repository;
-use crh_lint::analysers::{Analysers, Trusted};
+use crh_lint::analysers::{Analysers, TrustedRepo};
 use crh_llm::ModelName;
 
-/// Whether what models are told has to be the same on every machine.
+/// Whether prompts must be the same on every machine, because the exchange is recorded or replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Recorded {
-    /// It is recorded, or a recording is played.
+pub(crate) enum Reproducible {
     Yes,
-    /// It is not.
     No,
 }
 
-impl Recorded {
-    /// What follows from the settings and from whether something is recorded.
-    pub(crate) fn by(settings: &Settings, record: Option<&Path>) -> Self {
+impl Reproducible {
+    /// Derives it from `--record` and the configured models.
+    pub(crate) fn from_settings(settings: &Settings, record: Option<&Path>) -> Self {
         let roles = [&settings.model_reviewer, &settings.model_cheap, &settings.model_escalation];
         let is_played = |choice: &ModelChoice| match choice {
             ModelChoice::Named(ModelName::Replay(_)) => true,
-            ModelChoice::Named(ModelName::Live(_)) | ModelChoice::Found => false,
+            ModelChoice::Named(ModelName::Live(_)) | ModelChoice::Detected => false,
         };
         match record.is_some() || roles.into_iter().any(|role| is_played(&role.value)) {
             true => Self::Yes,
@@ -37,55 +35,55 @@ impl Recorded {
 
 /// Whether the change under review is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trust {
-    /// The user says so.
-    Given,
-    /// If the repository is one that the user has listed: the change is a part of it.
+pub(crate) enum ChangeTrust {
+    /// The user passed `--trust`.
+    Always,
+    /// If the repository is listed in the setting `trust`.
     IfListed,
-    /// It is not: where the user stands says nothing about it.
-    No,
+    /// Never, because the change may come from elsewhere.
+    Never,
 }
 
-impl Trust {
-    /// Whether a change of the repository that is checked out there is trusted.
-    pub(crate) fn holds(self, settings: &Settings, checkout: Option<&Path>) -> bool {
+impl ChangeTrust {
+    /// Whether a change of the repository with this checkout is trusted.
+    pub(crate) fn is_trusted(self, settings: &Settings, checkout: Option<&Path>) -> bool {
         match self {
-            Self::Given => true,
+            Self::Always => true,
             Self::IfListed => is_listed(settings, checkout),
-            Self::No => false,
+            Self::Never => false,
         }
     }
 }
 
-/// The analysers that are installed here; none if they are not to be run, or there are none.
+/// The installed linters; none if there are none or they must not run.
 pub(crate) fn analysers(
     settings: &Settings,
     environment: &Environment,
     repo: Option<&Path>,
-    trust: Trust,
-    recorded: Recorded,
+    trust: ChangeTrust,
+    recorded: Reproducible,
 ) -> Option<Arc<Analysers>> {
     match (settings.checks_analysers.value, recorded) {
-        (AnalysersChoice::Auto, Recorded::No) => {}
-        (AnalysersChoice::Never, _) | (AnalysersChoice::Auto, Recorded::Yes) => return None,
+        (AnalysersChoice::Auto, Reproducible::No) => {}
+        (AnalysersChoice::Never, _) | (AnalysersChoice::Auto, Reproducible::Yes) => return None,
     }
     let (path, program) = (environment.variable(PATH)?, environment.program.as_deref()?);
     let folder =
         repo.map_or_else(|| environment.folder.clone(), |repo| environment.folder.join(repo));
     let checkout = checkout(&folder);
-    let is_trusted = trust.holds(settings, checkout.as_deref());
-    let trusted = is_trusted.then(|| Trusted { checkout: checkout.clone() });
+    let is_trusted = trust.is_trusted(settings, checkout.as_deref());
+    let trusted = is_trusted.then(|| TrustedRepo { checkout: checkout.clone() });
     let found = Analysers::find(program, path, checkout.as_deref(), trusted);
     (found.installed().count() > 0).then(|| Arc::new(found))
 }
 
-/// Where the repository is checked out, by its real path.
+/// Canonical path of the checkout.
 fn checkout(folder: &Path) -> Option<PathBuf> {
     let repository = Repository::discover(folder).ok()?;
     repository.work_tree.or(Some(repository.git_dir))?.canonicalize().ok()
 }
 
-/// Whether the user has listed the repository as one to trust.
+/// Whether the setting `trust` lists the repository.
 fn is_listed(settings: &Settings, checkout: Option<&Path>) -> bool {
     let Some(checkout) = checkout else { return false };
     let listed = settings.trust.value.0.iter();

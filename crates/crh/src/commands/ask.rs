@@ -1,4 +1,5 @@
-//! `crh ask`: one question to a model, for debugging; with a workspace, a whole agent run over its tools.
+//! `crh ask`: asks a model one question, for debugging. With a workspace, the model can use the
+//! review tools.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,22 +7,22 @@ use std::time::Duration;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::desk::Desk;
-use super::models::Models;
-use super::{desk, models, tool};
+use super::model_client::ModelClient;
+use super::models::ModelResolver;
+use super::{model_client, models, tool};
 use crate::cli::{AskArgs, AskLimits};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, input, ui};
 use crh_agent::{
-    Budget, Contents, Driven, Ended, Limits, NoTools, Outcome, Purpose, Run, Submit, Task,
-    Transcript, Unanswered,
+    AgentOutcome, AgentRun, AgentRunEnd, AgentTask, Budget, CallPurpose, FinishedRun, NoTools,
+    QuestionError, RunLimits, SubmitTool, Transcript, TranscriptDetail,
 };
-use crh_llm::{Cache, Conversation, Model, OutputForm, Request, Stop, ToolSpec};
-use crh_pipeline::tools::{BenchTools, ToolError};
+use crh_llm::{CacheMark, Conversation, Model, ModelRequest, OutputForm, StopCause, ToolSpec};
+use crh_pipeline::tools::{ReviewTools, ToolError};
 
-/// Who asks, in transcripts and in the vendor's logs.
+/// Caller name in transcripts and vendor logs.
 const CALLER: &str = "ask";
 
 pub(crate) fn run(args: AskArgs, environment: &Environment) -> Result<(), Failure> {
@@ -29,152 +30,166 @@ pub(crate) fn run(args: AskArgs, environment: &Environment) -> Result<(), Failur
     let mut flags = RawSettings::default();
     args.model.clone().set(&mut flags)?;
     let settings = config::load(environment, None, flags)?;
-    let models = Models::new(&settings, environment)?;
+    let models = ModelResolver::new(&settings, environment)?;
     let name = models.roles(&settings)?.reviewer;
     let tools = args.workspace.as_deref().map(|folder| tools(&args, folder, environment));
     let tools = tools.transpose()?;
     let transcript = transcript(&args, &models, environment)?;
-    // Last, since it may replace a recording that is there.
+    // Last, because it may overwrite an existing recording.
     let model = models.open(&name, args.record.as_deref())?;
-    let asked = model.clone();
+    let opened = model.clone();
     let answered = match tools {
-        Some(tools) => with_tools(&args, request.conversation, model, transcript, tools),
-        None => alone(&args, request, model, transcript),
+        Some(tools) => ask_with_tools(&args, request.conversation, model, transcript, tools),
+        None => ask_without_tools(&args, request, model, transcript),
     };
-    models::warn_of_recording(&asked);
-    // The one thing that a model could print which is nobody's to read.
-    answer(&models.redactor().redact(&answered?))
+    models::warn_if_recording_failed(&opened);
+    // The answer may contain an API key or token.
+    print_answer(&models.redactor().redact(&answered?))
 }
 
-fn request(args: &AskArgs) -> Result<Request, Failure> {
+fn request(args: &AskArgs) -> Result<ModelRequest, Failure> {
     let prompt = match args.prompt.as_str() {
-        "-" => String::from_utf8(input::bytes(Path::new("-"))?).map_err(|_| {
-            Failure::usage("the question is not UTF-8").hint("a model reads text alone")
-        })?,
+        "-" => String::from_utf8(input::bytes(Path::new("-"))?)
+            .map_err(|_| Failure::usage("the question is not UTF-8").hint("pass UTF-8 text"))?,
         given => given.to_owned(),
     };
     if prompt.trim().is_empty() {
-        return Err(Failure::usage("the question is empty").hint("`crh ask \"Is 7 prime?\"`"));
+        return Err(
+            Failure::usage("the question is empty").hint("example: `crh ask \"Is 7 prime?\"`")
+        );
     }
     let mut conversation = Conversation::new(args.system.as_str());
-    conversation.say(prompt, Cache::Unmarked);
-    let mut request = Request::new(conversation, args.limits.max_output.get());
+    conversation.push_user(prompt, CacheMark::Unmarked);
+    let mut request = ModelRequest::new(conversation, args.limits.max_output.get());
     if let Some(file) = &args.schema {
-        let hint = "it is a JSON object, such as `{\"type\": \"object\", \"properties\": {}}`";
+        let hint =
+            "a schema is a JSON object, such as `{\"type\": \"object\", \"properties\": {}}`";
         let schema = input::json(file, "a JSON Schema").map_err(|failure| failure.hint(hint))?;
         request.output = OutputForm::Schema { name: "answer".to_owned(), schema };
     }
     Ok(request)
 }
 
-/// The tools over a workspace. Its repository is opened now: nobody wants to pay for finding out that it is another.
-fn tools(args: &AskArgs, folder: &Path, environment: &Environment) -> Result<BenchTools, Failure> {
-    let not_opened = tool::NotOpened::default();
-    let bench = tool::on_folder(folder, args.repo.as_deref(), environment, &not_opened)?;
+/// The tools over a workspace. Opens the repository now, so that a wrong one is reported before the
+/// model is paid.
+fn tools(args: &AskArgs, folder: &Path, environment: &Environment) -> Result<ReviewTools, Failure> {
+    let not_opened = tool::OpenFailure::default();
+    let bench =
+        tool::context_for_workspace(folder, args.repo.as_deref(), environment, &not_opened)?;
     match bench.repository() {
-        // A change that is only a diff has none; its tools say so.
-        Ok(_) | Err(ToolError::TellModel(_)) => Ok(BenchTools::new(bench)),
+        // A workspace made from a diff has no repository; its tools say so.
+        Ok(_) | Err(ToolError::TellModel(_)) => Ok(ReviewTools::new(bench)),
         Err(ToolError::Abort(message)) => {
             let failure = not_opened.lock().ok().and_then(|mut failure| failure.take());
-            Err(failure
-                .unwrap_or_else(|| Failure::new(Kind::Outside, anyhow::anyhow!("{message}"))))
+            Err(failure.unwrap_or_else(|| {
+                Failure::new(FailureKind::External, anyhow::anyhow!("{message}"))
+            }))
         }
     }
 }
 
 fn transcript(
     args: &AskArgs,
-    models: &Models<'_>,
+    models: &ModelResolver<'_>,
     environment: &Environment,
 ) -> Result<Transcript, Failure> {
-    let Some(file) = &args.transcript else { return Ok(Transcript::none()) };
+    let Some(file) = &args.transcript else { return Ok(Transcript::disabled()) };
     let shown = file.display();
     let path = environment.folder.join(file);
     if path.symlink_metadata().is_ok() || args.record.as_ref() == Some(file) {
         return Err(Failure::usage(format!(
-            "the transcript needs a file of its own: `{shown}` is taken"
+            "cannot write the transcript to `{shown}`: the file already exists or is also the recording"
         ))
-        .hint("name a file that is not there yet"));
+        .hint("name a new file"));
     }
-    let contents = if args.log_content { Contents::Full } else { Contents::Withheld };
-    Transcript::to(&path, models.redactor(), contents)
-        .with_context(|| format!("writing the transcript `{shown}`"))
-        .or_fail(Kind::Usage)
-        .map_err(|failure| failure.hint("name a file in a folder that is there and can be written"))
+    let contents =
+        if args.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly };
+    Transcript::append_to(&path, models.redactor(), contents)
+        .with_context(|| format!("cannot write the transcript `{shown}`"))
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("name a file in an existing, writable folder"))
 }
 
-/// A question without tools: the answer is whatever the model says.
-fn alone(
+/// Asks without tools; the reply is the answer.
+fn ask_without_tools(
     args: &AskArgs,
-    request: Request,
+    request: ModelRequest,
     model: Model,
     transcript: Transcript,
 ) -> Result<String, Failure> {
-    let desk = Desk::open(model, budget(&args.limits), NoTools, transcript)?;
-    let asked = desk.wait(desk.ask(CALLER, request));
-    desk.say_account();
-    let reply = asked.map_err(desk::unanswered)?;
-    let said = reply.turn.said();
+    let client = ModelClient::open(model, budget(&args.limits), NoTools, transcript)?;
+    let reply = client.block_on(client.ask(CALLER, request));
+    client.print_usage();
+    let reply = reply.map_err(model_client::model_failure)?;
+    let answer = reply.turn.full_text();
     match &reply.stop {
-        Stop::Done | Stop::Calls => {}
-        Stop::Length => ui::warn("the answer was cut off; `--max-output` allows for more"),
-        Stop::Other(reason) => {
-            ui::warn(&format!("the model stopped for a reason of its own: {reason}"));
+        StopCause::Done | StopCause::Calls => {}
+        StopCause::Length => ui::warn("the answer was cut off; raise `--max-output`"),
+        StopCause::Other(reason) => {
+            ui::warn(&format!("the model stopped early: {reason}"));
         }
     }
-    if said.trim().is_empty() {
-        return Err(Failure::new(Kind::Outside, anyhow::anyhow!("the model said nothing"))
-            .hint("ask again, or allow for more with `--max-output`"));
+    if answer.trim().is_empty() {
+        return Err(Failure::new(
+            FailureKind::External,
+            anyhow::anyhow!("the model returned an empty answer"),
+        )
+        .hint("try again, or raise `--max-output`"));
     }
-    if args.schema.is_some() && serde_json::from_str::<Value>(&said).is_err() {
-        ui::warn("the answer is not JSON: the model's server does not hold it to the schema");
+    if args.schema.is_some() && serde_json::from_str::<Value>(&answer).is_err() {
+        ui::warn("the answer is not JSON: this server does not enforce the schema");
     }
-    Ok(said)
+    Ok(answer)
 }
 
-/// A question with tools: the model looks around and submits its answer.
-fn with_tools(
+/// Asks with tools; the model submits its answer with a tool call.
+fn ask_with_tools(
     args: &AskArgs,
     conversation: Conversation,
     model: Model,
     transcript: Transcript,
-    tools: BenchTools,
+    tools: ReviewTools,
 ) -> Result<String, Failure> {
-    let task = Task {
+    let task = AgentTask {
         caller: CALLER.to_owned(),
         conversation,
-        tools: BenchTools::specs(),
-        submit: submit(),
-        purpose: Purpose::Work,
+        tools: ReviewTools::specs(),
+        submit: answer_tool(),
+        purpose: CallPurpose::Work,
         max_output_tokens: args.limits.max_output.get(),
         temperature: None,
         effort: None,
     };
-    let run = Run::new(task, limits(&args.limits), model.facts());
-    let desk = Desk::open(model, budget(&args.limits), tools, transcript)?;
-    let Driven { ended: Ended { outcome, limited }, .. } = desk.drive(run);
-    desk.say_account();
+    let run = AgentRun::new(task, limits(&args.limits), model.facts());
+    let client = ModelClient::open(model, budget(&args.limits), tools, transcript)?;
+    let FinishedRun { end: AgentRunEnd { outcome, limit_reached: limited }, .. } =
+        client.drive(run);
+    client.print_usage();
     let why = outcome.failure().unwrap_or_default();
     match outcome {
-        Outcome::Answered(said) => {
+        AgentOutcome::Answered(said) => {
             if let Some(limit) = limited {
-                ui::warn(&format!("a limit was reached ({limit}): the answer may be incomplete"));
+                ui::warn(&format!("limit reached ({limit}): the answer may be incomplete"));
             }
             Ok(said)
         }
-        Outcome::Model(error) => Err(desk::unanswered(Unanswered::Model(error))),
-        Outcome::OutOfBudget(limit) => Err(desk::unanswered(Unanswered::Limit(limit))),
-        Outcome::Aborted(_)
-        | Outcome::NoAnswer
-        | Outcome::BadAnswer(_)
-        | Outcome::Stuck
-        | Outcome::ContextFull
-        | Outcome::Cancelled => Err(Failure::new(Kind::Outside, anyhow::anyhow!("{why}"))
-            .hint("`--transcript FILE --log-content` writes down what was said")),
+        AgentOutcome::Model(error) => Err(model_client::model_failure(QuestionError::Model(error))),
+        AgentOutcome::OutOfBudget(limit) => {
+            Err(model_client::model_failure(QuestionError::Limit(limit)))
+        }
+        AgentOutcome::Aborted(_)
+        | AgentOutcome::NoAnswer
+        | AgentOutcome::BadAnswer(_)
+        | AgentOutcome::Stuck
+        | AgentOutcome::ContextFull
+        | AgentOutcome::Cancelled => {
+            Err(Failure::new(FailureKind::External, anyhow::anyhow!("{why}"))
+                .hint("`--transcript FILE --log-content` logs the conversation"))
+        }
     }
 }
 
-fn submit() -> Submit<String> {
+fn answer_tool() -> SubmitTool<String> {
     let spec = ToolSpec {
         name: "answer".to_owned(),
         description: "Gives the answer to the question. Call it once, when you are done."
@@ -186,19 +201,23 @@ fn submit() -> Submit<String> {
             "additionalProperties": false,
         }),
     };
-    Submit::new(spec, |value| match &value["text"] {
+    SubmitTool::new(spec, |value| match &value["text"] {
         Value::String(text) => Ok(text.clone()),
         _ => Err("`text` is missing: it is the answer, as a string".to_owned()),
     })
 }
 
-/// Prints an answer. A person's terminal is not for a model to act on.
-fn answer(said: &str) -> Result<(), Failure> {
-    let mut said = if ui::shows_to_person() { crh_review::visible(said) } else { said.to_owned() };
-    if !said.ends_with('\n') {
-        said.push('\n');
+/// Prints the answer. On a terminal, control characters are escaped.
+fn print_answer(answer: &str) -> Result<(), Failure> {
+    let mut text = if ui::stdout_is_terminal() {
+        crh_review::escape_invisible(answer)
+    } else {
+        answer.to_owned()
+    };
+    if !text.ends_with('\n') {
+        text.push('\n');
     }
-    ui::result_text(&said)
+    ui::result_text(&text)
 }
 
 fn budget(limits: &AskLimits) -> Budget {
@@ -211,8 +230,8 @@ fn budget(limits: &AskLimits) -> Budget {
     }
 }
 
-fn limits(limits: &AskLimits) -> Limits {
-    Limits {
+fn limits(limits: &AskLimits) -> RunLimits {
+    RunLimits {
         turns: limits.max_turns.get(),
         tool_calls: limits.max_tool_calls,
         tokens: u64::MAX,

@@ -1,4 +1,5 @@
-//! `crh baseline`: what static reviewers say about the whole tree as it is, so that only what comes later is raised.
+//! `crh baseline`: records the findings of static checks in the whole tree, so that reviews report
+//! only new ones.
 
 use std::fs;
 use std::io::Write;
@@ -8,25 +9,25 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 
-use super::opened::Opened;
+use super::change_source::ChangeSource;
 use super::review::checks;
 use super::review::checks::{BaselineAt, Silencing};
 use crate::cli::BaselineArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_git::EMPTY_TREE;
-use crh_pipeline::asked::Target;
 use crh_pipeline::checks::{BASELINE, Baseline};
 use crh_pipeline::revisions::Revisions;
+use crh_pipeline::target_args::Target;
 use crh_review::diff::Diff;
 
-/// It is committed, as other files are; the umask may take from it.
+/// The file is meant to be committed; the umask applies.
 const FILE_MODE: u32 = 0o644;
 
 pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), Failure> {
-    let opened = Opened::for_target(
+    let opened = ChangeSource::for_target(
         &Target::CurrentBranch,
         None,
         environment,
@@ -36,37 +37,38 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     let Some(store) = &opened.store else { return Err(no_checkout()) };
     let repository = store.repository();
     let Some(root) = repository.work_tree.clone() else { return Err(no_checkout()) };
-    let Some(head) = repository.head().or_fail(Kind::Outside)? else {
-        return Err(Failure::usage("there is no commit yet").hint("commit first"));
+    let Some(head) = repository.head().or_fail(FailureKind::External)? else {
+        return Err(Failure::usage("the repository has no commits").hint("commit something first"));
     };
     let bare = store.bare();
-    let diff = Diff::read(bare.diff(EMPTY_TREE, &head).or_fail(Kind::Outside)?);
-    let objects = bare.objects().or_fail(Kind::Outside)?;
+    let diff = Diff::read(bare.diff(EMPTY_TREE, &head).or_fail(FailureKind::External)?);
+    let objects = bare.objects().or_fail(FailureKind::External)?;
     let (scope, _) = opened.scope(&diff, Some((EMPTY_TREE, &head)), Some(&objects))?;
-    let revisions = Revisions::new(bare.clone(), EMPTY_TREE, &head).or_fail(Kind::Outside)?;
+    let revisions =
+        Revisions::new(bare.clone(), EMPTY_TREE, &head).or_fail(FailureKind::External)?;
     let flags = args.sarif_flags();
     let ignore = &opened.settings.checks_ignore.value;
     let silencing = Silencing::of(ignore, ignore, &BaselineAt::Nowhere)?;
     let terms = checks::terms(&silencing, &flags, environment)?;
     let stop = AtomicBool::new(false);
-    let (baseline, notes) = Baseline::of_tree(&diff, &scope, &revisions, &terms, &stop);
+    let (baseline, notes) = Baseline::from_tree(&diff, &scope, &revisions, &terms, &stop);
     for note in &notes {
-        ui::warn(&ui::on_one_line(note));
+        ui::warn(&ui::one_line(note));
     }
     let out = match &args.out {
         Some(file) => environment.folder.join(file),
         None => {
             let file = root.join(BASELINE);
-            not_a_link(file.parent().unwrap_or(&root))?;
+            reject_symlink(file.parent().unwrap_or(&root))?;
             file
         }
     };
-    write(&out, &baseline.json().or_fail(Kind::Bug)?)?;
+    write(&out, &baseline.to_json().or_fail(FailureKind::Bug)?)?;
     let by_rule = baseline.by_rule();
     let all: u32 = by_rule.values().sum();
     let rows: String = by_rule
         .iter()
-        .map(|(rule, count)| format!("{count:>6}  {}\n", ui::on_one_line(rule)))
+        .map(|(rule, count)| format!("{count:>6}  {}\n", ui::one_line(rule)))
         .collect();
     ui::result_text(&rows)?;
     let findings = if all == 1 { "1 finding".to_owned() } else { format!("{all} findings") };
@@ -75,21 +77,22 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
 }
 
 fn no_checkout() -> Failure {
-    Failure::usage("there is no checkout here").hint("run `crh baseline` inside a checkout")
+    Failure::usage("not inside a checkout").hint("run `crh baseline` inside a checkout")
 }
 
-/// A folder of the checkout is the repository's, and may lead anywhere.
-fn not_a_link(folder: &Path) -> Result<(), Failure> {
+/// Rejects a symlink: it comes with the repository and could point anywhere.
+fn reject_symlink(folder: &Path) -> Result<(), Failure> {
     match fs::symlink_metadata(folder) {
         Ok(facts) if facts.is_symlink() => {
-            Err(Failure::usage(format!("`{}` is a link", folder.display()))
-                .hint("make it a folder, or name another file with `--out FILE`"))
+            Err(Failure::usage(format!("`{}` is a symbolic link", folder.display()))
+                .hint("replace it with a folder, or write to another file with `--out FILE`"))
         }
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-/// Writes a new file beside the old one and puts it in its place: nobody reads half of it, and a link is not followed.
+/// Writes a temporary file and renames it, so that readers see a complete file and a symlink is not
+/// followed.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = || -> std::io::Result<()> {
@@ -100,5 +103,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
     };
-    written().with_context(|| format!("writing `{}`", path.display())).or_fail(Kind::Usage)
+    written()
+        .with_context(|| format!("cannot write `{}`", path.display()))
+        .or_fail(FailureKind::Usage)
 }

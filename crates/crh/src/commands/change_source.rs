@@ -1,15 +1,15 @@
-//! What a change is looked up in: the repository the user is in with its settings and private store, or a diff alone.
+//! Opens the source of a change: the current repository with its settings and private store, or a
+//! diff without a repository.
 
-#[path = "change_source/target_failure.rs"]
-mod failed;
+mod target_failure;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-pub(super) use failed::failed;
 use serde::{Deserialize, Serialize};
+pub(super) use target_failure::target_failure;
 
-use super::forge::Submission;
+use super::forge::ForgeProposal;
 use super::repository_file::{file_at, repository_file};
 use super::review::checks::BaselineAt;
 use super::{forge, interrupts, store};
@@ -17,133 +17,138 @@ use crate::cli::{ModeArg, TargetArgs};
 use crate::config::environment::{Environment, INDEX_FILE};
 use crate::config::file::ConfigFile;
 use crate::config::keys::{RawSettings, Settings};
-use crate::config::value::Branch;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::config::value::BaseBranch;
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, fix, input, ui};
-use crh_forge::Proposal;
-use crh_git::{Globs, Network, Objects, ReadError, Repository, Store};
-use crh_pipeline::asked::{Asked, Flags, Mode, Target};
-use crh_pipeline::pack::Decided;
-use crh_pipeline::scope::{Decision, DiffAlone, RepositoryFiles, Rules, Scope};
-use crh_pipeline::target::{
-    Change, CheckedOut, Lookup, Origins, TargetError, UnderReview, Untracked,
+use crh_forge::ChangeProposal;
+use crh_git::{NetworkMode, Objects, PathGlobs, ReadError, Repository, Store};
+use crh_pipeline::pack::BranchPolicy;
+use crh_pipeline::resolve::{
+    CheckoutMatch, PinnedChange, ProposalRemotes, ResolveOptions, ReviewedHead, TargetError,
+    UntrackedPolicy,
 };
-use crh_pipeline::{scope, target};
+use crh_pipeline::scope::{DiffOnly, RepositoryFiles, Scope, ScopeDecision, ScopeRules};
+use crh_pipeline::target_args::{ParsedTarget, RequestedMode, Target, TargetFlags};
+use crh_pipeline::{resolve, scope};
 use crh_review::diff::{Diff, FileDiff, RepoPath};
 
-/// How many files that are left out are named in the warning: as many as fit on a screen. The summary has all.
-const UNTRACKED_NAMED: usize = 20;
+/// Maximum untracked files in a warning. The summary lists all.
+const UNTRACKED_SHOWN_MAX: usize = 20;
 
-/// How many files are named that a change itself leaves out. The coverage has all.
-const LEFT_OUT_NAMED: usize = 5;
+/// Maximum files in a warning about files that the change excludes. The coverage lists all.
+const EXCLUDED_SHOWN_MAX: usize = 5;
 
-/// A file of attributes that could not be read, and why.
-pub(super) type Unread = (String, String);
+/// An attributes file that could not be read, and the error.
+pub(super) type UnreadableAttributes = (String, String);
 
-/// What the words and flags ask for.
-pub(super) fn asked(args: TargetArgs) -> Result<Asked, Failure> {
+/// Parses the target arguments.
+pub(super) fn parse_target(args: TargetArgs) -> Result<ParsedTarget, Failure> {
     let diff = args.diff.as_deref().map(input::bytes).transpose()?;
-    let flags = Flags {
+    let flags = TargetFlags {
         base: args.base,
         uncommitted: args.uncommitted,
         staged: args.staged,
         commit: args.commit,
         diff,
-        modes: args.mode.into_iter().map(asked_mode).collect(),
+        modes: args.mode.into_iter().map(requested_mode).collect(),
     };
-    Asked::new(&args.words, flags).or_fail(Kind::Usage)
+    ParsedTarget::new(&args.words, flags).or_fail(FailureKind::Usage)
 }
 
-fn asked_mode(mode: ModeArg) -> Mode {
+fn requested_mode(mode: ModeArg) -> RequestedMode {
     match mode {
-        ModeArg::Interactive => Mode::Interactive,
-        ModeArg::Autofix => Mode::Autofix,
-        ModeArg::ReportOnly => Mode::ReportOnly,
-        ModeArg::Headless => Mode::Headless,
+        ModeArg::Interactive => RequestedMode::Interactive,
+        ModeArg::Autofix => RequestedMode::Autofix,
+        ModeArg::ReportOnly => RequestedMode::ReportOnly,
+        ModeArg::Headless => RequestedMode::Headless,
     }
 }
 
-/// What becomes of files that git does not know, where there can be any.
-pub(super) fn untracked(is_asked_for: bool, target: &Target) -> Result<Untracked, Failure> {
+/// Whether to include untracked files. Rejects `--include-untracked` for targets without a working
+/// tree.
+pub(super) fn untracked_policy(
+    is_asked_for: bool,
+    target: &Target,
+) -> Result<UntrackedPolicy, Failure> {
     match target {
-        _ if !is_asked_for => Ok(Untracked::Named),
+        _ if !is_asked_for => Ok(UntrackedPolicy::Listed),
         Target::CurrentBranch
         | Target::Against(_)
         | Target::Uncommitted
-        // Where the checkout goes on from it.
-        | Target::PullRequest(_) => Ok(Untracked::Included),
+        // For a checkout that is ahead of the pull request.
+        | Target::PullRequest(_) => Ok(UntrackedPolicy::Included),
         Target::Staged
         | Target::Commit(_)
         | Target::Range(_)
         | Target::Named(_)
         | Target::Diff(_) => {
-            Err(Failure::usage("`--include-untracked` is for the current branch alone")
-                .hint("leave it out; `git add` stages a new file"))
+            Err(Failure::usage("`--include-untracked` works only for the current branch")
+                .hint("remove it, or stage new files with `git add`"))
         }
     }
 }
 
-/// What a change is looked up in.
-pub(super) struct Opened {
+/// The source of a change.
+pub(super) struct ChangeSource {
     pub(super) settings: Settings,
-    /// The settings as they were before the change.
-    pub(super) before: Settings,
+    /// Settings before the change.
+    pub(super) settings_before: Settings,
     pub(super) store: Option<Store>,
-    /// The settings of the branch that the change is proposed to, whether they can be used or not.
-    of_tip: Option<ConfigFile>,
-    /// Whose attributes say which files are reviewed.
+    /// Config file at the tip of the target branch, even if it is invalid.
+    tip_config: Option<ConfigFile>,
+    /// Revision whose `.gitattributes` apply.
     pub(super) attributes: AttributesAt,
-    /// What the change is proposed in.
-    pull: Option<Proposed>,
+    /// The pull request or merge proposal.
+    proposal: Option<ProposalToFetch>,
 }
 
-/// What is proposed at a forge, and its commits are to be fetched.
-struct Proposed {
-    proposal: Proposal,
-    origins: Origins,
-    under_review: UnderReview,
+/// A pull request or merge proposal whose commits must be fetched.
+struct ProposalToFetch {
+    proposal: ChangeProposal,
+    origins: ProposalRemotes,
+    reviewed_head: ReviewedHead,
 }
 
-/// Which settings of the repository count.
+/// Which config file of the repository applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OwnSettings {
-    /// Those of the checkout.
-    OfCheckout,
-    /// Those of the branch that the change is proposed to, which are read when its commits are here. What is checked out may be
-    /// what a stranger proposes.
-    OfTip,
+enum ConfigLocation {
+    /// The one in the checkout.
+    Checkout,
+    /// The one at the tip of the target branch, read after the fetch. The checkout may contain the
+    /// proposed change, which is untrusted.
+    TargetBranchTip,
 }
 
-impl OwnSettings {
-    fn of(pull: Option<&Submission>) -> Self {
-        if pull.is_some() { Self::OfTip } else { Self::OfCheckout }
+impl ConfigLocation {
+    fn for_proposal(pull: Option<&ForgeProposal>) -> Self {
+        if pull.is_some() { Self::TargetBranchTip } else { Self::Checkout }
     }
 }
 
-/// Whose attributes count.
+/// Revision whose `.gitattributes` apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AttributesAt {
-    /// Those before the change.
+    /// Before the change.
     Old,
-    /// Those after it.
+    /// After the change.
     #[default]
     New,
-    /// Those of a commit: the tip of the branch that the change is proposed to.
+    /// The tip of the target branch.
     Commit(String),
 }
 
-impl Opened {
-    /// Opens what a target is looked up in. `places` are those that will be written, which are no part of a checkout.
+impl ChangeSource {
+    /// Opens the source of a target. `places` are output paths, which are not part of the checkout.
     pub(super) fn for_target(
         target: &Target,
-        pull: Option<&Submission>,
+        pull: Option<&ForgeProposal>,
         environment: &Environment,
         flags: RawSettings,
         places: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
         let opened = match (target, pull) {
-            (_, Some(pull)) if !pull.has_clone => Self::alone(pull, environment, flags),
+            (_, Some(pull)) if !pull.has_clone => Self::without_clone(pull, environment, flags),
             (Target::Diff(_), _) => Self::without_repository(environment, flags),
             (
                 Target::CurrentBranch
@@ -155,81 +160,82 @@ impl Opened {
                 | Target::Named(_)
                 | Target::PullRequest(_),
                 _,
-            ) => Self::in_repository(environment, flags, places, OwnSettings::of(pull)),
+            ) => {
+                Self::in_repository(environment, flags, places, ConfigLocation::for_proposal(pull))
+            }
         };
-        let proposed = pull.map(|pull| Proposed {
+        let proposed = pull.map(|pull| ProposalToFetch {
             proposal: pull.proposal.clone(),
             origins: pull.origins.clone(),
-            under_review: pull.under_review,
+            reviewed_head: pull.under_review,
         });
-        Ok(Self { pull: proposed, ..opened? })
+        Ok(Self { proposal: proposed, ..opened? })
     }
 
-    /// Opens what a target is looked up in, and pins the change. A pull request that nobody named is left out if its commits
-    /// cannot be had.
+    /// Opens the source of a target and resolves the change. If the commits of an automatically
+    /// found pull request cannot be fetched, crh continues without it.
     pub(super) fn with_change(
-        asked: &Asked,
-        pull: &mut Option<Submission>,
-        untracked: Untracked,
+        asked: &ParsedTarget,
+        pull: &mut Option<ForgeProposal>,
+        untracked: UntrackedPolicy,
         environment: &Environment,
         flags: &RawSettings,
         places: Vec<PathBuf>,
-    ) -> Result<(Self, Change), Failure> {
-        let Asked { target, mode, .. } = asked;
-        interrupts::watch_fetches()?;
-        let open = |pull: Option<&Submission>, places| {
+    ) -> Result<(Self, PinnedChange), Failure> {
+        let ParsedTarget { target, mode, .. } = asked;
+        interrupts::watch_ctrl_c()?;
+        let open = |pull: Option<&ForgeProposal>, places| {
             Self::for_target(target, pull, environment, flags.clone(), places)
         };
         let mut opened = open(pull.as_ref(), places.clone())?;
-        let change = match (opened.change(target, untracked), pull.as_ref()) {
+        let change = match (opened.resolve_change(target, untracked), pull.as_ref()) {
             (Err(error @ (TargetError::Forge { .. } | TargetError::Missing(_))), Some(found))
-                if found.under_review == UnderReview::Checkout =>
+                if found.under_review == ReviewedHead::Checkout =>
             {
-                forge::left_out(&error.into());
+                forge::note_skipped_lookup(&error.into());
                 *pull = None;
-                // Its store is in use as long as it is there.
+                // Releases the lock on the store.
                 drop(opened);
                 opened = open(None, places)?;
-                opened.change(target, untracked)
+                opened.resolve_change(target, untracked)
             }
             (change, _) => change,
         };
-        let at = pull.as_ref().map(|pull| &pull.at);
-        Ok((opened, change.map_err(|error| failed(error, *mode, at))?))
+        let at = pull.as_ref().map(|pull| &pull.forge);
+        Ok((opened, change.map_err(|error| target_failure(error, *mode, at))?))
     }
 
-    /// Whether the checkout that the user is in has a change. To be asked before the store is released.
-    pub(super) fn checked_out(
+    /// Whether the current checkout contains the change. Call this before the store is released.
+    pub(super) fn match_checkout(
         &self,
-        asked: &Asked,
-        change: &Change,
-    ) -> Result<CheckedOut, Failure> {
-        let Some(store) = &self.store else { return Ok(CheckedOut::No) };
-        target::checked_out(store, &asked.target, change)
-            .map_err(|error| failed(error, asked.mode, None))
+        asked: &ParsedTarget,
+        change: &PinnedChange,
+    ) -> Result<CheckoutMatch, Failure> {
+        let Some(store) = &self.store else { return Ok(CheckoutMatch::No) };
+        resolve::match_checkout(store, &asked.target, change)
+            .map_err(|error| target_failure(error, asked.mode, None))
     }
 
-    /// For a pull request of a repository that has no clone here. Its own settings are read when its commits are here.
-    fn alone(
-        pull: &Submission,
+    /// For a pull request without a local clone. Its config is read after the fetch.
+    fn without_clone(
+        pull: &ForgeProposal,
         environment: &Environment,
         flags: RawSettings,
     ) -> Result<Self, Failure> {
         let settings = config::load(environment, None, flags)?;
-        let store = store::alone(&settings, &pull.place)?;
+        let store = store::open_without_clone(&settings, &pull.place)?;
         let attributes = AttributesAt::default();
         Ok(Self {
-            before: settings.clone(),
+            settings_before: settings.clone(),
             settings,
             store: Some(store),
             attributes,
-            of_tip: None,
-            pull: None,
+            tip_config: None,
+            proposal: None,
         })
     }
 
-    /// For a diff that was handed in. It has no repository, but the settings of the one that the user is in count, if
-    /// they are in one.
+    /// For a diff file. The config of the current repository applies, if there is one.
     fn without_repository(environment: &Environment, flags: RawSettings) -> Result<Self, Failure> {
         let file = match Repository::discover(&environment.folder) {
             Ok(repository) => repository_file(&repository)?,
@@ -238,12 +244,12 @@ impl Opened {
         let settings = config::load(environment, file.as_ref(), flags)?;
         let attributes = AttributesAt::default();
         Ok(Self {
-            before: settings.clone(),
+            settings_before: settings.clone(),
             settings,
             store: None,
             attributes,
-            of_tip: None,
-            pull: None,
+            tip_config: None,
+            proposal: None,
         })
     }
 
@@ -251,50 +257,53 @@ impl Opened {
         environment: &Environment,
         flags: RawSettings,
         places: Vec<PathBuf>,
-        own: OwnSettings,
+        own: ConfigLocation,
     ) -> Result<Self, Failure> {
         let mut repository = Repository::discover(&environment.folder)
-            .or_fail(Kind::Usage)
-            .map_err(|failure| failure.hint("go into one, or hand in a diff with `--diff FILE`"))?;
-        // Set inside hooks: `git commit --all` works with an index of its own.
+            .or_fail(FailureKind::Usage)
+            .map_err(|failure| {
+                failure.hint("change to a repository, or review a diff file with `--diff FILE`")
+            })?;
+        // Set in hooks, for example by `git commit --all`.
         if let Some(index) = environment.variable(INDEX_FILE).filter(|name| !name.is_empty()) {
             repository.index = environment.folder.join(index);
         }
         for place in places {
-            repository.ours.push(outside_git(place, &repository)?);
+            repository.excluded.push(canonical_output_path(place, &repository)?);
         }
         if let Some(root) = &repository.work_tree {
-            repository.ours.extend(fix::journal::MARKERS.map(|marker| root.join(marker)));
+            repository.excluded.extend(fix::journal::MARKERS.map(|marker| root.join(marker)));
         }
-        // Where the store is has nothing to do with the repository's own settings; and opening it asks git whether
-        // it trusts the repository.
+        // A repository cannot set the store folder. Opening the store first also checks that git
+        // trusts the repository.
         let of_store =
             RawSettings { store_folder: flags.store_folder.clone(), ..RawSettings::default() };
         let settings = config::load(environment, None, of_store)?;
         let store = store::open(&settings, &repository)?;
         let file = match own {
-            OwnSettings::OfCheckout => repository_file(&repository)?,
-            OwnSettings::OfTip => None,
+            ConfigLocation::Checkout => repository_file(&repository)?,
+            ConfigLocation::TargetBranchTip => None,
         };
         let settings = config::load(environment, file.as_ref(), flags)?;
         let attributes = AttributesAt::default();
         Ok(Self {
-            before: settings.clone(),
+            settings_before: settings.clone(),
             settings,
             store: Some(store),
             attributes,
-            of_tip: None,
-            pull: None,
+            tip_config: None,
+            proposal: None,
         })
     }
 
-    /// Reads the settings where they belong to the change: a commit that was named brings its own, whatever is checked out. What
-    /// silences findings or leaves files out comes from before the change, unless it is not committed: it may be a stranger's.
-    /// Nothing is written to the store after this. The reader must know of settings that do not count, since they cannot be used.
-    pub(super) fn settle(
+    /// Reads the settings that apply to the change. A named commit uses its own config, not that of
+    /// the checkout. Settings that hide findings or exclude files come from before the change,
+    /// unless it is uncommitted, because its author may be untrusted. The store is read-only
+    /// afterwards. Returns a note if the config is invalid and therefore ignored.
+    pub(super) fn load_change_settings(
         &mut self,
         target: &Target,
-        change: &Change,
+        change: &PinnedChange,
         objects: Option<&Objects>,
         environment: &Environment,
         flags: RawSettings,
@@ -302,28 +311,28 @@ impl Opened {
         let (Some(store), Some(objects), Some(head)) = (&self.store, objects, &change.head) else {
             return Ok(None);
         };
-        store.release().map_err(store::failed)?;
+        store.release().map_err(store::store_failure)?;
         if let Some(proposed) = &change.proposed {
-            // Whoever proposes it may be a stranger: the tip of the branch that it is proposed to says everything.
+            // The author may be untrusted, so only the tip of the target branch counts.
             let tip = &proposed.tip;
             let file = file_at(store.repository(), objects, tip, &tip[..12]);
-            self.of_tip = file.as_ref().ok().cloned().flatten();
+            self.tip_config = file.as_ref().ok().cloned().flatten();
             let (settings, note) = match file
                 .and_then(|file| config::load(environment, file.as_ref(), flags.clone()))
             {
                 Ok(settings) => (settings, None),
-                // Or a change that mends them could not be reviewed.
-                Err(failure) if failure.kind == Kind::Usage => {
-                    (config::load(environment, None, flags)?, Some(unusable(&failure)))
+                // An invalid config must not prevent the review of a change that fixes it.
+                Err(failure) if failure.kind == FailureKind::Usage => {
+                    (config::load(environment, None, flags)?, Some(warn_config_ignored(&failure)))
                 }
                 Err(failure) => return Err(failure),
             };
-            self.before = settings.clone();
+            self.settings_before = settings.clone();
             self.settings = settings;
             self.attributes = AttributesAt::Commit(tip.clone());
             return Ok(note);
         }
-        // A file that cannot be used has no say here, or a change that mends it could not be reviewed.
+        // An invalid config must not prevent the review of a change that fixes it.
         let before = change.base.as_ref().and_then(|base| {
             file_at(store.repository(), objects, base, &base[..12]).ok().flatten()
         });
@@ -333,18 +342,18 @@ impl Opened {
             Target::Commit(_) | Target::Range(_) | Target::Named(_) => {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
-                self.hold_against(&before);
+                self.keep_protected_settings(&before);
             }
-            Target::CurrentBranch | Target::Against(_) => self.hold_against(&before),
-            // Not committed: the author and the reader are one.
+            Target::CurrentBranch | Target::Against(_) => self.keep_protected_settings(&before),
+            // Uncommitted: the author runs the review.
             Target::Uncommitted | Target::Staged | Target::Diff(_) | Target::PullRequest(_) => {}
         }
-        self.before = before;
+        self.settings_before = before;
         Ok(None)
     }
 
-    /// Takes what a change must not say of itself from before it.
-    fn hold_against(&mut self, before: &Settings) {
+    /// Takes settings that a change must not alter for its own review from before the change.
+    fn keep_protected_settings(&mut self, before: &Settings) {
         let Settings { checks_ignore, scope_exclude, scope_include, .. } = before;
         self.settings.checks_ignore = checks_ignore.clone();
         self.settings.scope_exclude = scope_exclude.clone();
@@ -356,106 +365,112 @@ impl Opened {
         self.settings.reviewers_off = before.reviewers_off.clone();
     }
 
-    fn change(&self, target: &Target, untracked: Untracked) -> Result<Change, TargetError> {
+    fn resolve_change(
+        &self,
+        target: &Target,
+        untracked: UntrackedPolicy,
+    ) -> Result<PinnedChange, TargetError> {
         let Some(store) = &self.store else {
             return match target {
-                Target::Diff(bytes) => target::from_diff(bytes.clone()),
+                Target::Diff(bytes) => resolve::from_diff(bytes.clone()),
                 _ => Err(TargetError::NotADiff),
             };
         };
-        let lookup = Lookup {
+        let lookup = ResolveOptions {
             base_branch: match &self.settings.base_branch.value {
-                Branch::Named(name) => Some(name),
-                Branch::Detected => None,
+                BaseBranch::Named(name) => Some(name),
+                BaseBranch::Detected => None,
             },
             network: if self.settings.git_offline.value {
-                Network::Offline
+                NetworkMode::Offline
             } else {
-                Network::Online
+                NetworkMode::Online
             },
             untracked,
         };
-        match &self.pull {
-            None => target::change(store, target, &lookup),
-            Some(Proposed { proposal, origins, under_review }) => {
-                target::proposed(store, proposal.clone(), origins, *under_review, &lookup)
+        match &self.proposal {
+            None => resolve::resolve_target(store, target, &lookup),
+            Some(ProposalToFetch { proposal, origins, reviewed_head: under_review }) => {
+                resolve::resolve_proposal(store, proposal.clone(), origins, *under_review, &lookup)
             }
         }
     }
 
     pub(super) fn objects(&self) -> Result<Option<Objects>, Failure> {
         let objects = self.store.as_ref().map(|store| store.bare().objects());
-        objects.transpose().or_fail(Kind::Outside)
+        objects.transpose().or_fail(FailureKind::External)
     }
 
-    /// Which files of the change are reviewed, and which attributes could not be read.
+    /// The files to review, and attributes files that could not be read.
     pub(super) fn scope(
         &self,
         diff: &Diff,
         ends: Option<(&str, &str)>,
         objects: Option<&Objects>,
-    ) -> Result<(Scope, Vec<Unread>), Failure> {
-        scope_of(&self.settings, diff, ends, objects, &self.attributes)
+    ) -> Result<(Scope, Vec<UnreadableAttributes>), Failure> {
+        decide_scope(&self.settings, diff, ends, objects, &self.attributes)
     }
 
-    /// What the reader must be told: files that are left out by what this change itself adds to the settings or to attributes.
-    pub(super) fn left_out_by_itself(
+    /// A warning if the change itself excludes files from its review, by config or attributes.
+    pub(super) fn self_exclusion_warning(
         &self,
         scope: &Scope,
         diff: &Diff,
         ends: Option<(&str, &str)>,
         objects: Option<&Objects>,
     ) -> Result<Option<String>, Failure> {
-        let is_same = self.settings.scope_exclude.value == self.before.scope_exclude.value
-            && self.settings.scope_include.value == self.before.scope_include.value
-            && self.settings.scope_generated.value == self.before.scope_generated.value
-            && self.settings.scope_max_file_bytes.value == self.before.scope_max_file_bytes.value;
+        let is_same = self.settings.scope_exclude.value == self.settings_before.scope_exclude.value
+            && self.settings.scope_include.value == self.settings_before.scope_include.value
+            && self.settings.scope_generated.value == self.settings_before.scope_generated.value
+            && self.settings.scope_max_file_bytes.value
+                == self.settings_before.scope_max_file_bytes.value;
         let is_attributes = |file: &FileDiff| {
             file.path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes")
         };
         if is_same && !diff.files().iter().any(is_attributes) {
             return Ok(None);
         }
-        let (before, _) = scope_of(&self.before, diff, ends, objects, &AttributesAt::Old)?;
+        let (before, _) =
+            decide_scope(&self.settings_before, diff, ends, objects, &AttributesAt::Old)?;
         let pairs = scope.files.iter().zip(&before.files);
         let lost = pairs.filter_map(|(now, before)| match (&now.decision, &before.decision) {
-            (Decision::Out(reason), Decision::In) => {
+            (ScopeDecision::Out(reason), ScopeDecision::In) => {
                 Some(format!("`{}` ({})", now.path.shown(), reason.sentence()))
             }
-            (Decision::In | Decision::Out(_), Decision::In | Decision::Out(_)) => None,
+            (
+                ScopeDecision::In | ScopeDecision::Out(_),
+                ScopeDecision::In | ScopeDecision::Out(_),
+            ) => None,
         });
         let mut lost: Vec<String> = lost.collect();
-        let more = lost.len().saturating_sub(LEFT_OUT_NAMED);
-        lost.truncate(LEFT_OUT_NAMED);
+        let more = lost.len().saturating_sub(EXCLUDED_SHOWN_MAX);
+        lost.truncate(EXCLUDED_SHOWN_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let lost = Some(lost.join(", ")).filter(|lost| !lost.is_empty());
-        Ok(lost.map(|lost| {
-            format!("left out of the review by what this change itself adds: {lost}{more}")
-        }))
+        Ok(lost.map(|lost| format!("this change excludes files from its own review: {lost}{more}")))
     }
 
-    /// What those say about reviews who decide about the repository that a change is proposed to. The settings have to be
-    /// settled.
-    pub(super) fn decided(
+    /// Decisions of the target repository's maintainers about reviews. Call this after `settle`.
+    pub(super) fn branch_policy(
         &self,
-        pull: &Submission,
-        change: &Change,
-    ) -> Result<Option<Decided>, Failure> {
+        pull: &ForgeProposal,
+        change: &PinnedChange,
+    ) -> Result<Option<BranchPolicy>, Failure> {
         let (Some(store), Some(proposed)) = (&self.store, &change.proposed) else {
             return Ok(None);
         };
-        Ok(Some(Decided {
-            dismissed: pull.dismissed(self.settings.instance.value.as_str()),
-            settings: self.of_tip.as_ref().map(|file| file.text.clone().into_bytes()),
+        Ok(Some(BranchPolicy {
+            dismissed: pull.dismissals(self.settings.instance.value.as_str()),
+            settings: self.tip_config.as_ref().map(|file| file.text.clone().into_bytes()),
             baseline: BaselineAt::Commit(store.bare(), &proposed.tip).bytes()?,
             tip: Some(proposed.tip.clone()),
         }))
     }
 
-    /// The objects at the tip that a change was decided about which say which of its files are reviewed.
+    /// Objects at the tip of the target branch that decide which files are reviewed.
     pub(super) fn attribute_objects(
-        change: &Change,
-        decided: Option<&Decided>,
+        change: &PinnedChange,
+        decided: Option<&BranchPolicy>,
         objects: Option<&Objects>,
     ) -> Result<BTreeSet<String>, Failure> {
         let tip = decided.and_then(|decided| decided.tip.as_deref());
@@ -463,7 +478,7 @@ impl Opened {
         let of_file = |file: &'_ FileDiff| [Some(file.path.clone()), file.old_path.clone()];
         let paths: Vec<RepoPath> = change.diff.files().iter().flat_map(of_file).flatten().collect();
         let paths = paths.iter().map(RepoPath::as_bytes);
-        crh_git::attribute_objects(objects, tip, paths).or_fail(Kind::Outside)
+        crh_git::attribute_objects(objects, tip, paths).or_fail(FailureKind::External)
     }
 
     pub(super) fn bundle(
@@ -472,36 +487,38 @@ impl Opened {
         also: &BTreeSet<String>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let (Some(store), Some((base, head))) = (&self.store, ends) else { return Ok(None) };
-        let bundle = crh_git::bundle(store.bare(), base, head, also);
-        let bundle = bundle.map(Some).or_fail(Kind::Outside);
+        let bundle = crh_git::create_bundle(store.bare(), base, head, also);
+        let bundle = bundle.map(Some).or_fail(FailureKind::External);
         if self.settings.git_offline.value {
-            // A partial clone has both ends, but not all that lies before them.
-            bundle.map_err(|failure| failure.hint("leave `--offline` out"))
+            // A partial clone may lack objects of earlier commits.
+            bundle.map_err(|failure| failure.hint("remove `--offline`"))
         } else {
             bundle
         }
     }
 }
 
-/// Which files of a diff are reviewed by these settings and the attributes of one side, and which attributes could not be read.
-pub(super) fn scope_of(
+/// The files to review by these settings and attributes, and attributes files that could not be
+/// read.
+pub(super) fn decide_scope(
     settings: &Settings,
     diff: &Diff,
     ends: Option<(&str, &str)>,
     objects: Option<&Objects>,
     attributes: &AttributesAt,
-) -> Result<(Scope, Vec<Unread>), Failure> {
-    let globs = |list: &config::value::Globs| {
-        Globs::new(list.0.iter().map(config::value::Glob::as_str)).or_fail(Kind::Usage)
+) -> Result<(Scope, Vec<UnreadableAttributes>), Failure> {
+    let globs = |list: &config::value::GlobList| {
+        PathGlobs::new(list.0.iter().map(config::value::GlobPattern::as_str))
+            .or_fail(FailureKind::Usage)
     };
-    let rules = Rules {
+    let rules = ScopeRules {
         exclude: globs(&settings.scope_exclude.value)?,
         include: globs(&settings.scope_include.value)?,
         generated: globs(&settings.scope_generated.value)?,
         max_file_bytes: settings.scope_max_file_bytes.value.get(),
     };
     let (Some(objects), Some((base, head))) = (objects, ends) else {
-        return Ok((scope::scope(diff, &DiffAlone, &rules), Vec::new()));
+        return Ok((scope::decide_scope(diff, &DiffOnly, &rules), Vec::new()));
     };
     let attributes = match attributes {
         AttributesAt::Old => base,
@@ -509,45 +526,46 @@ pub(super) fn scope_of(
         AttributesAt::Commit(commit) => commit,
     };
     let files = RepositoryFiles::new(objects, base, head, attributes, diff);
-    let files = files.or_fail(Kind::Outside)?;
+    let files = files.or_fail(FailureKind::External)?;
     let shown = |(path, why): &(Vec<u8>, ReadError)| {
         (String::from_utf8_lossy(path).into_owned(), why.to_string())
     };
-    let unread = files.unread().iter().map(shown).collect();
-    Ok((scope::scope(diff, &files, &rules), unread))
+    let unread = files.unreadable_attributes().iter().map(shown).collect();
+    Ok((scope::decide_scope(diff, &files, &rules), unread))
 }
 
-/// Says that settings do not count.
-pub(super) fn unusable(failure: &Failure) -> String {
-    let why = ui::on_one_line(&format!("{:#}", failure.error));
-    let note = format!("the settings of the repository do not count: {why}");
+/// Warns that the repository's config is ignored.
+pub(super) fn warn_config_ignored(failure: &Failure) -> String {
+    let why = ui::one_line(&format!("{:#}", failure.error));
+    let note = format!("ignoring the repository's settings: {why}");
     ui::warn(&note);
     note
 }
 
-/// A place to write to as it will be called, if it is not one of git's own.
-fn outside_git(place: PathBuf, repository: &Repository) -> Result<PathBuf, Failure> {
+/// Canonical output path. Rejects paths inside the git directory.
+fn canonical_output_path(place: PathBuf, repository: &Repository) -> Result<PathBuf, Failure> {
     let parent = place.parent().and_then(|parent| parent.canonicalize().ok());
     let place = match (parent, place.file_name()) {
         (Some(parent), Some(name)) => parent.join(name),
         (_, _) => place,
     };
     if place.starts_with(&repository.git_dir) || place.starts_with(&repository.common_dir) {
-        return Err(Failure::usage(format!("`{}` is git's own place", place.display()))
-            .hint("write somewhere else"));
+        return Err(Failure::usage(format!("`{}` is inside the git directory", place.display()))
+            .hint("write to another path"));
     }
     Ok(place)
 }
 
-/// Says first what is not part of the review.
-pub(super) fn tell(change: &Change) {
+/// Prints notes about the change, and which untracked files are not reviewed.
+pub(super) fn print_notes(change: &PinnedChange) {
     if !change.untracked.is_empty() {
-        let (named, more) = change.untracked.split_at(change.untracked.len().min(UNTRACKED_NAMED));
-        let names = on_one_line(&named.join("`, `"));
+        let (named, more) =
+            change.untracked.split_at(change.untracked.len().min(UNTRACKED_SHOWN_MAX));
+        let names = escape_newlines(&named.join("`, `"));
         let more =
             if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         ui::warn(&format!(
-            "not part of the review, since git does not know them: `{names}`{more} (`git add` them, or `--include-untracked`)"
+            "not reviewed because untracked: `{names}`{more} (`git add` them, or pass `--include-untracked`)"
         ));
     }
     for note in &change.notes {
@@ -555,7 +573,7 @@ pub(super) fn tell(change: &Change) {
     }
 }
 
-/// A name with a line end in it could say what looks like a line of ours.
-fn on_one_line(names: &str) -> String {
+/// A newline in a file name could imitate a line of crh.
+fn escape_newlines(names: &str) -> String {
     names.replace('\n', "\\n")
 }

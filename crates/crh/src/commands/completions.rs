@@ -1,4 +1,4 @@
-//! `crh completions SHELL`: what makes a shell complete the words of crh, made from the command line itself.
+//! `crh completions SHELL`: prints a completion script generated from the command line definition.
 
 use clap::CommandFactory;
 use clap_complete::Generator;

@@ -1,5 +1,5 @@
-//! `crh demo`: a small repository with a change that has real defects, reviewed by the static reviewers and a recording of
-//! a model. It needs no key and no network.
+//! `crh demo`: reviews a built-in example change with real defects, using static checks and a
+//! recorded model. Needs no API key and no network.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,26 +10,26 @@ use anyhow::Context;
 use super::review;
 use super::review::{Questions, Wanted};
 use crate::cli::{
-    AnalyserFlags, CacheFlags, DemoArgs, ModeArg, ModelFlags, OutputArgs, PanelArgs, PreparedArgs,
-    PromptArgs, SarifFlags, TargetArgs, TrustArgs,
+    AnalyserFlags, CacheFlags, DemoArgs, ModeArg, ModelFlags, OutputArgs, PanelArgs, PromptArgs,
+    SarifFlags, TargetArgs, TrustArgs, WorkspaceArgs,
 };
 use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::Environment;
-use crate::config::key::Given;
+use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
 use crate::config::review::{FailOn, StrategyChoice};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_git::{Written, throw_away};
-use crh_review::verdict::Asked;
+use crh_git::{DemoCommit, create_demo_repository};
+use crh_review::verdict::CommandKind;
 
-/// What the model said when it was asked: a recording, bound to the prompts and to this change.
+/// Recorded model exchanges. They match only the current prompts and this change.
 const RECORDING: &str = include_str!("../../demo/recording.jsonl");
-/// Where the recording lies while it is played, next to the repository.
+/// File name of the recording, next to the example repository.
 const RECORDING_FILE: &str = "recording.jsonl";
 const REPOSITORY: &str = "tickets";
 
-const BASE: Written<'_> = Written {
+const BASE: DemoCommit<'_> = DemoCommit {
     message: "A help desk",
     files: &[
         ("README.md", include_str!("../../demo/base/README.md")),
@@ -38,7 +38,7 @@ const BASE: Written<'_> = Written {
         ("tickets/store.py", include_str!("../../demo/base/tickets/store.py")),
     ],
 };
-const CHANGE: Written<'_> = Written {
+const CHANGE: DemoCommit<'_> = DemoCommit {
     message: "Search, page counts, and a login for the mail server\n\nCustomers can search their tickets by words of the title.\n",
     files: &[
         ("tickets/api.py", include_str!("../../demo/change/tickets/api.py")),
@@ -48,41 +48,42 @@ const CHANGE: Written<'_> = Written {
 };
 
 pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    let passing =
-        tempfile::tempdir().context("making a temporary folder").or_fail(Kind::Outside)?;
+    let temporary = tempfile::tempdir()
+        .context("cannot create a temporary folder")
+        .or_fail(FailureKind::External)?;
     let folder = match &args.keep {
-        Some(folder) => kept(&environment.folder.join(folder))?,
-        None => passing.path().to_owned(),
+        Some(folder) => create_kept_folder(&environment.folder.join(folder))?,
+        None => temporary.path().to_owned(),
     };
     let repository = folder.join(REPOSITORY);
     let recording = folder.join(RECORDING_FILE);
     let laid_out = fs::create_dir(&repository).and_then(|()| fs::write(&recording, RECORDING));
-    laid_out.with_context(|| format!("using `{}`", folder.display())).or_fail(Kind::Outside)?;
-    throw_away(&repository, &BASE, "search", &CHANGE).or_fail(Kind::Outside)?;
+    laid_out
+        .with_context(|| format!("cannot write to `{}`", folder.display()))
+        .or_fail(FailureKind::External)?;
+    create_demo_repository(&repository, &BASE, "search", &CHANGE).or_fail(FailureKind::External)?;
     let played = format!("replay:{}", recording.display());
     if args.model.is_none() {
-        ui::note(
-            "this is a demonstration: the change is made up, and the model's part is played from a recording",
-        );
+        ui::note("this is a demo: the change is an example, and the model's answers are recorded");
     }
     let mut flags = RawSettings::default();
-    ModelFlags::named(args.model.unwrap_or(played)).set(&mut flags)?;
-    args.look.set(&mut flags);
-    // What is recorded is a panel, whatever the user has set.
-    flags.review_strategy = Some(Given::by_flag("--strategy", StrategyChoice::Panel));
-    // What is shown must not depend on what is installed.
-    AnalyserFlags::chosen(AnalysersChoice::Never).set(&mut flags);
-    // That the change has defects is what is shown here, and no failure. That nobody could look at it is one.
-    flags.review_fail_on = Some(Given::by_flag("--fail-on", FailOn::Never));
+    ModelFlags::with_model(args.model.unwrap_or(played)).set(&mut flags)?;
+    args.display.set(&mut flags);
+    // The recording is of a panel, so the user's strategy is ignored.
+    flags.review_strategy = Some(SourcedValue::from_flag("--strategy", StrategyChoice::Panel));
+    // The output must not depend on installed linters.
+    AnalyserFlags::with_choice(AnalysersChoice::Never).set(&mut flags);
+    // Defects are expected here, so they do not fail the command. An incomplete review does.
+    flags.review_fail_on = Some(SourcedValue::from_flag("--fail-on", FailOn::Never));
     let wanted = Wanted {
-        asked: Asked::Review,
+        asked: CommandKind::Review,
         target: TargetArgs {
             mode: mode(args.keep.as_deref()).into_iter().collect(),
             ..TargetArgs::default()
         },
-        prepared: PreparedArgs::default(),
+        prepared: WorkspaceArgs::default(),
         estimate: false,
-        output: OutputArgs::shown_as(args.format),
+        output: OutputArgs::with_format(args.format),
         panel: PanelArgs::default(),
         prompts: PromptArgs {
             record: args.record.map(|file| environment.folder.join(file)),
@@ -92,13 +93,13 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
         sarif: SarifFlags::default(),
         cache: CacheFlags::default(),
         flags,
-        questions: Questions::ToNobody,
+        questions: Questions::Never,
     };
-    let there = environment.elsewhere(&repository, &folder);
-    review::run(wanted, &there)
+    let isolated = environment.isolated(&repository, &folder);
+    review::run(wanted, &isolated)
 }
 
-/// Without a folder to keep there is no run folder either, so that nobody is sent to one that is gone.
+/// Without `--keep` there is no run folder, because it would be deleted with the repository.
 fn mode(keep: Option<&Path>) -> Option<ModeArg> {
     match keep {
         Some(_) => None,
@@ -106,13 +107,13 @@ fn mode(keep: Option<&Path>) -> Option<ModeArg> {
     }
 }
 
-/// A folder that the user wants to keep: a new one, so that nothing of theirs is touched.
-fn kept(folder: &Path) -> Result<PathBuf, Failure> {
+/// Creates the folder of `--keep`, which must not exist yet.
+fn create_kept_folder(folder: &Path) -> Result<PathBuf, Failure> {
     fs::create_dir(folder)
-        .with_context(|| format!("making the folder `{}`", folder.display()))
-        .or_fail(Kind::Usage)
-        .map_err(|failure| failure.hint("name a folder that is not there yet"))?;
-    folder.canonicalize().or_fail(Kind::Outside)
+        .with_context(|| format!("cannot create the folder `{}`", folder.display()))
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("name a new folder"))?;
+    folder.canonicalize().or_fail(FailureKind::External)
 }
 
 #[cfg(test)]
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_change_changes_files_that_were_there() {
+    fn demo_change_modifies_existing_files() {
         for (path, text) in CHANGE.files {
             let before = BASE.files.iter().find(|(before, _)| before == path);
             assert!(before.is_some_and(|(_, before)| before != text), "{path}");
@@ -128,12 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_there_is_not_touched() {
+    fn existing_folder_is_rejected() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("new");
-        assert_eq!(kept(&folder).unwrap(), folder.canonicalize().unwrap());
-        let failure = kept(&folder).unwrap_err();
-        assert_eq!(failure.kind, Kind::Usage);
-        assert_eq!(failure.hint.as_deref(), Some("name a folder that is not there yet"));
+        assert_eq!(create_kept_folder(&folder).unwrap(), folder.canonicalize().unwrap());
+        let failure = create_kept_folder(&folder).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Usage);
+        assert_eq!(failure.hint.as_deref(), Some("name a new folder"));
     }
 }

@@ -1,26 +1,26 @@
-//! `crh diff number|map|files`: what a diff says, for scripts and for people who debug a review.
+//! `crh diff number|map|files`: shows how crh reads a diff, for scripts and debugging.
 
 use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::{DiffCommand, MapArgs, SideArg};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::cli::{DiffCommand, DiffMapArgs, SideArg};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{input, ui};
-use crh_review::diff::{Diff, FileDiff, MappedLine, Place};
+use crh_review::diff::{Diff, FileDiff, LineMapEntry, MappedLine};
 use crh_review::finding::Side;
 use crh_review::schema::{FileMeta, FileRow};
 use crh_review::{stable_json, stable_json_line};
 
-/// The answer to one lookup, whichever way it went.
+/// Result of a line lookup.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Looked {
+struct LineLookup {
     diff_line: u32,
     path: String,
     #[serde(flatten)]
-    place: Place,
+    entry: LineMapEntry,
     old_line: Option<u32>,
     new_line: Option<u32>,
 }
@@ -30,15 +30,15 @@ pub(crate) fn run(command: DiffCommand) -> Result<(), Failure> {
     match command {
         DiffCommand::Number => number(&diff),
         DiffCommand::Files => files(&diff),
-        DiffCommand::Map(MapArgs { place: None, .. }) => map(&diff),
-        DiffCommand::Map(MapArgs { place: Some(place), side }) => look_up(&diff, &place, side),
+        DiffCommand::Map(DiffMapArgs { place: None, .. }) => map(&diff),
+        DiffCommand::Map(DiffMapArgs { place: Some(place), side }) => look_up(&diff, &place, side),
     }
 }
 
-/// Line by line, so that the numbered text is never in memory as a whole.
+/// Writes line by line, to keep memory low.
 fn number(diff: &Diff) -> Result<(), Failure> {
     ui::result(|out| {
-        for (number, line) in diff.numbered() {
+        for (number, line) in diff.numbered_lines() {
             write!(out, "{number}  ")?;
             out.write_all(line)?;
         }
@@ -47,16 +47,16 @@ fn number(diff: &Diff) -> Result<(), Failure> {
 }
 
 fn files(diff: &Diff) -> Result<(), Failure> {
-    let rows: Vec<FileRow> = diff.files().iter().map(FileRow::of).collect();
-    ui::result_text(&stable_json(&rows).or_fail(Kind::Bug)?)
+    let rows: Vec<FileRow> = diff.files().iter().map(FileRow::from_file).collect();
+    ui::result_text(&stable_json(&rows).or_fail(FailureKind::Bug)?)
 }
 
-/// File by file, so that the maps of a large diff are never in memory together.
+/// Writes file by file, to keep memory low.
 fn map(diff: &Diff) -> Result<(), Failure> {
     let mut failed = None;
     ui::result(|out| {
         for (at, file) in diff.files().iter().enumerate() {
-            let meta = FileMeta { row: FileRow::of(file), line_map: diff.line_map(file) };
+            let meta = FileMeta { row: FileRow::from_file(file), line_map: diff.line_map(file) };
             out.write_all(if at == 0 { b"[\n" } else { b",\n" })?;
             match stable_json(&meta) {
                 Ok(text) => write_indented(out, &text)?,
@@ -65,10 +65,10 @@ fn map(diff: &Diff) -> Result<(), Failure> {
         }
         out.write_all(if diff.files().is_empty() { b"[]\n" } else { b"\n]\n" })
     })?;
-    failed.map_or(Ok(()), Err).or_fail(Kind::Bug)
+    failed.map_or(Ok(()), Err).or_fail(FailureKind::Bug)
 }
 
-/// One element of a list, two blanks in, without its last newline.
+/// Writes a list element with two blanks of indentation and without its last newline.
 fn write_indented(out: &mut dyn Write, text: &str) -> std::io::Result<()> {
     for (at, line) in text.lines().enumerate() {
         out.write_all(if at == 0 { b"  " } else { b"\n  " })?;
@@ -81,7 +81,7 @@ fn look_up(diff: &Diff, place: &str, side: SideArg) -> Result<(), Failure> {
     let (path, line) = if let Ok(number) = place.parse() {
         let (file, line) = diff.locate(number).ok_or_else(|| {
             Failure::usage(format!("line {number} of the diff is not inside a hunk"))
-                .hint("`crh diff number` shows the numbers")
+                .hint("`crh diff number` shows line numbers")
         })?;
         (file.path.shown().into_owned(), line)
     } else {
@@ -92,25 +92,25 @@ fn look_up(diff: &Diff, place: &str, side: SideArg) -> Result<(), Failure> {
                 Failure::usage(format!("`{place}` is neither a line number nor `PATH:LINE`"))
                     .hint("write `42` for a line of the diff, `src/a.rs:10` for a line of a file")
             })?;
-        (path.to_owned(), in_file(diff, path, line, side)?)
+        (path.to_owned(), find_line(diff, path, line, side)?)
     };
     let on = |file_line: u32| Some(file_line).filter(|line| *line > 0);
-    let looked = Looked {
+    let looked = LineLookup {
         diff_line: line.number,
         path,
-        place: line.place(),
+        entry: line.entry(),
         old_line: on(line.old),
         new_line: on(line.new),
     };
-    ui::result_text(&stable_json_line(&looked).or_fail(Kind::Bug)?)
+    ui::result_text(&stable_json_line(&looked).or_fail(FailureKind::Bug)?)
 }
 
-fn in_file(diff: &Diff, path: &str, line: u32, side: SideArg) -> Result<MappedLine, Failure> {
+fn find_line(diff: &Diff, path: &str, line: u32, side: SideArg) -> Result<MappedLine, Failure> {
     let side = match side {
         SideArg::New => Side::New,
         SideArg::Old => Side::Old,
     };
-    // A file that changes its type is there twice, and a renamed one had another path before.
+    // A file that changes its type occurs twice; a renamed file has another old path.
     let is_meant = |file: &&FileDiff| {
         let old_path = file.old_path.as_ref().filter(|_| side == Side::Old).unwrap_or(&file.path);
         file.path.shown() == path || old_path.shown() == path
@@ -125,7 +125,9 @@ fn in_file(diff: &Diff, path: &str, line: u32, side: SideArg) -> Result<MappedLi
         map.number_of(side, line).and_then(|number| map.get(number)).copied()
     });
     found.ok_or_else(|| {
-        Failure::usage(format!("the diff does not show line {line} of `{path}` on the {side} side"))
-            .hint("only lines inside hunks are mapped; `--side old` counts in the old file")
+        Failure::usage(format!(
+            "the diff does not contain line {line} of `{path}` on the {side} side"
+        ))
+        .hint("only lines inside hunks are mapped; use `--side old` for lines of the old file")
     })
 }

@@ -1,100 +1,110 @@
-//! `crh dismiss`: issues that are never raised again in a repository.
+//! `crh dismiss`: hides an issue in all later reviews of a repository.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::run_place;
-use crate::cli::{DismissArgs, ListingArg};
+use super::run_lookup;
+use crate::cli::{DismissArgs, ListFormatArg};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::quoted;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
-use crh_pipeline::dismissed;
-use crh_pipeline::dismissed::{Dismissal, Dismissals, DismissalsError};
-use crh_pipeline::run_folder::Stamp;
+use crh_pipeline::dismissals;
+use crh_pipeline::dismissals::{Dismissals, DismissalsError, LocalDismissal};
+use crh_pipeline::run_folder::Timestamp;
 use crh_review::identity::is_key;
 use crh_review::report::{Issue, Report};
-use crh_review::{Remembered, stable_json};
+use crh_review::{PastDecisions, stable_json};
 
-/// More digits than an issue's number has are the beginning of a run's name.
+/// Longer numbers are run name prefixes.
 const DIGITS_MAX: usize = 5;
-const LISTED: &str =
-    "`crh dismiss --list` lists what was dismissed, with the keys that `--undo` takes";
+const LIST_HINT: &str = "`crh dismiss --list` lists dismissed issues with their keys";
 
-/// What the user calls an issue.
+/// An issue as the user names it.
 #[derive(Debug, PartialEq, Eq)]
-enum Named<'a> {
-    /// By its number in a run; the newest if none is named.
-    Number { run: Option<&'a str>, number: u32 },
-    /// By its key.
+enum IssueRef<'a> {
+    /// Number within a run; without a run, within the newest.
+    Number {
+        run: Option<&'a str>,
+        number: u32,
+    },
     Key(&'a str),
 }
 
-/// An issue that was found in a run.
-struct Found {
+/// An issue and its run.
+struct RunIssue {
     run_id: String,
     report: Report,
     issue: Issue,
 }
 
 pub(crate) fn run(args: DismissArgs, environment: &Environment) -> Result<(), Failure> {
-    // What a repository says about the state folder does not count, so none is looked for.
+    // A repository cannot set the state folder, so its config is not read.
     let settings = config::load(environment, None, RawSettings::default())?;
     let state = settings.state_folder.value.path()?;
     let Some(text) = &args.issue else { return list(state, args.format) };
-    let named = named(text)?;
-    let run_dir = args.place.run_dir.as_deref();
+    let named = parse_issue_ref(text)?;
+    let run_dir = args.runs.run_dir.as_deref();
     match (args.undo, named) {
-        (true, Named::Key(key)) => undo_key(state, key),
-        (true, Named::Number { run, number }) => {
-            // In a run after it, what was dismissed has no number.
-            let found = found(environment, run_dir, run, number);
-            undo(state, &found.map_err(|failure| failure.hint(LISTED))?)
+        (true, IssueRef::Key(key)) => undo_key(state, key),
+        (true, IssueRef::Number { run, number }) => {
+            // Later runs do not number dismissed issues.
+            let found = find_issue(environment, run_dir, run, number);
+            undo(state, &found.map_err(|failure| failure.hint(LIST_HINT))?)
         }
-        (false, Named::Number { run, number }) => {
-            let found = found(environment, run_dir, run, number)?;
-            dismiss(state, &found, &args.reason.join(" "), Stamp::of(environment.now()))
+        (false, IssueRef::Number { run, number }) => {
+            let found = find_issue(environment, run_dir, run, number)?;
+            dismiss(
+                state,
+                &found,
+                &args.reason.join(" "),
+                Timestamp::from_system_time(environment.now()),
+            )
         }
-        (false, Named::Key(_)) => Err(unnamed(text)),
+        (false, IssueRef::Key(_)) => Err(bad_issue_ref(text)),
     }
 }
 
-/// What was dismissed in a repository, for a review of it.
-pub(super) fn remembered(settings: &Settings, repo: &str) -> Result<Remembered, Failure> {
-    // Nothing was ever dismissed by someone who has no home.
-    let Ok(state) = settings.state_folder.value.path() else { return Ok(Remembered::default()) };
-    let dismissals = Dismissals::read(&dismissed::place(state, repo)).map_err(failed)?;
-    Ok(Remembered { dismissed: dismissals.into_remembered(), ..Remembered::default() })
+/// Loads the dismissals of a repository, for a review.
+pub(super) fn load_past_decisions(
+    settings: &Settings,
+    repo: &str,
+) -> Result<PastDecisions, Failure> {
+    // Without a home there are no dismissals.
+    let Ok(state) = settings.state_folder.value.path() else { return Ok(PastDecisions::default()) };
+    let dismissals =
+        Dismissals::load(&dismissals::dismissals_path(state, repo)).map_err(dismissals_failure)?;
+    Ok(PastDecisions { dismissed: dismissals.into_reasons(), ..PastDecisions::default() })
 }
 
-fn named(text: &str) -> Result<Named<'_>, Failure> {
+fn parse_issue_ref(text: &str) -> Result<IssueRef<'_>, Failure> {
     let is_number = |text: &str| {
         !text.is_empty() && text.len() <= DIGITS_MAX && text.bytes().all(|b| b.is_ascii_digit())
     };
     let (run, number) = match text.rsplit_once('#') {
         Some((run, number)) => (Some(run).filter(|run| !run.is_empty()), number),
-        None if is_key(text) => return Ok(Named::Key(text)),
+        None if is_key(text) => return Ok(IssueRef::Key(text)),
         None => (None, text),
     };
     let number = Some(number).filter(|number| is_number(number)).and_then(|it| it.parse().ok());
-    number.map(|number| Named::Number { run, number }).ok_or_else(|| unnamed(text))
+    number.map(|number| IssueRef::Number { run, number }).ok_or_else(|| bad_issue_ref(text))
 }
 
-fn unnamed(text: &str) -> Failure {
-    Failure::usage(format!("{} does not name an issue of a run", quoted(text)))
-        .hint("give `RUN#3`, or `3` for an issue of the newest run")
+fn bad_issue_ref(text: &str) -> Failure {
+    Failure::usage(format!("{} is not an issue", quoted(text)))
+        .hint("write `RUN#3`, or `3` for an issue of the newest run")
 }
 
-fn found(
+fn find_issue(
     environment: &Environment,
     run_dir: Option<&Path>,
     run: Option<&str>,
     number: u32,
-) -> Result<Found, Failure> {
-    let folder = run_place::run_folder(environment, run_dir, run)?;
-    let report = folder.report().map_err(run_place::failed)?;
+) -> Result<RunIssue, Failure> {
+    let folder = run_lookup::run_folder(environment, run_dir, run)?;
+    let report = folder.report().map_err(run_lookup::folder_failure)?;
     let run_id = folder.run_id();
     let mut issues = report.issues.iter().chain(&report.pre_existing);
     let Some(issue) = issues.find(|issue| issue.number == number).cloned() else {
@@ -102,16 +112,16 @@ fn found(
             .hint(format!("`crh show {run_id}` shows its issues")));
     };
     if report.change.repo.is_empty() {
-        let message = format!("the change of `{run_id}` belongs to no repository");
+        let message = format!("the change of run `{run_id}` has no repository");
         return Err(Failure::usage(message)
-            .hint("a dismissal is remembered for a repository; review inside of one"));
+            .hint("dismissals are stored per repository; run the review inside one"));
     }
-    Ok(Found { run_id, report, issue })
+    Ok(RunIssue { run_id, report, issue })
 }
 
-fn dismiss(state: &Path, found: &Found, reason: &str, now: Stamp) -> Result<(), Failure> {
-    let Found { run_id, report, issue } = found;
-    let dismissal = Dismissal {
+fn dismiss(state: &Path, found: &RunIssue, reason: &str, now: Timestamp) -> Result<(), Failure> {
+    let RunIssue { run_id, report, issue } = found;
+    let dismissal = LocalDismissal {
         reason: reason.trim().to_owned(),
         title: issue.title.clone(),
         place: format!("{}:{}", issue.location.file, issue.location.line_start),
@@ -120,111 +130,109 @@ fn dismiss(state: &Path, found: &Found, reason: &str, now: Stamp) -> Result<(), 
     };
     let key = &issue.dedupe_key;
     let add = |dismissals: &mut Dismissals| {
-        // Whoever says nothing has not taken back what was said.
+        // Keep the earlier reason if no new one is given.
         let before = dismissals.entries().get(key).map(|before| before.reason.clone());
         let reason = Some(dismissal.reason.clone()).filter(|reason| !reason.is_empty());
         let reason = reason.or(before).unwrap_or_default();
-        dismissals.add(key, Dismissal { reason, ..dismissal.clone() })
+        dismissals.add(key, LocalDismissal { reason, ..dismissal.clone() })
     };
-    let before = Dismissals::change(state, &report.change.repo, add).map_err(failed)?;
-    let is = if before.is_none() { "is dismissed" } else { "stays dismissed" };
+    let before = Dismissals::update(state, &report.change.repo, add).map_err(dismissals_failure)?;
+    let is = if before.is_none() { "is dismissed" } else { "was already dismissed" };
     ui::note(&format!(
-        "#{} {is}: {} ({}); `crh dismiss --undo {key}` takes it back",
+        "#{} {is}: {} ({}); undo with `crh dismiss --undo {key}`",
         issue.number,
-        ui::on_one_line(&issue.title),
-        ui::on_one_line(&dismissal.place)
+        ui::one_line(&issue.title),
+        ui::one_line(&dismissal.place)
     ));
     Ok(())
 }
 
-fn undo(state: &Path, found: &Found) -> Result<(), Failure> {
-    let Found { run_id, report, issue } = found;
+fn undo(state: &Path, found: &RunIssue) -> Result<(), Failure> {
+    let RunIssue { run_id, report, issue } = found;
     let remove = |dismissals: &mut Dismissals| dismissals.remove(&issue.dedupe_key);
-    match Dismissals::change(state, &report.change.repo, remove).map_err(failed)? {
-        Some(dismissal) => say_undone(&dismissal),
+    match Dismissals::update(state, &report.change.repo, remove).map_err(dismissals_failure)? {
+        Some(dismissal) => note_undone(&dismissal),
         None => {
             let message = format!("#{} of `{run_id}` is not dismissed", issue.number);
-            return Err(Failure::usage(message).hint(LISTED));
+            return Err(Failure::usage(message).hint(LIST_HINT));
         }
     }
     Ok(())
 }
 
 fn undo_key(state: &Path, key: &str) -> Result<(), Failure> {
-    let lists = dismissed::all(state).map_err(failed)?;
+    let lists = dismissals::load_all(state).map_err(dismissals_failure)?;
     let with_key = lists.iter().filter(|(_, list)| list.entries().contains_key(key));
     let repos: Vec<&str> = with_key.map(|(repo, _)| repo.as_str()).collect();
     let repo = match repos.as_slice() {
         [] => {
             return Err(
-                Failure::usage(format!("nothing with the key `{key}` is dismissed")).hint(LISTED)
+                Failure::usage(format!("no dismissed issue has the key `{key}`")).hint(LIST_HINT)
             );
         }
         [repo] => repo,
         several => {
             let names = several.join("`, `");
-            return Err(Failure::usage(format!("`{key}` is dismissed in several: `{names}`"))
-                .hint("name the issue by a run of its repository: `--undo RUN#3`"));
+            return Err(Failure::usage(format!(
+                "`{key}` is dismissed in several repositories: `{names}`"
+            ))
+            .hint("name it by a run of the right repository: `crh dismiss --undo RUN#3`"));
         }
     };
     let remove = |dismissals: &mut Dismissals| dismissals.remove(key);
-    if let Some(dismissal) = Dismissals::change(state, repo, remove).map_err(failed)? {
-        say_undone(&dismissal);
+    if let Some(dismissal) = Dismissals::update(state, repo, remove).map_err(dismissals_failure)? {
+        note_undone(&dismissal);
     }
     Ok(())
 }
 
-fn say_undone(dismissal: &Dismissal) {
-    let Dismissal { title, place, .. } = dismissal;
-    ui::note(&format!(
-        "no longer dismissed: {} ({})",
-        ui::on_one_line(title),
-        ui::on_one_line(place)
-    ));
+fn note_undone(dismissal: &LocalDismissal) {
+    let LocalDismissal { title, place, .. } = dismissal;
+    ui::note(&format!("no longer dismissed: {} ({})", ui::one_line(title), ui::one_line(place)));
 }
 
-fn list(state: &Path, format: ListingArg) -> Result<(), Failure> {
-    let lists = dismissed::all(state).map_err(failed)?;
+fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
+    let lists = dismissals::load_all(state).map_err(dismissals_failure)?;
     let rows = lists.iter().flat_map(|(repo, list)| {
         list.entries().iter().map(move |(key, dismissal)| (repo, key, dismissal))
     });
     match format {
-        ListingArg::Text => {
+        ListFormatArg::Text => {
             let text: String = rows
-                .map(|(repo, key, Dismissal { reason, title, place, .. })| {
+                .map(|(repo, key, LocalDismissal { reason, title, place, .. })| {
                     let why =
                         if reason.is_empty() { String::new() } else { format!(" ({reason})") };
                     [key, repo, place, &format!("{title}{why}")]
-                        .map(|cell| ui::on_one_line(cell))
+                        .map(|cell| ui::one_line(cell))
                         .join("  ")
                         + "\n"
                 })
                 .collect();
             if text.is_empty() {
-                ui::note("nothing is dismissed");
+                ui::note("no dismissed issues");
             }
             ui::result_text(&text)
         }
-        ListingArg::Json => {
+        ListFormatArg::Json => {
             let rows: Vec<Value> = rows
                 .map(|(repo, key, dismissal)| {
-                    let Dismissal { reason, title, place, run, at } = dismissal;
+                    let LocalDismissal { reason, title, place, run, at } = dismissal;
                     json!({
                         "dedupe_key": key, "repo": repo, "reason": reason, "title": title,
                         "place": place, "run": run, "at": at,
                     })
                 })
                 .collect();
-            ui::result_text(&stable_json(&rows).or_fail(Kind::Bug)?)
+            ui::result_text(&stable_json(&rows).or_fail(FailureKind::Bug)?)
         }
     }
 }
 
-fn failed(error: DismissalsError) -> Failure {
+fn dismissals_failure(error: DismissalsError) -> Failure {
     let kind = match &error {
-        DismissalsError::Damaged { .. } => Kind::Usage,
-        DismissalsError::Disk { .. } => Kind::Outside,
+        DismissalsError::Damaged { .. } => FailureKind::Usage,
+        DismissalsError::Disk { .. } => FailureKind::External,
     };
     Failure::new(kind, error)
-        .hint("`state.folder` in your config or `CRH_STATE` names another folder")
+        .hint("set `state.folder` in your config, or `CRH_STATE`, to another folder")
 }

@@ -1,17 +1,17 @@
-//! `crh doctor`: what works here, and what to do about the rest.
+//! `crh doctor`: checks the setup and prints how to fix what is missing.
 
 use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::models::Models;
+use super::models::ModelResolver;
 use super::repository_file::repository_file;
 use super::{github, launchpad, store};
-use crate::cli::{DoctorArgs, ListingArg};
+use crate::cli::{DoctorArgs, ListFormatArg};
 use crate::config::analysers::AnalysersChoice;
-use crate::config::environment::{Environment, GITHUB_APP, PATH};
+use crate::config::environment::{Environment, GITHUB_APP_VARIABLES, PATH};
 use crate::config::keys::{RawSettings, Settings};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
 use crh_git::{Git, OpenError, Repository};
 use crh_lint::analysers::Analysers;
@@ -19,52 +19,66 @@ use crh_lint::sandbox::Sandbox;
 use crh_llm::Provider;
 use crh_review::stable_json;
 
-/// The oldest git that has what is used here.
+/// Oldest supported git version.
 const OLDEST_GIT: (u32, u32) = (2, 31);
 
-/// How one thing stands.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
-    /// It works.
+enum CheckState {
     Works,
-    /// It does not, and a review can do without.
-    Lacks,
-    /// It does not, and no review can be made.
+    /// Missing, but reviews work without it.
+    #[serde(rename = "lacks")]
+    Missing,
+    /// Broken; reviews do not work.
     Broken,
 }
 
-/// One thing that was looked at.
+/// A check and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Examined {
-    what: &'static str,
-    state: State,
-    found: String,
+struct DoctorCheck {
+    #[serde(rename = "what")]
+    name: &'static str,
+    state: CheckState,
+    #[serde(rename = "found")]
+    detail: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     remedy: String,
-    /// Whose fault it is, of what is broken.
+    /// Exit code kind, if broken.
     #[serde(skip)]
-    fault: Option<Kind>,
+    failure_kind: Option<FailureKind>,
 }
 
-impl Examined {
-    fn works(what: &'static str, found: impl Into<String>) -> Self {
-        Self { what, state: State::Works, found: found.into(), remedy: String::new(), fault: None }
+impl DoctorCheck {
+    fn works(name: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: CheckState::Works,
+            detail: detail.into(),
+            remedy: String::new(),
+            failure_kind: None,
+        }
     }
 
-    fn lacks(what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { what, state: State::Lacks, found: found.into(), remedy: remedy.into(), fault: None }
+    fn missing(name: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: CheckState::Missing,
+            detail: detail.into(),
+            remedy: remedy.into(),
+            failure_kind: None,
+        }
     }
 
-    fn broken(what: &'static str, failure: &Failure) -> Self {
-        let found = format!("{:#}", failure.error);
+    fn broken(name: &'static str, failure: &Failure) -> Self {
+        let detail = format!("{:#}", failure.error);
         let remedy = failure.hint.clone().unwrap_or_default();
-        Self { what, state: State::Broken, found, remedy, fault: Some(failure.kind) }
+        Self { name, state: CheckState::Broken, detail, remedy, failure_kind: Some(failure.kind) }
     }
 }
 
 pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    let mut examined = vec![git(environment)];
+    let mut examined = vec![git_check(environment)];
     let repository = Repository::discover(&environment.folder);
     let file = match &repository {
         Ok(repository) => repository_file(repository),
@@ -74,170 +88,182 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
         file.and_then(|file| config::load(environment, file.as_ref(), RawSettings::default()));
     match &settings {
         Ok(settings) => {
-            let shown = "the files and variables that were found can be read".to_owned();
-            examined.push(Examined::works("settings", shown));
-            examined.push(in_repository(repository, settings));
-            examined.extend(models(settings, environment));
-            examined.push(github(environment));
-            examined.push(launchpad(settings, environment));
+            let shown = "all config files and variables are valid".to_owned();
+            examined.push(DoctorCheck::works("settings", shown));
+            examined.push(repository_check(repository, settings));
+            examined.extend(model_checks(settings, environment));
+            examined.push(github_check(environment));
+            examined.push(launchpad_check(settings, environment));
         }
-        Err(failure) => examined.push(Examined::broken("settings", failure)),
+        Err(failure) => examined.push(DoctorCheck::broken("settings", failure)),
     }
-    examined.extend(external(environment, settings.as_ref().ok()));
+    examined.extend(sandbox_and_analysers(environment, settings.as_ref().ok()));
     ui::result_text(&match args.format {
-        ListingArg::Text => examined.iter().map(shown).collect(),
-        ListingArg::Json => stable_json(&examined).or_fail(Kind::Bug)?,
+        ListFormatArg::Text => examined.iter().map(check_text).collect(),
+        ListFormatArg::Json => stable_json(&examined).or_fail(FailureKind::Bug)?,
     })?;
-    let fault = examined.iter().find_map(|thing| thing.fault);
-    Ok(fault.map_or(ExitCode::SUCCESS, Kind::exit_code))
+    let fault = examined.iter().find_map(|thing| thing.failure_kind);
+    Ok(fault.map_or(ExitCode::SUCCESS, FailureKind::exit_code))
 }
 
-fn shown(thing: &Examined) -> String {
+fn check_text(thing: &DoctorCheck) -> String {
     let mark = match thing.state {
-        State::Works => "works ",
-        State::Lacks => "lacks ",
-        State::Broken => "BROKEN",
+        CheckState::Works => "ok     ",
+        CheckState::Missing => "missing",
+        CheckState::Broken => "BROKEN ",
     };
-    let line = format!("{mark}  {:<10}  {}\n", thing.what, ui::on_one_line(&thing.found));
+    let line = format!("{mark}  {:<10}  {}\n", thing.name, ui::one_line(&thing.detail));
     if thing.remedy.is_empty() {
         return line;
     }
-    format!("{line}{:20}-> {}\n", "", ui::on_one_line(&thing.remedy))
+    format!("{line}{:21}-> {}\n", "", ui::one_line(&thing.remedy))
 }
 
-fn git(environment: &Environment) -> Examined {
+fn git_check(environment: &Environment) -> DoctorCheck {
     let git = Git::in_folder(&environment.folder);
-    match git.version(OLDEST_GIT).and_then(|()| git.text(["--version"])) {
-        Ok(version) => Examined::works("git", version),
+    match git.check_version(OLDEST_GIT).and_then(|()| git.text(["--version"])) {
+        Ok(version) => DoctorCheck::works("git", version),
         Err(error) => {
-            let failure = Failure::new(Kind::Outside, error);
-            Examined::broken("git", &failure.hint("install git 2.31 or newer"))
+            let failure = Failure::new(FailureKind::External, error);
+            DoctorCheck::broken("git", &failure.hint("install git 2.31 or newer"))
         }
     }
 }
 
-fn in_repository(repository: Result<Repository, OpenError>, settings: &Settings) -> Examined {
-    let what = "repository";
+fn repository_check(repository: Result<Repository, OpenError>, settings: &Settings) -> DoctorCheck {
+    let name = "repository";
     let repository = match repository {
         Ok(repository) => repository,
         Err(OpenError::NotARepository(_)) => {
-            let remedy = "go into one, or hand in a diff with `--diff FILE`";
-            return Examined::lacks(what, "you are not in one", remedy);
+            let remedy = "change to a repository, or review a diff file with `--diff FILE`";
+            return DoctorCheck::missing(name, "not inside a git repository", remedy);
         }
         Err(error) => {
-            let failure = Failure::new(Kind::Usage, error);
+            let failure = Failure::new(FailureKind::Usage, error);
             let remedy =
-                "`git status` says more; `--diff FILE` reviews a diff without a repository";
-            return Examined::broken(what, &failure.hint(remedy));
+                "run `git status` for details; `--diff FILE` reviews a diff without a repository";
+            return DoctorCheck::broken(name, &failure.hint(remedy));
         }
     };
     match store::open(settings, &repository) {
         Ok(_) => {
             let root = repository.work_tree.as_deref().unwrap_or(&repository.git_dir);
-            Examined::works(what, format!("`{}`, and its private store", root.display()))
+            DoctorCheck::works(name, format!("`{}`; the private store is usable", root.display()))
         }
-        Err(failure) => Examined::broken(what, &failure),
+        Err(failure) => DoctorCheck::broken(name, &failure),
     }
 }
 
-/// The model that would review, and the providers whose keys are there.
-fn models(settings: &Settings, environment: &Environment) -> Vec<Examined> {
-    let models = match Models::new(settings, environment) {
+/// Checks the API keys and the reviewer model.
+fn model_checks(settings: &Settings, environment: &Environment) -> Vec<DoctorCheck> {
+    let models = match ModelResolver::new(settings, environment) {
         Ok(models) => models,
-        Err(failure) => return vec![Examined::broken("model", &failure)],
+        Err(failure) => return vec![DoctorCheck::broken("model", &failure)],
     };
     let with_key = Provider::ALL
         .iter()
-        .filter(|provider| models.surroundings.has_key(&models.catalogue, **provider))
+        .filter(|provider| models.model_environment.has_key(&models.catalogue, **provider))
         .filter_map(|provider| models.catalogue.provider(*provider).key.as_deref());
-    let keys = keys(with_key.collect());
-    if models.are_none(settings) {
-        let model = Examined::lacks(
+    let keys = keys_check(with_key.collect());
+    if models.has_no_model(settings) {
+        let model = DoctorCheck::missing(
             "model",
-            "none: `crh review` runs only the checks that need no model",
-            "set a provider's key, or name a model with `--model` or `model.reviewer`",
+            "none configured: `crh review` runs only static checks",
+            "set the API key of a provider, or set `--model` or `model.reviewer`",
         );
         return vec![keys, model];
     }
-    let model = match models.crew(settings, None) {
-        Ok(crew) => Examined::works(
+    let model = match models.open_all(settings, None) {
+        Ok(crew) => DoctorCheck::works(
             "model",
-            format!("{} reviews; `crh model check` asks it", crew.reviewer.name()),
+            format!("{} (not contacted; test it with `crh model check`)", crew.reviewer.name()),
         ),
-        Err(failure) => Examined::broken("model", &failure),
+        Err(failure) => DoctorCheck::broken("model", &failure),
     };
     vec![keys, model]
 }
 
-/// The variables that hold the keys of providers. One may serve two providers, which stand side by side.
-fn keys(mut variables: Vec<&str>) -> Examined {
+/// Checks API keys. Adjacent providers may share a variable.
+fn keys_check(mut variables: Vec<&str>) -> DoctorCheck {
     variables.dedup();
     if variables.is_empty() {
-        return Examined::lacks(
+        return DoctorCheck::missing(
             "keys",
-            "no provider's key is set",
-            "`crh model list` shows the variables; a model on this machine needs none",
+            "no API key is set",
+            "`crh model list` shows the variables; local models need no key",
         );
     }
-    Examined::works("keys", format!("`{}` set", variables.join("`, `")))
+    DoctorCheck::works("keys", format!("`{}` set", variables.join("`, `")))
 }
 
-/// Whether pull requests can be read: where from, and with which token. GitHub is not asked.
-fn github(environment: &Environment) -> Examined {
+/// Checks for a GitHub token. Sends no request.
+fn github_check(environment: &Environment) -> DoctorCheck {
     let host = match github::default_host(environment) {
         Ok(host) => host,
-        Err(failure) => return Examined::broken("github", &failure),
+        Err(failure) => return DoctorCheck::broken("github", &failure),
     };
-    if environment.variable(GITHUB_APP[0]).is_some() {
-        let found = format!("`{}` is asked as the App of `{}`", host.name(), GITHUB_APP[0]);
-        return Examined::works("github", found);
+    if environment.variable(GITHUB_APP_VARIABLES[0]).is_some() {
+        let found = format!(
+            "authenticates to `{}` as the GitHub App of `{}`",
+            host.name(),
+            GITHUB_APP_VARIABLES[0]
+        );
+        return DoctorCheck::works("github", found);
     }
-    match github::token(&host, &host, environment) {
-        Some(found) => {
-            Examined::works("github", format!("`{}` is asked with {}", host.name(), found.from))
-        }
-        None => Examined::lacks(
+    match github::find_token(&host, &host, environment) {
+        Some(found) => DoctorCheck::works(
             "github",
-            format!("no token for `{}`: pull requests cannot be read", host.name()),
+            format!("authenticates to `{}` with {}", host.name(), found.from),
+        ),
+        None => DoctorCheck::missing(
+            "github",
+            format!("no token for `{}`: cannot read pull requests", host.name()),
             format!(
-                "set {}, or log in with `gh auth login`",
-                github::variables(&host, &host, environment)
+                "set {}, or run `gh auth login`",
+                github::token_variables(&host, &host, environment)
             ),
         ),
     }
 }
 
-/// As whom merge proposals are read and commented on. Launchpad is not asked.
-fn launchpad(settings: &Settings, environment: &Environment) -> Examined {
+/// Checks for a Launchpad login. Sends no request.
+fn launchpad_check(settings: &Settings, environment: &Environment) -> DoctorCheck {
     let service = settings.launchpad_service_root.value.service();
     let name = service.name();
-    match launchpad::found(service, environment, settings) {
+    match launchpad::find_login(service, environment, settings) {
         Ok(found) => match found.from {
-            Some(from) => Examined::works("launchpad", format!("`{name}` is asked with {from}")),
-            None => Examined::lacks(
+            Some(from) => {
+                DoctorCheck::works("launchpad", format!("authenticates to `{name}` with {from}"))
+            }
+            None => DoctorCheck::missing(
                 "launchpad",
-                format!(
-                    "`{name}` is asked as nobody: what is public can be read, and nothing posted"
-                ),
-                launchpad::TO_LOG_IN,
+                format!("not logged in to `{name}`: can read public merge proposals, cannot post"),
+                launchpad::HINT_LOG_IN,
             ),
         },
-        Err(failure) => Examined::broken("launchpad", &failure),
+        Err(failure) => DoctorCheck::broken("launchpad", &failure),
     }
 }
 
-/// Whether analysers of others can be shut in here, tried; and which there are.
-fn external(environment: &Environment, settings: Option<&Settings>) -> Vec<Examined> {
+/// Tests the sandbox and lists installed linters.
+fn sandbox_and_analysers(
+    environment: &Environment,
+    settings: Option<&Settings>,
+) -> Vec<DoctorCheck> {
     let Some(program) = &environment.program else {
-        return vec![Examined::lacks("sandbox", "not tried: the program of crh is not found", "")];
+        return vec![DoctorCheck::missing(
+            "sandbox",
+            "not tested: cannot find the crh executable",
+            "",
+        )];
     };
     let tried = Sandbox::probe(program);
-    let sandbox = sandbox(tried.as_ref().map(|_| ()).map_err(ToString::to_string));
-    // Without settings it is not known whether they are to be run.
+    let sandbox = sandbox_check(tried.as_ref().map(|_| ()).map_err(ToString::to_string));
+    // Whether linters are enabled is unknown without settings.
     let Some(settings) = settings else { return vec![sandbox] };
     let is_off = settings.checks_analysers.value == AnalysersChoice::Never;
     let found = match (is_off, environment.variable(PATH)) {
-        (true, _) => Examined::works("analysers", "none is run: `checks.analysers` is `never`"),
+        (true, _) => DoctorCheck::works("analysers", "disabled: `checks.analysers` is `never`"),
         (false, Some(path)) => {
             let checkout = Repository::discover(&environment.folder).ok();
             let checkout = checkout.and_then(|repository| repository.work_tree);
@@ -246,45 +272,45 @@ fn external(environment: &Environment, settings: Option<&Settings>) -> Vec<Exami
                 let version = tried.as_ref().ok().map(|_| found.version(name));
                 (name, version)
             });
-            analysers(&versions.collect::<Vec<_>>())
+            analysers_check(&versions.collect::<Vec<_>>())
         }
-        (false, None) => analysers(&[]),
+        (false, None) => analysers_check(&[]),
     };
     vec![sandbox, found]
 }
 
-fn sandbox(tried: Result<(), String>) -> Examined {
+fn sandbox_check(tried: Result<(), String>) -> DoctorCheck {
     match tried {
-        Ok(()) => Examined::works(
+        Ok(()) => DoctorCheck::works(
             "sandbox",
-            "analysers are shut in: Landlock, namespaces of users, networks and processes, seccomp",
+            "linters run sandboxed (Landlock, user, network and PID namespaces, seccomp)",
         ),
-        Err(why) => Examined::lacks(
+        Err(why) => DoctorCheck::missing(
             "sandbox",
             why,
-            "without it no analyser is run; it takes Linux 6.2 with Landlock, and user namespaces for ordinary users",
+            "linters do not run without it; it needs Linux 6.2 with Landlock and unprivileged user namespaces",
         ),
     }
 }
 
-/// The analysers that are installed, each with its version, or with what is wrong with it; none of those is asked without a sandbox.
-fn analysers(found: &[(&str, Option<Result<String, String>>)]) -> Examined {
+/// Lists linters with version or error. Without a sandbox they are not run, so there is no version.
+fn analysers_check(found: &[(&str, Option<Result<String, String>>)]) -> DoctorCheck {
     if found.is_empty() {
         let names = crh_lint::analysers::NAMES.join(", ");
-        return Examined::lacks(
+        return DoctorCheck::missing(
             "analysers",
-            "none is installed",
-            format!("crh makes use of {names}"),
+            "no linter is installed",
+            format!("crh can use {names}"),
         );
     }
-    let said = |(name, version): &(&str, Option<Result<String, String>>)| match version {
+    let describe = |(name, version): &(&str, Option<Result<String, String>>)| match version {
         None => format!("{name} (not run)"),
         Some(Ok(version)) if version.contains(name) => version.clone(),
         Some(Ok(version)) => format!("{name} {version}"),
-        Some(Err(why)) => format!("{name} (of no use: {why})"),
+        Some(Err(why)) => format!("{name} (unusable: {why})"),
     };
-    let said: Vec<String> = found.iter().map(said).collect();
-    Examined::works("analysers", said.join(", "))
+    let names: Vec<String> = found.iter().map(describe).collect();
+    DoctorCheck::works("analysers", names.join(", "))
 }
 
 #[cfg(test)]
@@ -293,78 +319,88 @@ mod tests {
 
     use super::*;
 
-    fn check(examined: &[Examined], expected: Expect) {
-        expected.assert_eq(&examined.iter().map(shown).collect::<String>());
+    fn check(examined: &[DoctorCheck], expected: Expect) {
+        expected.assert_eq(&examined.iter().map(check_text).collect::<String>());
     }
 
     #[test]
-    fn what_is_missing_comes_with_what_to_do_about_it() {
+    fn missing_things_are_shown_with_remedy() {
         let settings = Failure::usage("`~/crh.toml` has\na \u{1b}[31mred line").hint("look\nat it");
         check(
             &[
-                Examined::works("git", "git version 2.47.3"),
-                Examined::lacks("repository", "you are not in one", "go into one"),
-                Examined::broken("settings", &settings),
+                DoctorCheck::works("git", "git version 2.47.3"),
+                DoctorCheck::missing(
+                    "repository",
+                    "not inside a git repository",
+                    "change to a repository",
+                ),
+                DoctorCheck::broken("settings", &settings),
             ],
             expect![[r#"
-                works   git         git version 2.47.3
-                lacks   repository  you are not in one
-                                    -> go into one
-                BROKEN  settings    `~/crh.toml` has a \u{1b}[31mred line
-                                    -> look at it
+                ok       git         git version 2.47.3
+                missing  repository  not inside a git repository
+                                     -> change to a repository
+                BROKEN   settings    `~/crh.toml` has a \u{1b}[31mred line
+                                     -> look at it
             "#]],
         );
     }
 
     #[test]
-    fn keys_are_named_once_and_never_shown() {
-        check(
-            &[keys(vec![]), keys(vec!["OPENAI_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"])],
-            expect![[r#"
-                lacks   keys        no provider's key is set
-                                    -> `crh model list` shows the variables; a model on this machine needs none
-                works   keys        `OPENAI_API_KEY`, `GEMINI_API_KEY` set
-            "#]],
-        );
-    }
-
-    #[test]
-    fn the_sandbox_works_or_it_is_said_what_that_means() {
-        check(
-            &[sandbox(Ok(())), sandbox(Err("this kernel offers no Landlock".to_owned()))],
-            expect![[r#"
-                works   sandbox     analysers are shut in: Landlock, namespaces of users, networks and processes, seccomp
-                lacks   sandbox     this kernel offers no Landlock
-                                    -> without it no analyser is run; it takes Linux 6.2 with Landlock, and user namespaces for ordinary users
-            "#]],
-        );
-    }
-
-    #[test]
-    fn analysers_are_listed_with_what_they_say_of_themselves() {
+    fn key_variables_are_named_once() {
         check(
             &[
-                analysers(&[]),
-                analysers(&[
-                    ("ruff", Some(Ok("ruff 0.14.1".to_owned()))),
-                    ("eslint", Some(Ok("v9.39.1".to_owned()))),
-                    ("semgrep", Some(Err("it failed: no Python".to_owned()))),
-                ]),
-                analysers(&[("ruff", None)]),
+                keys_check(vec![]),
+                keys_check(vec!["OPENAI_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"]),
             ],
             expect![[r#"
-                lacks   analysers   none is installed
-                                    -> crh makes use of ruff, eslint, shellcheck, semgrep, tsc
-                works   analysers   ruff 0.14.1, eslint v9.39.1, semgrep (of no use: it failed: no Python)
-                works   analysers   ruff (not run)
+                missing  keys        no API key is set
+                                     -> `crh model list` shows the variables; local models need no key
+                ok       keys        `OPENAI_API_KEY`, `GEMINI_API_KEY` set
             "#]],
         );
     }
 
     #[test]
-    fn what_is_broken_is_somebodys_fault_and_what_is_lacking_nobodys() {
-        let failure = Failure::new(Kind::Outside, anyhow::anyhow!("git is not there"));
-        assert_eq!(Examined::broken("git", &failure).fault, Some(Kind::Outside));
-        assert_eq!(Examined::lacks("model", "none", "set a key").fault, None);
+    fn sandbox_check_explains_failure() {
+        check(
+            &[
+                sandbox_check(Ok(())),
+                sandbox_check(Err("the kernel does not support Landlock".to_owned())),
+            ],
+            expect![[r#"
+                ok       sandbox     linters run sandboxed (Landlock, user, network and PID namespaces, seccomp)
+                missing  sandbox     the kernel does not support Landlock
+                                     -> linters do not run without it; it needs Linux 6.2 with Landlock and unprivileged user namespaces
+            "#]],
+        );
+    }
+
+    #[test]
+    fn linters_are_listed_with_versions() {
+        check(
+            &[
+                analysers_check(&[]),
+                analysers_check(&[
+                    ("ruff", Some(Ok("ruff 0.14.1".to_owned()))),
+                    ("eslint", Some(Ok("v9.39.1".to_owned()))),
+                    ("semgrep", Some(Err("no Python".to_owned()))),
+                ]),
+                analysers_check(&[("ruff", None)]),
+            ],
+            expect![[r#"
+                missing  analysers   no linter is installed
+                                     -> crh can use ruff, eslint, shellcheck, semgrep, tsc
+                ok       analysers   ruff 0.14.1, eslint v9.39.1, semgrep (unusable: no Python)
+                ok       analysers   ruff (not run)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn only_broken_checks_set_exit_code() {
+        let failure = Failure::new(FailureKind::External, anyhow::anyhow!("git not found"));
+        assert_eq!(DoctorCheck::broken("git", &failure).failure_kind, Some(FailureKind::External));
+        assert_eq!(DoctorCheck::missing("model", "none", "set a key").failure_kind, None);
     }
 }

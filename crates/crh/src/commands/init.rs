@@ -1,4 +1,4 @@
-//! `crh init`: a commented file of settings in the root of the repository.
+//! `crh init`: writes a commented `crh.toml` to the root of the repository.
 
 use std::fs;
 use std::fs::OpenOptions;
@@ -11,17 +11,16 @@ use crate::cli::InitArgs;
 use crate::config::environment::Environment;
 use crate::config::file::REPOSITORY_FILE;
 use crate::config::page;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_git::Repository;
 
 pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<(), Failure> {
     let repository = Repository::discover(&environment.folder)
-        .or_fail(Kind::Usage)
+        .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("run `crh init` inside a checkout"))?;
     let root = repository.work_tree.ok_or_else(|| {
-        Failure::usage("there is no checkout here to write into")
-            .hint("run `crh init` inside a checkout")
+        Failure::usage("not inside a checkout").hint("run `crh init` inside a checkout")
     })?;
     let path = root.join(REPOSITORY_FILE);
     if args.force {
@@ -33,32 +32,32 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<(), Fail
     Ok(())
 }
 
-/// Writes a file that is not there yet. Half a file is taken away again.
+/// Creates the file, which must not exist. Removes it again if writing fails.
 fn create(path: &Path) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     if file.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
-        return Err(Failure::usage(format!("there is a `{}` already", path.display()))
-            .hint(format!("move it away; `--force` replaces a `{REPOSITORY_FILE}`")));
+        return Err(Failure::usage(format!("`{}` already exists", path.display()))
+            .hint(format!("`crh init --force` overwrites `{REPOSITORY_FILE}`")));
     }
     let written = file.and_then(|mut file| {
         let written = file.write_all(page::template().as_bytes());
         written.or_else(|error| fs::remove_file(path).and(Err(error)))
     });
-    written.with_context(|| writing(path)).or_fail(Kind::Usage)
+    written.with_context(|| write_error_context(path)).or_fail(FailureKind::Usage)
 }
 
-/// Writes a new file beside the old one and puts it in its place: the old one is not lost halfway, and a link is
-/// replaced and not followed.
+/// Writes a temporary file and renames it, so that the old file is never lost and a symlink is
+/// replaced, not followed.
 fn replace(path: &Path) -> Result<(), Failure> {
     let new = path.with_extension("toml.new");
     create(&new)?;
     let replaced = fs::rename(&new, path);
     replaced
         .or_else(|error| fs::remove_file(&new).and(Err(error)))
-        .with_context(|| writing(path))
-        .or_fail(Kind::Usage)
+        .with_context(|| write_error_context(path))
+        .or_fail(FailureKind::Usage)
 }
 
-fn writing(path: &Path) -> String {
-    format!("writing `{}`", path.display())
+fn write_error_context(path: &Path) -> String {
+    format!("cannot write `{}`", path.display())
 }

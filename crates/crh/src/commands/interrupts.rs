@@ -1,168 +1,168 @@
-//! Ctrl-C: the first one stops what is under way, so that what was found so far is reported; the next one ends the program, and what it
-//! has asked remotes for.
+//! Ctrl-C handling: the first Ctrl-C stops the current work, so that partial results are reported.
+//! The second one kills running git fetches and exits.
 //!
-//! It is waited for on a thread of its own that stays until the program ends. So the second one works whatever the review
-//! is busy with, and also while the report is printed to somebody who does not read it.
+//! Signals are handled on their own thread, so the second Ctrl-C works even while the main thread
+//! is busy or blocked on output.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 
-/// What a program does at Ctrl-C: there is one for all of it.
-struct AtInterrupt {
-    /// Whether it is waited for.
-    is_watched: bool,
-    /// Whether the signals are waited for that end a program.
-    is_end_watched: bool,
-    /// Stop what is under way, which may be part of something longer; if there is none, there is nothing to stop but the program.
-    stops: Vec<(u64, Stop)>,
-    /// How much is under way, whether or not it was stopped.
-    under_way: usize,
-    /// The number of the next one.
-    next: u64,
-    /// Whether it was pressed since the first of those that are there began.
+/// Global Ctrl-C state.
+struct InterruptState {
+    /// Whether the SIGINT listener runs.
+    has_ctrl_c_listener: bool,
+    /// Whether the SIGTERM and SIGHUP listeners run.
+    has_termination_listeners: bool,
+    /// Callbacks that stop the current work, which may be nested. If empty, Ctrl-C exits.
+    stop_callbacks: Vec<(u64, StopCallback)>,
+    /// Number of active guards, stopped or not.
+    active_guards: usize,
+    /// Id of the next guard.
+    last_id: u64,
+    /// Whether Ctrl-C was pressed since the outermost guard was created.
     is_pressed: bool,
 }
 
-type Stop = Box<dyn FnOnce() + Send>;
+type StopCallback = Box<dyn FnOnce() + Send>;
 
-static AT_INTERRUPT: Mutex<AtInterrupt> = Mutex::new(AtInterrupt {
-    is_watched: false,
-    is_end_watched: false,
-    stops: Vec::new(),
-    under_way: 0,
-    next: 0,
+static STATE: Mutex<InterruptState> = Mutex::new(InterruptState {
+    has_ctrl_c_listener: false,
+    has_termination_listeners: false,
+    stop_callbacks: Vec::new(),
+    active_guards: 0,
+    last_id: 0,
     is_pressed: false,
 });
 
-fn at_interrupt() -> MutexGuard<'static, AtInterrupt> {
-    AT_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_state() -> MutexGuard<'static, InterruptState> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl AtInterrupt {
-    /// Something more is under way; its number.
-    fn begin(&mut self) -> u64 {
-        self.under_way += 1;
-        self.next += 1;
-        self.next
+impl InterruptState {
+    /// Registers a guard and returns its id.
+    fn register_guard(&mut self) -> u64 {
+        self.active_guards += 1;
+        self.last_id += 1;
+        self.last_id
     }
 }
 
-/// Begins to wait for Ctrl-C, so that whoever presses it during a fetch leaves no git behind.
-pub(crate) fn watch_fetches() -> Result<(), Failure> {
-    let mut at_interrupt = at_interrupt();
-    if at_interrupt.is_watched {
+/// Starts the Ctrl-C listener, so that an interrupted fetch leaves no git process behind.
+pub(crate) fn watch_ctrl_c() -> Result<(), Failure> {
+    let mut at_interrupt = lock_state();
+    if at_interrupt.has_ctrl_c_listener {
         return Ok(());
     }
-    wait_for(SignalKind::interrupt())?;
-    at_interrupt.is_watched = true;
+    spawn_listener(SignalKind::interrupt())?;
+    at_interrupt.has_ctrl_c_listener = true;
     Ok(())
 }
 
-/// Begins to wait for the signals by which a terminal that is closed and a system that is shut down end a program, so that they
-/// do what Ctrl-C does: a question must not leave the terminal, or the tree, in the middle.
-pub(crate) fn watch_end() -> Result<(), Failure> {
-    watch_fetches()?;
-    let mut at_interrupt = at_interrupt();
-    if at_interrupt.is_end_watched {
+/// Makes SIGTERM and SIGHUP act like Ctrl-C, so that the terminal and the working tree are
+/// restored.
+pub(crate) fn watch_termination() -> Result<(), Failure> {
+    watch_ctrl_c()?;
+    let mut at_interrupt = lock_state();
+    if at_interrupt.has_termination_listeners {
         return Ok(());
     }
     for kind in [SignalKind::terminate(), SignalKind::hangup()] {
-        wait_for(kind)?;
+        spawn_listener(kind)?;
     }
-    at_interrupt.is_end_watched = true;
+    at_interrupt.has_termination_listeners = true;
     Ok(())
 }
 
-/// Waits for a signal on a thread of its own.
-fn wait_for(kind: SignalKind) -> Result<(), Failure> {
+/// Listens for a signal on its own thread.
+fn spawn_listener(kind: SignalKind) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.or_fail(Kind::Outside)?;
-    // Not on the thread, so that none is missed until that has begun.
+    let runtime = runtime.or_fail(FailureKind::External)?;
+    // Registered before the thread starts, so that no signal is missed.
     let signals = {
         let _inside = runtime.enter();
-        signal(kind).context("waiting for signals").or_fail(Kind::Outside)?
+        signal(kind).context("cannot listen for signals").or_fail(FailureKind::External)?
     };
     let second = match kind == SignalKind::interrupt() {
-        true => Second::Ends,
-        false => Second::Waits,
+        true => RepeatedSignal::Exit,
+        false => RepeatedSignal::Ignore,
     };
-    let wait = move || runtime.block_on(heed(signals, second));
+    let wait = move || runtime.block_on(handle_signals(signals, second));
     let thread = std::thread::Builder::new().name("interrupts".to_owned()).spawn(wait);
-    thread.map(drop).or_fail(Kind::Outside)
+    thread.map(drop).or_fail(FailureKind::External)
 }
 
-/// Something that the first Ctrl-C stops, for as long as this is there. After it there is nothing left to stop but the program.
-pub(crate) struct Interrupts(u64);
+/// While it exists, the first Ctrl-C calls its stop callback instead of exiting.
+pub(crate) struct InterruptGuard(u64);
 
-impl Interrupts {
-    /// From here on, Ctrl-C does not end the program by itself. The first one calls `stop`, and that of everything this is a part of.
+impl InterruptGuard {
+    /// Creates a guard. The first Ctrl-C calls `stop` and the callbacks of all outer guards.
     pub(crate) fn watch(stop: impl FnOnce() + Send + 'static) -> Result<Self, Failure> {
-        watch_fetches()?;
-        let mut at_interrupt = at_interrupt();
-        if at_interrupt.under_way == 0 {
+        watch_ctrl_c()?;
+        let mut at_interrupt = lock_state();
+        if at_interrupt.active_guards == 0 {
             at_interrupt.is_pressed = false;
         }
-        let number = at_interrupt.begin();
+        let number = at_interrupt.register_guard();
         if !at_interrupt.is_pressed {
-            at_interrupt.stops.push((number, Box::new(stop)));
+            at_interrupt.stop_callbacks.push((number, Box::new(stop)));
             return Ok(Self(number));
         }
         drop(at_interrupt);
-        // What it is a part of was stopped just before.
+        // Ctrl-C was pressed before this guard was created.
         stop();
         Ok(Self(number))
     }
 
-    /// From here on, the next Ctrl-C does nothing: what is under way ends soon, and must not be left in the middle by somebody who
-    /// pressed twice.
-    pub(crate) fn outlast() -> Self {
-        let mut at_interrupt = at_interrupt();
-        let number = at_interrupt.begin();
-        at_interrupt.stops.push((number, Box::new(|| {})));
+    /// Creates a guard that ignores the next Ctrl-C, for short work that must not be interrupted by
+    /// a double press.
+    pub(crate) fn ignore_next() -> Self {
+        let mut at_interrupt = lock_state();
+        let number = at_interrupt.register_guard();
+        at_interrupt.stop_callbacks.push((number, Box::new(|| {})));
         Self(number)
     }
 }
 
-impl Drop for Interrupts {
+impl Drop for InterruptGuard {
     fn drop(&mut self) {
-        let mut at_interrupt = at_interrupt();
-        at_interrupt.under_way -= 1;
-        at_interrupt.stops.retain(|(number, _)| *number != self.0);
+        let mut at_interrupt = lock_state();
+        at_interrupt.active_guards -= 1;
+        at_interrupt.stop_callbacks.retain(|(number, _)| *number != self.0);
     }
 }
 
-/// Whether Ctrl-C was pressed since the outermost of what is under way began: nothing more is to be begun.
+/// Whether Ctrl-C was pressed since the outermost guard was created; no new work should start.
 pub(crate) fn is_pressed() -> bool {
-    at_interrupt().is_pressed
+    lock_state().is_pressed
 }
 
-/// What a signal does while somebody who was stopped comes to an end.
+/// What a repeated signal does while stopped work finishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Second {
-    /// It ends the program: a person is impatient.
-    Ends,
-    /// Nothing: a terminal that is closed sends more than one.
-    Waits,
+enum RepeatedSignal {
+    /// Exits: the user is impatient.
+    Exit,
+    /// Ignored: a closing terminal may send several signals.
+    Ignore,
 }
 
-async fn heed(mut interrupts: Signal, second: Second) {
+async fn handle_signals(mut interrupts: Signal, second: RepeatedSignal) {
     while interrupts.recv().await.is_some() {
         let (stops, is_ending) = {
-            let mut at_interrupt = at_interrupt();
+            let mut at_interrupt = lock_state();
             at_interrupt.is_pressed = true;
-            (std::mem::take(&mut at_interrupt.stops), at_interrupt.under_way > 0)
+            (std::mem::take(&mut at_interrupt.stop_callbacks), at_interrupt.active_guards > 0)
         };
-        if stops.is_empty() && is_ending && second == Second::Waits {
+        if stops.is_empty() && is_ending && second == RepeatedSignal::Ignore {
             continue;
         }
         if stops.is_empty() {
-            crh_git::end_fetches();
-            ui::leave_at_once()
+            crh_git::stop_fetches();
+            ui::exit_now()
         }
         for (_, stop) in stops {
             stop();

@@ -1,4 +1,4 @@
-//! `crh man`: the manual pages, made from the command line itself.
+//! `crh man`: manual pages generated from the command line definition.
 
 use std::fs;
 use std::path::Path;
@@ -9,12 +9,12 @@ use clap_mangen::Man;
 
 use crate::cli::{Cli, ManArgs};
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 
 pub(crate) fn run(args: &ManArgs, environment: &Environment) -> Result<(), Failure> {
     match &args.out {
-        // `crh help` has no page of its own.
+        // Leave out `crh help`, which has no page.
         None => {
             let page = Man::new(Cli::command().disable_help_subcommand(true));
             ui::result(|out| page.render(out))
@@ -28,8 +28,8 @@ fn write(folder: &Path) -> Result<(), Failure> {
     let shown = folder.display();
     fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
-        .with_context(|| format!("writing manual pages into `{shown}`"))
-        .or_fail(Kind::Usage)?;
-    ui::note(&format!("wrote the manual pages into `{shown}`; `man -l` shows one"));
+        .with_context(|| format!("cannot write manual pages to `{shown}`"))
+        .or_fail(FailureKind::Usage)?;
+    ui::note(&format!("wrote manual pages to `{shown}`; read one with `man -l`"));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `crh merge`: what reviewers returned, merged into one report.
+//! `crh merge`: merges reviewer output into one report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use anyhow::Context;
 use serde::Deserialize;
 use serde_json::{Deserializer, Value};
 
-use super::render::show;
+use super::render::print_report;
 use crate::cli::{DialectArg, MergeArgs};
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{input, ui};
 use crh_pipeline::assemble::mask;
-use crh_pipeline::credentials::Credentials;
+use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_review::diff::{Content, Diff};
 use crh_review::finding::{Member, Origin, Side};
 use crh_review::identity::{ReviewKey, content_id, review_id};
@@ -21,21 +21,21 @@ use crh_review::report::{
     CoverageState, Fate, FileCoverage, Report, ReviewerRow, RunOutcome, SCHEMA_VERSION, Scope,
     Status,
 };
-use crh_review::verdict::Asked;
+use crh_review::verdict::CommandKind;
 use crh_review::{
-    Dialect, Judgement, Parsed, Remembered, Sources, Strict, conclude, consolidate, into_report,
-    read_return,
+    Dialect, Judgement, ParsedReturn, PastDecisions, Sources, StrictJson, apply_judgements,
+    consolidate, into_report, parse_return_value,
 };
 
-const FOLDERS_HINT: &str = "`--new` and `--old` take folders that hold the files of the change";
+const FOLDERS_HINT: &str = "`--new` and `--old` must be folders with the files of the change";
 
-/// After so many malformed findings of one reviewer, the next one tells a person nothing new.
-const MALFORMED_SAID: usize = 10;
+/// Maximum malformed findings to list per reviewer.
+const MALFORMED_SHOWN: usize = 10;
 
-/// What a model answered to the questions of an earlier merge.
+/// Answers of a model to the questions of an earlier merge.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Answers {
+struct MergeAnswers {
     same: BTreeSet<String>,
     judgements: BTreeMap<String, Judgement>,
 }
@@ -44,65 +44,68 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
     let inputs = args.returns.iter().chain([&args.diff]).chain(&args.answers);
     if inputs.filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::usage("standard input can be read only once")
-            .hint("give the diff or the returns as files"));
+            .hint("pass the diff or the reviewer output as a file"));
     }
-    let answers = answers(args.answers.as_deref())?;
+    let answers = read_answers(args.answers.as_deref())?;
     let diff = input::diff(&args.diff)?;
     if diff.files().is_empty() {
         return Err(Failure::usage(format!(
-            "there is nothing to review in {}",
-            input::name(&args.diff)
+            "nothing to review in {}",
+            input::display_name(&args.diff)
         ))
-        .hint("`git diff` printed nothing: check what it compared"));
+        .hint("`git diff` printed nothing; check which revisions it compared"));
     }
-    // What a run folder has of a return was stored without them.
-    let credentials = Credentials::of(&diff);
-    let mut report = started(&diff);
+    // Stored returns are masked.
+    let credentials = ChangeSecrets::from_diff(&diff);
+    let mut report = initial_report(&diff);
     let mut members = Vec::new();
     for path in &args.returns {
-        for parsed in returns(path, &credentials, &args)? {
-            members.extend(take_in(&mut report, parsed));
+        for parsed in read_returns(path, &credentials, &args)? {
+            members.extend(add_return(&mut report, parsed));
         }
     }
     if report.reviewers.iter().all(|row| row.outcome == RunOutcome::Failed) {
         report.status = Status::Error;
     }
-    // The order in which files are named is of no consequence.
+    // The result must not depend on the order of the files.
     report.reviewers.sort_by(|a, b| (&a.name, &a.note).cmp(&(&b.name, &b.note)));
     report.residual_risks.sort();
     report.testing_gaps.sort();
-    let sources = sources(diff, &members, &args)?;
-    let merged = consolidate(members, &sources, &Remembered::default(), &answers.same);
+    let sources = load_sources(diff, &members, &args)?;
+    let merged = consolidate(members, &sources, &PastDecisions::default(), &answers.same);
     if merged.unlisted_pairs > 0 {
         let more = merged.unlisted_pairs;
-        report.warnings.push(format!("{more} more pairs of issues may be one; they stay apart"));
+        report
+            .warnings
+            .push(format!("{more} more pairs of issues may be duplicates; they are not merged"));
     }
     for key in answers.judgements.keys() {
         if !merged.issues.iter().any(|issue| issue.dedupe_key == *key) {
-            ui::warn(&format!("the answers judge `{key}`, which is no issue of this merge"));
+            ui::warn(&format!("the answers judge `{key}`, which is not an issue of this merge"));
         }
     }
     for pair in &merged.candidate_pairs {
         ui::note(&format!(
-            "pair {}: \"{}\" and \"{}\" in `{}` may be one issue; `--answers` joins them",
+            "pair {}: \"{}\" and \"{}\" in `{}` may be duplicates; merge them with `--answers`",
             pair.id, pair.left.title, pair.right.title, pair.file
         ));
     }
-    let merged = conclude(merged, &answers.judgements);
-    let report = into_report(report, merged, Asked::Review, args.max_issues);
+    let merged = apply_judgements(merged, &answers.judgements);
+    let report = into_report(report, merged, CommandKind::Review, args.max_issues);
     let report = mask(report, &credentials);
-    show(&report, Some(sources.diff()), args.shown, environment)
+    print_report(&report, Some(sources.diff()), args.output, environment)
 }
 
-fn answers(path: Option<&Path>) -> Result<Answers, Failure> {
-    let Some(path) = path else { return Ok(Answers::default()) };
-    input::json(path, "a file of answers").map_err(|failure| {
-        failure.hint("`crh merge --help` shows the form; ids are in the report of `crh merge`")
+fn read_answers(path: Option<&Path>) -> Result<MergeAnswers, Failure> {
+    let Some(path) = path else { return Ok(MergeAnswers::default()) };
+    input::json(path, "an answers file").map_err(|failure| {
+        failure
+            .hint("`crh merge --help` shows the format; the report of `crh merge` contains the ids")
     })
 }
 
-/// The report before anything was merged: what is known from the diff alone.
-fn started(diff: &Diff) -> Report {
+/// The report before merging, from the diff alone.
+fn initial_report(diff: &Diff) -> Report {
     let head_sha = content_id(diff.raw());
     let review_id = review_id(&ReviewKey { head_sha: &head_sha, ..ReviewKey::default() });
     let unreadable: BTreeSet<usize> =
@@ -114,11 +117,9 @@ fn started(diff: &Diff) -> Report {
         .map(|(at, file)| {
             let (state, reason) = match file.content {
                 Content::Binary => (CoverageState::OutOfScope, "binary"),
-                Content::Unsupported => {
-                    (CoverageState::NotReviewed, "this form of diff cannot be read")
-                }
+                Content::Unsupported => (CoverageState::NotReviewed, "unsupported diff format"),
                 Content::Text if unreadable.contains(&at) => {
-                    (CoverageState::Truncated, "a part of its diff cannot be read")
+                    (CoverageState::Truncated, "part of its diff cannot be parsed")
                 }
                 Content::Text => (CoverageState::Reviewed, ""),
             };
@@ -131,8 +132,8 @@ fn started(diff: &Diff) -> Report {
         .filter(|file| file.state == CoverageState::Reviewed)
         .map(|file| file.path.clone())
         .collect();
-    let problem = |problem: &crh_review::diff::Problem| format!("the diff, {problem}");
-    // Something unreadable before the first file is nobody's but the review's.
+    let problem = |problem: &crh_review::diff::DiffProblem| format!("the diff, {problem}");
+    // A problem before the first file belongs to no file.
     let is_cut = diff.problems().iter().any(|problem| diff.file_at(problem.line).is_none());
     Report {
         schema_version: SCHEMA_VERSION,
@@ -152,42 +153,42 @@ fn started(diff: &Diff) -> Report {
     }
 }
 
-/// A return that was read, or the row of a reviewer whose return could not be.
-type Taken = Result<Parsed, ReviewerRow>;
+/// A parsed return, or the row of a reviewer whose return cannot be read.
+type ReturnResult = Result<ParsedReturn, ReviewerRow>;
 
-/// The returns in a file: one JSON value, an array of them, or one a line.
-fn returns(
+/// Reads the returns of a file: one JSON value, an array, or JSON Lines.
+fn read_returns(
     path: &Path,
-    credentials: &Credentials,
+    credentials: &ChangeSecrets,
     args: &MergeArgs,
-) -> Result<Vec<Taken>, Failure> {
+) -> Result<Vec<ReturnResult>, Failure> {
     let bytes = input::bytes(path)?;
-    let reviewer = args.reviewer.clone().unwrap_or_else(|| name_by_file(path, &args.returns));
+    let reviewer =
+        args.reviewer.clone().unwrap_or_else(|| reviewer_name_from_file(path, &args.returns));
     let mut returns = Vec::new();
-    for value in Deserializer::from_slice(&bytes).into_iter::<Strict>() {
+    for value in Deserializer::from_slice(&bytes).into_iter::<StrictJson>() {
         match value {
-            Ok(Strict(Value::Array(values))) => returns.extend(values.into_iter().map(Ok)),
-            Ok(Strict(value)) => returns.push(Ok(value)),
-            Err(error) => returns.push(Err(format!("this is not JSON: {error}"))),
+            Ok(StrictJson(Value::Array(values))) => returns.extend(values.into_iter().map(Ok)),
+            Ok(StrictJson(value)) => returns.push(Ok(value)),
+            Err(error) => returns.push(Err(format!("invalid JSON: {error}"))),
         }
     }
     if returns.is_empty() {
-        returns.push(Err("this is empty".to_owned()));
+        returns.push(Err("no content".to_owned()));
     }
     returns
         .into_iter()
         .map(|value| {
             let parsed = value.and_then(|value| {
-                let value = credentials.restored_if_numbered(value);
-                read_return(value, dialect(args.dialect), &reviewer).map_err(|e| e.to_string())
+                let value = credentials.restore_if_numbered(value);
+                parse_return_value(value, dialect(args.dialect), &reviewer).map_err(|e| e.to_string())
             });
             match parsed {
-                Ok(parsed) => Ok(Ok(named(parsed, args.reviewer.as_deref()))),
-                Err(note) if args.keep_going => Ok(Err(failed(&reviewer, note))),
+                Ok(parsed) => Ok(Ok(with_reviewer_name(parsed, args.reviewer.as_deref()))),
+                Err(note) if args.keep_going => Ok(Err(failed_reviewer(&reviewer, note))),
                 Err(note) => {
-                    Err(Failure::usage(format!("{}: {note}", input::name(path))).hint(format!(
-                        "`crh schema {}` prints the shape; `--dialect` reads others; \
-                         `--keep-going` counts it as a failed reviewer",
+                    Err(Failure::usage(format!("{}: {note}", input::display_name(path))).hint(format!(
+                        "`crh schema {}` prints the format; `--dialect` selects another one; `--keep-going` counts it as a failed reviewer",
                         schema_name(args.dialect)
                     )))
                 }
@@ -196,8 +197,9 @@ fn returns(
         .collect()
 }
 
-/// The name of a reviewer whose return does not say it: the file's, or its whole path if two files share a name.
-fn name_by_file(path: &Path, all: &[PathBuf]) -> String {
+/// Reviewer name for a return without one: the file name, or the path if several files share the
+/// name.
+fn reviewer_name_from_file(path: &Path, all: &[PathBuf]) -> String {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let own = stem(path).filter(|name| name != "-").unwrap_or_else(|| "reviewer".to_owned());
     let namesakes = all.iter().filter(|other| stem(other).as_ref() == Some(&own)).count();
@@ -213,17 +215,17 @@ fn schema_name(dialect: DialectArg) -> &'static str {
     }
 }
 
-/// A return under the name the user gave, which counts for more than the one it gives itself.
-fn named(mut parsed: Parsed, reviewer: Option<&str>) -> Parsed {
+/// Applies `--reviewer`, which overrides the name in the return.
+fn with_reviewer_name(mut parsed: ParsedReturn, reviewer: Option<&str>) -> ParsedReturn {
     if let Some(name) = reviewer {
         name.clone_into(&mut parsed.reviewer);
         parsed.members.iter_mut().for_each(|member| name.clone_into(&mut member.reviewer));
-        parsed.set_aside.iter_mut().for_each(|dropped| name.clone_into(&mut dropped.reviewer));
+        parsed.dropped.iter_mut().for_each(|dropped| name.clone_into(&mut dropped.reviewer));
     }
     parsed
 }
 
-fn failed(reviewer: &str, note: String) -> ReviewerRow {
+fn failed_reviewer(reviewer: &str, note: String) -> ReviewerRow {
     let (name, why) = (reviewer.to_owned(), String::new());
     ReviewerRow { name, origin: Origin::Model, why, outcome: RunOutcome::Failed, note }
 }
@@ -237,8 +239,8 @@ fn dialect(dialect: DialectArg) -> Dialect {
     }
 }
 
-/// Puts what is not a finding into the report; returns the findings.
-fn take_in(report: &mut Report, taken: Taken) -> Vec<Member> {
+/// Adds a return to the report, except for its findings, which are returned.
+fn add_return(report: &mut Report, taken: ReturnResult) -> Vec<Member> {
     let parsed = match taken {
         Ok(parsed) => parsed,
         Err(row) => {
@@ -257,16 +259,16 @@ fn take_in(report: &mut Report, taken: Taken) -> Vec<Member> {
     };
     add(&mut report.residual_risks, parsed.residual_risks);
     add(&mut report.testing_gaps, parsed.testing_gaps);
-    let malformed = parsed.set_aside.iter().filter(|dropped| dropped.fate == Fate::Malformed);
-    let (said, rest): (Vec<_>, Vec<_>) =
-        malformed.enumerate().partition(|(at, _)| *at < MALFORMED_SAID);
-    for (_, dropped) in said {
+    let malformed = parsed.dropped.iter().filter(|dropped| dropped.fate == Fate::Malformed);
+    let (shown, rest): (Vec<_>, Vec<_>) =
+        malformed.enumerate().partition(|(at, _)| *at < MALFORMED_SHOWN);
+    for (_, dropped) in shown {
         ui::warn(&format!("reviewer {}: {}", dropped.reviewer, dropped.reason));
     }
     if !rest.is_empty() {
-        ui::warn(&format!("reviewer {}: {} more like these", parsed.reviewer, rest.len()));
+        ui::warn(&format!("reviewer {}: {} more findings like these", parsed.reviewer, rest.len()));
     }
-    report.suppressed.extend(parsed.set_aside);
+    report.suppressed.extend(parsed.dropped);
     report.reviewers.push(ReviewerRow {
         name: parsed.reviewer,
         origin: Origin::Model,
@@ -277,8 +279,8 @@ fn take_in(report: &mut Report, taken: Taken) -> Vec<Member> {
     parsed.members
 }
 
-/// The diff, and the text of every file that a finding cites, as far as there are folders to read from.
-fn sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sources, Failure> {
+/// The diff, and the cited files that can be read from `--new` and `--old`.
+fn load_sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sources, Failure> {
     let mut sources = Sources::new(diff);
     let mut cited: BTreeSet<String> = BTreeSet::new();
     for Member { finding, .. } in members {
@@ -289,21 +291,21 @@ fn sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sources, 
         let Some(folder) = folder else { continue };
         let root = folder
             .canonicalize()
-            .with_context(|| format!("opening the folder `{}`", folder.display()))
-            .or_fail(Kind::Usage)
+            .with_context(|| format!("cannot open the folder `{}`", folder.display()))
+            .or_fail(FailureKind::Usage)
             .map_err(|failure| failure.hint(FOLDERS_HINT))?;
         if !root.is_dir() {
             let message = format!("`{}` is not a folder", folder.display());
             return Err(Failure::usage(message).hint(FOLDERS_HINT));
         }
         for path in &cited {
-            let Some(text) = file_within(&root, &path_on(side, path, sources.diff())) else {
+            let Some(text) = file_within(&root, &path_on_side(side, path, sources.diff())) else {
                 continue;
             };
             match first_difference(sources.diff(), side, path, &text) {
                 None => sources = sources.with_file(side, path, text),
                 Some(line) => ui::warn(&format!(
-                    "line {line} of `{path}` in `{}` is not the diff's: the file is not used",
+                    "ignoring `{path}` in `{}`: line {line} differs from the diff",
                     folder.display()
                 )),
             }
@@ -312,8 +314,8 @@ fn sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sources, 
     Ok(sources)
 }
 
-/// Where a file stands on one side: a renamed one had another path before.
-fn path_on(side: Side, path: &str, diff: &Diff) -> String {
+/// Path of a file on one side; a renamed file has another old path.
+fn path_on_side(side: Side, path: &str, diff: &Diff) -> String {
     let file = diff.files().iter().find(|file| file.path.shown() == path);
     let old = file.and_then(|file| file.old_path.as_ref());
     match (side, old) {
@@ -322,15 +324,15 @@ fn path_on(side: Side, path: &str, diff: &Diff) -> String {
     }
 }
 
-/// The text of a file, if there is one that can be read. A reviewer chose the path, so it may name nothing outside
-/// the folder, not even through a link, and a file that cannot be read is only one that cannot be quoted.
+/// Reads a file inside a folder, if possible. The path comes from a reviewer, so paths and symlinks
+/// that leave the folder are rejected.
 fn file_within(root: &Path, path: &str) -> Option<Vec<u8>> {
     let file = root.join(path).canonicalize().ok()?;
     let is_inside = file.starts_with(root) && file.is_file();
     is_inside.then(|| input::bytes(&file)).and_then(Result::ok)
 }
 
-/// The first line of a file that the diff shows otherwise.
+/// The first line of a file that differs from the diff.
 fn first_difference(diff: &Diff, side: Side, path: &str, text: &[u8]) -> Option<u32> {
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
     let files = diff.files().iter().filter(|file| file.path.shown() == path);

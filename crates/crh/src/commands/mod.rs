@@ -1,13 +1,12 @@
-//! The commands, one file each. A command reads its input, calls pure code, and prints the result.
+//! One file per command. A command reads its input, calls library code, and prints the result.
 
 mod analysers;
 mod ask;
 mod baseline;
+mod change_source;
 mod completions;
 mod config;
 mod demo;
-#[path = "model_client.rs"]
-mod desk;
 mod diff;
 mod dismiss;
 mod doctor;
@@ -21,16 +20,14 @@ pub(crate) mod launchpad;
 mod man;
 mod merge;
 mod model;
+mod model_client;
 pub(crate) mod models;
-#[path = "change_source.rs"]
-mod opened;
 mod post;
 mod prepare;
 mod render;
 mod repository_file;
 pub(crate) mod review;
-#[path = "run_lookup.rs"]
-pub(crate) mod run_place;
+pub(crate) mod run_lookup;
 mod runs;
 mod schema;
 mod show;
@@ -39,12 +36,12 @@ mod tool;
 
 use std::process::ExitCode;
 
-pub(crate) use self::store::withheld;
+pub(crate) use self::store::hidden_variables;
 use crate::cli::{Cli, Command};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 
-/// Runs what the user asked for. A review ends with an exit code of its own; whatever else did not fail ends well.
+/// Runs the command. Some commands return their own exit code; the others return 0 on success.
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {
     let done = match cli.command {
         Command::Review(args) => return review::review(*args, environment),

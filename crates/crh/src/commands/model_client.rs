@@ -1,4 +1,4 @@
-//! Where commands ask a model: one runtime, one ledger, one way to try again.
+//! Asks a model from a command: one runtime, one ledger, one retry policy.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -6,29 +6,30 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_agent::{
-    Ask, Budget, Cancel, Driven, Ledger, Limit, Means, NoTools, Purpose, Run, TOOL_TIME, Toolbox,
-    Totals, Transcript, Unanswered, Watch,
+    AgentRun, Budget, CallPurpose, CancelToken, EstimatedRequest, FinishedRun, Ledger, LimitKind,
+    NoTools, ProgressListener, QuestionError, RunContext, TOOL_TIMEOUT, Toolbox, Transcript,
+    UsageTotals,
 };
 use crh_llm::retry::RetryPolicy;
-use crh_llm::{Model, ModelError, Money, Progress, Reply, Request};
+use crh_llm::{Model, ModelError, ModelReply, ModelRequest, Money, ReplyProgress};
 
-/// Somebody waits at the keyboard: they can ask again themselves.
+/// Few attempts, because a user is waiting and can retry.
 const RETRY: RetryPolicy = RetryPolicy {
     attempts: 3,
     first_wait: Duration::from_millis(500),
     longest_wait: Duration::from_secs(60),
 };
 
-/// A model that can be asked, within a budget, with these tools.
-pub(crate) struct Desk<T = NoTools> {
+/// A model with a budget and tools.
+pub(crate) struct ModelClient<T = NoTools> {
     runtime: Runtime,
-    means: Means<T>,
+    context: RunContext<T>,
 }
 
-impl<T: Toolbox> Desk<T> {
+impl<T: Toolbox> ModelClient<T> {
     pub(crate) fn open(
         model: Model,
         budget: Budget,
@@ -36,140 +37,145 @@ impl<T: Toolbox> Desk<T> {
         transcript: Transcript,
     ) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.or_fail(Kind::Outside)?;
+        let runtime = runtime.or_fail(FailureKind::External)?;
         let ledger = {
             let _in_runtime = runtime.enter();
             Ledger::open(budget)
         };
-        let means = Means {
+        let means = RunContext {
             model,
             ledger,
             toolbox: Arc::new(toolbox),
-            tool_time: TOOL_TIME,
+            tool_timeout: TOOL_TIMEOUT,
             transcript,
             retry: RETRY,
-            // Runs that were turned away together must not come back together.
+            // Random, so that rate-limited processes do not retry at the same time.
             seed: RandomState::new().hash_one(()),
-            cancel: Cancel::new(),
-            watch: Watch::nobody(),
+            cancel: CancelToken::new(),
+            watch: ProgressListener::silent(),
         };
-        Ok(Self { runtime, means })
+        Ok(Self { runtime, context: means })
     }
 
-    /// The desk with someone who hears of answers while they come in.
-    pub(crate) fn watched_by(
+    /// Sets a callback for partial answers.
+    pub(crate) fn with_progress(
         mut self,
-        watch: impl Fn(Progress<'_>) + Send + Sync + 'static,
+        watch: impl Fn(ReplyProgress<'_>) + Send + Sync + 'static,
     ) -> Self {
-        self.means.watch = Watch::new(watch);
+        self.context.watch = ProgressListener::new(watch);
         self
     }
 
-    pub(crate) fn wait<R>(&self, work: impl Future<Output = R>) -> R {
+    pub(crate) fn block_on<R>(&self, work: impl Future<Output = R>) -> R {
         self.runtime.block_on(work)
     }
 
-    /// Asks one question.
-    pub(crate) async fn ask(&self, caller: &str, request: Request) -> Result<Reply, Unanswered> {
-        let ask = Ask::new(request, Purpose::Validation);
-        crh_agent::question(caller, &ask, &self.means).await
+    pub(crate) async fn ask(
+        &self,
+        caller: &str,
+        request: ModelRequest,
+    ) -> Result<ModelReply, QuestionError> {
+        let ask = EstimatedRequest::new(request, CallPurpose::Validation);
+        crh_agent::ask_once(caller, &ask, &self.context).await
     }
 
-    /// Drives a run to its end.
-    pub(crate) fn drive<A: Clone>(&self, run: Run<A>) -> Driven<A> {
-        self.runtime.block_on(crh_agent::drive(run, &self.means))
+    /// Runs an agent to its end.
+    pub(crate) fn drive<A: Clone>(&self, run: AgentRun<A>) -> FinishedRun<A> {
+        self.runtime.block_on(crh_agent::drive(run, &self.context))
     }
 
     pub(crate) fn model(&self) -> &Model {
-        &self.means.model
+        &self.context.model
     }
 
-    /// Says what was used and what it cost, and whether the transcript has all of it.
-    pub(crate) fn say_account(&self) {
-        if let Some(error) = self.means.transcript.error() {
+    /// Prints calls, tokens and cost, and warns if the transcript is incomplete.
+    pub(crate) fn print_usage(&self) {
+        if let Some(error) = self.context.transcript.error() {
             ui::warn(&format!("the transcript is incomplete: {error}"));
         }
-        let Totals { llm_calls, guessed_calls, tool_calls, usage, money } =
-            self.means.ledger.spent();
+        let UsageTotals { llm_calls, guessed_calls, tool_calls, usage, money } =
+            self.context.ledger.spent();
         if llm_calls == 0 {
             return;
         }
         let tools = match tool_calls {
             0 => String::new(),
-            calls => format!(", {}", counted(calls.into(), "tool call")),
+            calls => format!(", {}", count(calls.into(), "tool call")),
         };
         let guessed = match guessed_calls {
             0 => "",
-            _ => "; where the vendor did not count, the worst case is booked",
+            _ => "; calls without token counts are charged at their maximum",
         };
         ui::note(&format!(
-            "{}: {}{tools}, {} read, {} written; it cost {money}{guessed}",
-            self.means.model.name(),
-            counted(llm_calls.into(), "call"),
-            counted(usage.input, "token"),
+            "{}: {}{tools}, {} in, {} out, cost {money}{guessed}",
+            self.context.model.name(),
+            count(llm_calls.into(), "call"),
+            count(usage.input, "token"),
             usage.output
         ));
     }
 
-    /// What all questions have cost so far.
+    /// Cost of all questions so far.
     pub(crate) fn spent(&self) -> Money {
-        self.means.ledger.spent().money
+        self.context.ledger.spent().money
     }
 }
 
-/// A number of things, as one says it.
-fn counted(number: u64, thing: &str) -> String {
+/// A number with a noun.
+fn count(number: u64, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// Why a question was not answered, for the user.
-pub(crate) fn unanswered(error: Unanswered) -> Failure {
+/// Turns a model error into a failure with a hint.
+pub(crate) fn model_failure(error: QuestionError) -> Failure {
     let (kind, hint) = match &error {
-        Unanswered::Limit(Limit::Wall) => {
-            (Kind::Outside, "ask again; `crh ask --max-seconds` allows for more")
+        QuestionError::Limit(LimitKind::Wall) => {
+            (FailureKind::External, "try again, or raise `crh ask --max-seconds`")
         }
-        Unanswered::Limit(_) => (Kind::Usage, "`--max-cost` and the like allow for more"),
-        Unanswered::Cancelled => (Kind::Outside, "ask again"),
-        Unanswered::Model(error) => (fault(error), hint(error)),
+        QuestionError::Limit(_) => {
+            (FailureKind::Usage, "raise the limit, for example `--max-cost`")
+        }
+        QuestionError::Cancelled => (FailureKind::External, "try again"),
+        QuestionError::Model(error) => (failure_kind(error), hint(error)),
     };
     Failure::new(kind, error).hint(hint)
 }
 
-/// Whose fault it is: what was asked with a wrong key or name, or the vendor's and the network's.
-pub(crate) fn fault(error: &ModelError) -> Kind {
+/// Whether the user or the vendor caused the error.
+pub(crate) fn failure_kind(error: &ModelError) -> FailureKind {
     match error {
         ModelError::BadKey { .. }
         | ModelError::NoCredit { .. }
         | ModelError::BadRequest { .. }
         | ModelError::ContextFull { .. }
-        | ModelError::NotRecorded { .. } => Kind::Usage,
+        | ModelError::NotRecorded { .. } => FailureKind::Usage,
         ModelError::RateLimited { .. }
         | ModelError::Overloaded { .. }
         | ModelError::Broken { .. }
         | ModelError::Refused { .. }
         | ModelError::CutStream { .. }
-        | ModelError::Transport { .. } => Kind::Outside,
+        | ModelError::Transport { .. } => FailureKind::External,
     }
 }
 
 fn hint(error: &ModelError) -> &'static str {
     match error {
         ModelError::BadKey { .. } => {
-            "`crh model list` shows which variable holds a provider's key; `model.keys` in your config names one for a server of your own"
+            "`crh model list` shows which variable holds a provider's key; for your own server set `model.keys` in your config"
         }
-        ModelError::NoCredit { .. } => "the vendor's page for billing says what is missing",
+        ModelError::NoCredit { .. } => "check your account on the vendor's billing page",
         ModelError::BadRequest { .. } => {
-            "`crh model list` shows the models that are known; `crh model check` says what works with one"
+            "`crh model list` shows known models; `crh model check` tests one"
         }
-        ModelError::ContextFull { .. } => "ask for less, or name a model with a larger context",
+        ModelError::ContextFull { .. } => {
+            "shorten the question, or use a model with a larger context"
+        }
         ModelError::NotRecorded { .. } => "record it again with `--record FILE`",
         ModelError::RateLimited { .. }
         | ModelError::Overloaded { .. }
-        | ModelError::Broken { .. } => "wait a little, or name another model",
-        ModelError::Transport { .. } => "check the address, the proxy and the network",
-        ModelError::Refused { .. } => "ask in other words, or name another model",
-        ModelError::CutStream { .. } => {
-            "ask again; `crh model check` says what works with this model"
-        }
+        | ModelError::Broken { .. } => "wait a moment, or use another model",
+        ModelError::Transport { .. } => "check the URL, the proxy and the network",
+        ModelError::Refused { .. } => "rephrase the question, or use another model",
+        ModelError::CutStream { .. } => "try again; `crh model check` tests this model",
     }
 }

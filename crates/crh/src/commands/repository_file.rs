@@ -1,11 +1,11 @@
-//! The settings that a repository brings along, the same for every command that reads them.
+//! Reads the `crh.toml` of a repository.
 
 use crate::config::file;
 use crate::config::file::{ConfigFile, REPOSITORY_FILE};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{Objects, ReadError, Repository};
 
-/// The file in the root of the checkout or, where there is none, as it was committed; none if there is no file.
+/// The `crh.toml` of the checkout, or of HEAD in a bare repository.
 pub(super) fn repository_file(repository: &Repository) -> Result<Option<ConfigFile>, Failure> {
     match &repository.work_tree {
         Some(root) => file::repository_file(root),
@@ -14,13 +14,13 @@ pub(super) fn repository_file(repository: &Repository) -> Result<Option<ConfigFi
 }
 
 fn committed_file(repository: &Repository) -> Result<Option<ConfigFile>, Failure> {
-    // A repository without a commit has no files.
+    // A repository without commits has no files.
     let Some(head) = repository.commit("HEAD") else { return Ok(None) };
-    let objects = Objects::open(&repository.common_dir).or_fail(Kind::Outside)?;
+    let objects = Objects::open(&repository.common_dir).or_fail(FailureKind::External)?;
     file_at(repository, &objects, &head, "HEAD")
 }
 
-/// The file as it is in a commit, which is shown by a name.
+/// The `crh.toml` of a commit. `name` identifies the commit in messages.
 pub(super) fn file_at(
     repository: &Repository,
     objects: &Objects,
@@ -31,17 +31,18 @@ pub(super) fn file_at(
     let kind = match objects.stat(commit, REPOSITORY_FILE) {
         Ok((entry, _)) => entry.kind,
         Err(ReadError::NoEntry(_)) => return Ok(None),
-        Err(error) => return Err(not_read(&name, error)),
+        Err(error) => return Err(read_failure(&name, error)),
     };
     if !kind.is_file() {
         return Err(Failure::usage(format!("`{name}` is a {}, not a file", kind.word()))
-            .hint("commit the file itself"));
+            .hint("commit a regular file"));
     }
-    let bytes = objects.file(commit, REPOSITORY_FILE).map_err(|error| not_read(&name, error))?;
+    let bytes =
+        objects.file(commit, REPOSITORY_FILE).map_err(|error| read_failure(&name, error))?;
     ConfigFile::new(name, repository.common_dir.clone(), bytes).map(Some)
 }
 
-fn not_read(name: &str, error: ReadError) -> Failure {
-    Failure::new(Kind::Outside, error)
-        .hint(format!("`git cat-file -p {name}` shows it, and fetches it into a partial clone"))
+fn read_failure(name: &str, error: ReadError) -> Failure {
+    Failure::new(FailureKind::External, error)
+        .hint(format!("`git cat-file -p {name}` shows it, and fetches it in a partial clone"))
 }

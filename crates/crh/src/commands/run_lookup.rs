@@ -1,20 +1,20 @@
-//! Where runs lie, and which one is meant.
+//! Finds stored runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{OpenError, Repository};
 use crh_pipeline::run_folder;
 use crh_pipeline::run_folder::{FolderError, RunFolder};
 
-/// Where runs lie, from the root of a checkout.
+/// Folder of runs, relative to the root of a checkout.
 const RUNS: &str = ".crh/runs";
-const ELSEWHERE: &str = "`--run-dir DIR` names another folder";
+const RUN_DIR_HINT: &str = "choose another folder with `--run-dir DIR`";
 
-/// The folder of all runs: the named one, or `.crh/runs` in the root of the checkout; outside of a repository in the
-/// current folder. It need not be there yet.
+/// The folder of all runs: `--run-dir`, or `.crh/runs` in the checkout, or in the current folder
+/// outside of repositories. It may not exist yet.
 pub(crate) fn runs_folder(
     environment: &Environment,
     run_dir: Option<&Path>,
@@ -25,36 +25,34 @@ pub(crate) fn runs_folder(
     let repository = match Repository::discover(&environment.folder) {
         Ok(repository) => repository,
         Err(OpenError::NotARepository(_)) => return Ok(environment.folder.join(RUNS)),
-        Err(error) => return Err(Failure::new(Kind::Usage, error).hint(ELSEWHERE)),
+        Err(error) => return Err(Failure::new(FailureKind::Usage, error).hint(RUN_DIR_HINT)),
     };
     let Some(root) = &repository.work_tree else {
-        return Err(
-            Failure::usage("this repository has no checkout to keep runs in").hint(ELSEWHERE)
-        );
+        return Err(Failure::usage("a bare repository has no folder for runs").hint(RUN_DIR_HINT));
     };
     let folder = root.join(RUNS);
-    trusted(&repository, root, &folder)?;
+    reject_untrusted(&repository, root, &folder)?;
     Ok(folder)
 }
 
-/// Refuses a folder that came with the repository: what it shows was not written by crh, and what is written to it may
-/// go anywhere.
-fn trusted(repository: &Repository, root: &Path, folder: &Path) -> Result<(), Failure> {
+/// Rejects a folder that is part of the repository: its runs were not written by crh, and a symlink
+/// could point anywhere.
+fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Result<(), Failure> {
     for path in [root.join(".crh"), folder.to_owned()] {
         if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
             let message = format!("`{}` is a symbolic link", path.display());
-            return Err(Failure::usage(message).hint(ELSEWHERE));
+            return Err(Failure::usage(message).hint(RUN_DIR_HINT));
         }
     }
-    if folder.is_dir() && repository.tracks(RUNS).or_fail(Kind::Outside)? {
-        let message = format!("`{RUNS}` is part of this repository: its runs may not be yours");
-        return Err(Failure::usage(message).hint(ELSEWHERE));
+    if folder.is_dir() && repository.tracks(RUNS).or_fail(FailureKind::External)? {
+        let message =
+            format!("`{RUNS}` is committed to this repository, so its runs may not be yours");
+        return Err(Failure::usage(message).hint(RUN_DIR_HINT));
     }
     Ok(())
 }
 
-/// The run that the user means: by its name, the beginning of it, or the path of its folder; the newest if nothing is
-/// said.
+/// Finds a run by name, by a prefix of it, or by the path of its folder; by default the newest.
 pub(crate) fn run_folder(
     environment: &Environment,
     run_dir: Option<&Path>,
@@ -62,35 +60,39 @@ pub(crate) fn run_folder(
 ) -> Result<RunFolder, Failure> {
     let found = match wanted {
         Some(path) if path.contains('/') => {
-            // As it would be written by hand, for messages: `./a` is `a`.
+            // Normalises the path for messages: `./a` becomes `a`.
             let path: PathBuf = environment.folder.join(path).components().collect();
             RunFolder::open(&path)
         }
-        Some(_) | None => run_folder::find(&runs_folder(environment, run_dir)?, wanted),
+        Some(_) | None => run_folder::find_run(&runs_folder(environment, run_dir)?, wanted),
     };
-    found.map_err(|error| failed_in(error, run_dir))
+    found.map_err(|error| folder_failure_in(error, run_dir))
 }
 
-/// Why there is no such run, for the user.
-pub(crate) fn failed(error: FolderError) -> Failure {
+/// Turns the error into a failure with a hint.
+pub(crate) fn folder_failure(error: FolderError) -> Failure {
     let default = None;
-    failed_in(error, default)
+    folder_failure_in(error, default)
 }
 
-/// The same for runs in a folder that was named: what is told to be typed names it, too.
-fn failed_in(error: FolderError, run_dir: Option<&Path>) -> Failure {
-    let there = run_dir.map(|dir| format!(" --run-dir {}", dir.display())).unwrap_or_default();
+/// Like [`folder_failure`], with hints that repeat `--run-dir`.
+fn folder_failure_in(error: FolderError, run_dir: Option<&Path>) -> Failure {
+    let run_dir_flag =
+        run_dir.map(|dir| format!(" --run-dir {}", dir.display())).unwrap_or_default();
     let (kind, hint) = match &error {
-        FolderError::NoRuns(_) => (Kind::Usage, format!("`crh review` makes one; {ELSEWHERE}")),
+        FolderError::NoRuns(_) => {
+            (FailureKind::Usage, format!("create one with `crh review`; {RUN_DIR_HINT}"))
+        }
         FolderError::Unknown { .. } | FolderError::Foreign { .. } | FolderError::Damaged { .. } => {
-            (Kind::Usage, format!("`crh show --list{there}` lists the runs"))
+            (FailureKind::Usage, format!("`crh show --list{run_dir_flag}` lists the runs"))
         }
-        FolderError::Ambiguous { .. } => (Kind::Usage, "give more of its name".to_owned()),
-        FolderError::Unfinished { run, .. } => {
-            (Kind::Usage, format!("`crh review --resume {run}{there}` goes on with it"))
-        }
-        FolderError::InUse(_) => (Kind::Usage, "wait until it has ended".to_owned()),
-        FolderError::Disk { .. } => (Kind::Outside, ELSEWHERE.to_owned()),
+        FolderError::Ambiguous { .. } => (FailureKind::Usage, "write more of its name".to_owned()),
+        FolderError::Unfinished { run, .. } => (
+            FailureKind::Usage,
+            format!("continue it with `crh review --resume {run}{run_dir_flag}`"),
+        ),
+        FolderError::InUse(_) => (FailureKind::Usage, "wait until it is finished".to_owned()),
+        FolderError::Disk { .. } => (FailureKind::External, RUN_DIR_HINT.to_owned()),
     };
     Failure::new(kind, error).hint(hint)
 }

@@ -1,13 +1,13 @@
-//! `crh schema NAME`: the JSON Schema of something crh reads or writes.
+//! `crh schema NAME`: prints the JSON Schema of a file format of crh.
 
 use crate::cli::SchemaArgs;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_review::schema::schema;
 use crh_review::stable_json;
 
 pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
     let schema = schema(&args.name)
-        .ok_or_else(|| Failure::usage(format!("there is no schema `{}`", args.name)))?;
-    ui::result_text(&stable_json(&schema).or_fail(Kind::Bug)?)
+        .ok_or_else(|| Failure::usage(format!("unknown schema `{}`", args.name)))?;
+    ui::result_text(&stable_json(&schema).or_fail(FailureKind::Bug)?)
 }

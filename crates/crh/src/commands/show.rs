@@ -1,34 +1,41 @@
-//! `crh show`: a stored run in any form.
+//! `crh show`: shows a stored run in any format.
 
-use super::{render, run_place, runs};
-use crate::cli::{FormatArg, ListingArg, ShowArgs, ShownArgs};
+use super::{render, run_lookup, runs};
+use crate::cli::{FormatArg, ListFormatArg, RenderOutputArgs, ShowArgs};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 
 pub(crate) fn run(args: ShowArgs, environment: &Environment) -> Result<(), Failure> {
-    let ShowArgs { run, list, format, look, place } = args;
+    let ShowArgs { run, list, format, display: look, runs: place } = args;
     let run_dir = place.run_dir.as_deref();
     if list {
-        return runs::list(listing(format)?, environment, run_dir);
+        return runs::list(list_format(format)?, environment, run_dir);
     }
-    let folder = run_place::run_folder(environment, run_dir, run.as_deref())?;
-    let report = folder.report().map_err(run_place::failed)?;
+    let folder = run_lookup::run_folder(environment, run_dir, run.as_deref())?;
+    let report = folder.report().map_err(run_lookup::folder_failure)?;
     let diff = folder.diff();
-    render::show(&report, diff.as_ref(), ShownArgs { format, look }, environment)
+    render::print_report(
+        &report,
+        diff.as_ref(),
+        RenderOutputArgs { format, display: look },
+        environment,
+    )
 }
 
-/// The form of a list, which has fewer than a report.
-fn listing(format: FormatArg) -> Result<ListingArg, Failure> {
+/// The format of a list, which supports only text and JSON.
+fn list_format(format: FormatArg) -> Result<ListFormatArg, Failure> {
     match format {
-        FormatArg::Text => Ok(ListingArg::Text),
-        FormatArg::Json => Ok(ListingArg::Json),
+        FormatArg::Text => Ok(ListFormatArg::Text),
+        FormatArg::Json => Ok(ListFormatArg::Json),
         FormatArg::Markdown
         | FormatArg::Sarif
         | FormatArg::Envelope
         | FormatArg::Comment
         | FormatArg::Html
         | FormatArg::Quickfix
-        | FormatArg::Annotations => Err(Failure::usage("a list of runs is shown as text or JSON")
-            .hint("`--list --format json`, or leave `--list` out")),
+        | FormatArg::Annotations => {
+            Err(Failure::usage("a list of runs has only the formats `text` and `json`")
+                .hint("use `--list --format json`, or remove `--list`"))
+        }
     }
 }

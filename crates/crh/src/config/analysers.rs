@@ -1,4 +1,4 @@
-//! Settings of the analysers that are installed: whether they are run, and whose changes are trusted.
+//! Settings for linters: whether to run them, and which repositories to trust.
 
 use std::path::PathBuf;
 
@@ -8,38 +8,38 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::review::Word;
-use super::value::{Folder, Place, Value, Wrong, mistyped};
+use super::review::ChoiceValue;
+use super::value::{ConfigValue, FolderSetting, PathContext, ValueError, type_mismatch};
 
-/// Whether analysers that are installed are run.
+/// Whether to run installed linters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum AnalysersChoice {
-    /// Where they are found
+    /// Run those that are installed
     Auto,
-    /// Never
+    /// Never run any
     Never,
 }
 
-impl Word for AnalysersChoice {
-    const WORDS: &'static str = "`auto` or `never`";
+impl ChoiceValue for AnalysersChoice {
+    const CHOICES: &'static str = "`auto` or `never`";
 }
 
-/// Folders, by their absolute paths.
+/// A list of folders, as absolute paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Folders(pub(crate) Vec<PathBuf>);
+pub(crate) struct FolderList(pub(crate) Vec<PathBuf>);
 
-impl Value for Folders {
-    type Written = Vec<String>;
-    const WANTED: &'static str = "a list of folders";
+impl ConfigValue for FolderList {
+    type TomlType = Vec<String>;
+    const EXPECTED: &'static str = "a list of folders";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: Place<'_>) -> Result<Self, Wrong> {
-        let list = value.get_ref().as_array().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
+        let list = value.get_ref().as_array().ok_or_else(|| type_mismatch::<Self>(value))?;
         let mut folders = Vec::new();
         for item in list.iter() {
-            match Folder::from_toml(item, place)? {
-                Folder::At(path) => folders.push(path),
-                Folder::Nowhere { .. } => {}
+            match FolderSetting::from_toml(item, place)? {
+                FolderSetting::At(path) => folders.push(path),
+                FolderSetting::Unset { .. } => {}
             }
         }
         Ok(Self(folders))

@@ -1,4 +1,4 @@
-//! Settings of the reviewers that need no model.
+//! Settings for static checks.
 
 use std::collections::BTreeMap;
 
@@ -6,31 +6,31 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::value::{Globs, Place, Value, Wrong, mistyped, quoted};
+use super::value::{ConfigValue, GlobList, PathContext, ValueError, quoted, type_mismatch};
 
-/// The reviewer whose findings nothing but a person's own decision silences.
-const NEVER: &str = "injection";
+/// Findings of this reviewer cannot be ignored by a setting; a user can only dismiss them.
+const NEVER_IGNORED: &str = "injection";
 
-/// Files in which rules do not count, by rules: `*`, `REVIEWER/*`, `REVIEWER`, or the name of a rule.
+/// Files in which rules are ignored, by rule pattern: `*`, `REVIEWER/*`, `REVIEWER` or a rule name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct RulePaths(pub(crate) BTreeMap<String, Globs>);
+pub(crate) struct RulePaths(pub(crate) BTreeMap<String, GlobList>);
 
-impl Value for RulePaths {
-    type Written = BTreeMap<String, Vec<String>>;
-    const WANTED: &'static str = "a list of globs for each rule";
+impl ConfigValue for RulePaths {
+    type TomlType = BTreeMap<String, Vec<String>>;
+    const EXPECTED: &'static str = "a list of globs for each rule";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: Place<'_>) -> Result<Self, Wrong> {
-        let table = value.get_ref().as_table().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
+        let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
         let rows = table.iter().map(|(rules, paths)| {
             let name = rules.get_ref().as_ref();
-            if let Some(why) = problem(name) {
-                let message = format!("cannot take the rule {}: {why}", quoted(name));
-                return Err(Wrong { at: rules.span(), message });
+            if let Some(why) = rule_name_problem(name) {
+                let message = format!("has an invalid rule {}: {why}", quoted(name));
+                return Err(ValueError { at: rules.span(), message });
             }
             if !paths.get_ref().is_array() {
-                return Err(mistyped::<Self>(paths));
+                return Err(type_mismatch::<Self>(paths));
             }
-            Ok((name.to_owned(), Globs::from_toml(paths, place)?))
+            Ok((name.to_owned(), GlobList::from_toml(paths, place)?))
         });
         rows.collect::<Result<_, _>>().map(Self)
     }
@@ -41,16 +41,16 @@ impl Value for RulePaths {
     }
 }
 
-/// What is wrong with the name of a rule.
-fn problem(name: &str) -> Option<&'static str> {
+/// Why a rule pattern is invalid.
+fn rule_name_problem(name: &str) -> Option<&'static str> {
     let reviewer = name.split('/').next().unwrap_or(name);
     let stars = name.matches('*').count();
     if name.trim().is_empty() {
-        Some("it is empty")
-    } else if reviewer == NEVER {
-        Some("findings of `injection` are never ignored")
+        Some("the name is empty")
+    } else if reviewer == NEVER_IGNORED {
+        Some("findings of `injection` cannot be ignored")
     } else if stars > 1 || stars == 1 && name != "*" && !name.ends_with("/*") {
-        Some("write `*`, `REVIEWER/*` or the whole name")
+        Some("use `*`, `REVIEWER/*` or a full rule name")
     } else {
         None
     }

@@ -1,4 +1,4 @@
-//! What the process was given: the variables that mean something to crh, and the folder it was started in.
+//! Environment variables that crh reads, and the current folder.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,73 +10,73 @@ use secrecy::SecretString;
 
 use super::keys::KEYS;
 use crate::ui;
-use crh_http::{Network, Timeouts};
+use crh_http::{NetworkSettings, Timeouts};
 
-/// Names another user's config than the usual one.
+/// Variable with the path of the user's config file.
 pub(crate) const CONFIG_VARIABLE: &str = "CRH_CONFIG";
 const HOME: &str = "HOME";
-/// The index that git works with, where it is not the usual one: inside hooks.
+/// Path of the git index; git sets it in hooks.
 pub(crate) const INDEX_FILE: &str = "GIT_INDEX_FILE";
 const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const CACHE_HOME: &str = "XDG_CACHE_HOME";
 const STATE_HOME: &str = "XDG_STATE_HOME";
-/// Set by services that run things unattended.
+/// Set by CI services.
 pub(crate) const CI: &str = "CI";
-/// Which GitHub is meant where none is named, and which pull request: set in Actions.
-pub(crate) const GITHUB: [&str; 5] = [
+/// Default GitHub and the current pull request; set in GitHub Actions.
+pub(crate) const GITHUB_VARIABLES: [&str; 5] = [
     "GITHUB_SERVER_URL",
     "GITHUB_API_URL",
     "GITHUB_GRAPHQL_URL",
     "GITHUB_EVENT_PATH",
     "GITHUB_REPOSITORY",
 ];
-/// The GitHub besides the default one that the user works with: GitHub's own client reads it, too.
+/// An additional GitHub host; the `gh` client reads it too.
 pub(crate) const GITHUB_HOST: &str = "GH_HOST";
-/// Which GitHub App crh is, and the file of its key.
-pub(crate) const GITHUB_APP: [&str; 2] = ["CRH_GITHUB_APP_ID", "CRH_GITHUB_APP_KEY_FILE"];
-/// Where programs are.
+/// App id, and path of the private key, if crh runs as a GitHub App.
+pub(crate) const GITHUB_APP_VARIABLES: [&str; 2] = ["CRH_GITHUB_APP_ID", "CRH_GITHUB_APP_KEY_FILE"];
 pub(crate) const PATH: &str = "PATH";
-/// What kind of terminal there is.
 pub(crate) const TERM: &str = "TERM";
 
-/// Proxies, by the names that other programs read too; the small letters win, as they do elsewhere.
+/// Proxy variables by precedence; as in other programs, lower case wins.
 const HTTP_PROXY: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
 const HTTPS_PROXY: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const NO_PROXY: [&str; 2] = ["no_proxy", "NO_PROXY"];
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
-/// Files of certificates to trust besides those of the system, by the names that other programs read too.
+/// Variables with extra CA certificate files, by the names that other programs use.
 const CA_FILES: [&str; 4] =
     ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"];
 
-/// The environment as a value, so that everything that depends on it is a pure function. Secrets are not in
-/// it: they are looked up by name when one is needed.
+/// The environment as a value, so that code that depends on it can be tested. Secrets are not
+/// stored in it; `secrets` reads them when needed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Environment {
-    /// The folder crh was started in.
+    /// The current folder.
     pub(crate) folder: PathBuf,
-    /// The program that is running, to be started again as the helper that shuts analysers in; none if that is not known.
+    /// Path of the running crh, which starts itself again as the sandbox helper.
     pub(crate) program: Option<PathBuf>,
-    /// The variables that are set. An empty one counts as not set.
+    /// Variables that are set and not empty.
     variables: BTreeMap<&'static str, OsString>,
 }
 
-/// Where the user's config is.
+/// Location of the user's config file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum UserConfig {
-    /// The user named it, so it has to be there.
-    Named(PathBuf),
-    /// The usual place, where there may be none.
-    Usual(PathBuf),
-    /// There is no home to look in.
-    Nowhere,
+pub(crate) enum UserConfigPath {
+    /// Named by the user, so it must exist.
+    Explicit(PathBuf),
+    /// The default path, which may not exist.
+    Default(PathBuf),
+    /// There is no home folder.
+    NoHome,
 }
 
 impl Environment {
-    /// The environment of this process.
-    pub(crate) fn of_process() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "this is where the folder is passed in")]
+    pub(crate) fn from_process() -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the only place that reads the current folder"
+        )]
         let folder = std::env::current_dir();
-        // Commands that need no folder still work in one that was deleted; git says what is wrong with it.
+        // If the current folder was deleted, commands that need no folder still work.
         let folder = folder.unwrap_or_else(|_| PathBuf::from("."));
         let places = [
             CONFIG_VARIABLE,
@@ -90,10 +90,10 @@ impl Environment {
             TERM,
             GITHUB_HOST,
         ];
-        let names = KEYS.iter().filter_map(|key| key.facts.variable).chain(places);
+        let names = KEYS.iter().filter_map(|key| key.spec.variable).chain(places);
         let names = names
-            .chain(GITHUB)
-            .chain(GITHUB_APP)
+            .chain(GITHUB_VARIABLES)
+            .chain(GITHUB_APP_VARIABLES)
             .chain(HTTP_PROXY)
             .chain(HTTPS_PROXY)
             .chain(NO_PROXY)
@@ -102,7 +102,7 @@ impl Environment {
         Self { program: std::env::current_exe().ok(), ..Self::new(folder, variables) }
     }
 
-    /// An environment of these variables and no other.
+    /// An environment with exactly these variables.
     pub(crate) fn new(
         folder: PathBuf,
         variables: impl IntoIterator<Item = (&'static str, OsString)>,
@@ -111,9 +111,9 @@ impl Environment {
         Self { folder, program: None, variables }
     }
 
-    /// The environment for working in another folder, with a home of its own: the user's settings and caches do not
-    /// count there. How things look and the way to other hosts stay.
-    pub(crate) fn elsewhere(&self, folder: &Path, home: &Path) -> Self {
+    /// An environment for another folder with its own home, so that the user's settings and caches
+    /// do not apply. Keeps colour, terminal, proxy and certificate variables.
+    pub(crate) fn isolated(&self, folder: &Path, home: &Path) -> Self {
         let kept =
             ["NO_COLOR", CI, TERM].into_iter().chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY);
         let kept = kept.filter_map(|name| Some((name, self.variables.get(name)?.clone())));
@@ -126,21 +126,22 @@ impl Environment {
         Self { program, ..Self::new(folder.to_owned(), kept.chain(files).chain(home)) }
     }
 
-    /// The time on the clock of this machine.
-    #[expect(clippy::unused_self, reason = "the clock is part of what the process was given")]
+    /// The current time.
+    #[expect(clippy::unused_self, reason = "the clock is part of the environment")]
     pub(crate) fn now(&self) -> SystemTime {
         Self::clock()
     }
 
-    /// The same, for what is given a clock.
-    #[expect(clippy::disallowed_methods, reason = "this is where the time is passed in")]
+    /// The current time, for code that takes a clock function.
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads the clock")]
     pub(crate) fn clock() -> SystemTime {
         SystemTime::now()
     }
 
-    /// Names this build of the program, so that what another one found is not taken for what this one would find: its version,
-    /// and the place, size and time of its file. One whose file cannot be seen is called like no other.
-    pub(crate) fn build(&self) -> String {
+    /// Identifies this build: version, and path, size and modification time of the executable.
+    /// Cached results of another build are not reused. If the executable cannot be read, the id is
+    /// unique.
+    pub(crate) fn build_id(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let stamp = || {
             let file = std::env::current_exe().ok()?;
@@ -152,13 +153,12 @@ impl Environment {
         format!("{version} {}", stamp().unwrap_or_else(unlike_any))
     }
 
-    /// A variable that is set and not empty.
+    /// The value of a variable that is set and not empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str)
     }
 
-    /// The variables of these names that are set, for what may be secret. They are read when they are needed and kept
-    /// nowhere else.
+    /// Values of variables that may hold secrets. They are read on demand and not stored.
     pub(crate) fn secrets<'n>(
         &self,
         names: impl IntoIterator<Item = &'n str>,
@@ -167,24 +167,24 @@ impl Environment {
             names.into_iter().filter_map(|name| match std::env::var_os(name)?.into_string() {
                 Ok(value) => Some((name.to_owned(), SecretString::from(value))),
                 Err(_) => {
-                    ui::warn(&format!("`{name}` is not UTF-8 and counts as not set"));
+                    ui::warn(&format!("ignoring `{name}`: its value is not UTF-8"));
                     None
                 }
             });
         set.collect()
     }
 
-    /// The way to other hosts: proxies and certificates.
-    pub(crate) fn network(&self) -> Network {
+    /// Proxies and certificates.
+    pub(crate) fn network_settings(&self) -> NetworkSettings {
         let first = |names: &[&str]| {
             let found = names.iter().find_map(|name| self.variable(name));
             found.map(|value| value.to_string_lossy().into_owned())
         };
         let files = CA_FILES.iter().filter_map(|name| self.variable(name));
-        Network {
+        NetworkSettings {
             http_proxy: first(&HTTP_PROXY),
             https_proxy: first(&HTTPS_PROXY),
-            // A server on this machine is not asked for through another one.
+            // Requests to this machine bypass the proxy.
             no_proxy: Some(match first(&NO_PROXY) {
                 Some(hosts) => format!("{hosts},{LOOPBACK}"),
                 None => LOOPBACK.to_owned(),
@@ -194,39 +194,39 @@ impl Environment {
         }
     }
 
-    /// The user's home. A relative one would be another home in every folder, so it counts as none.
+    /// The user's home. A relative `HOME` is ignored, because it would depend on the current
+    /// folder.
     pub(crate) fn home(&self) -> Option<&Path> {
-        self.absolute(HOME)
+        self.absolute_path(HOME)
     }
 
-    /// Where the user's config is.
-    pub(crate) fn user_config(&self) -> UserConfig {
+    pub(crate) fn user_config(&self) -> UserConfigPath {
         if let Some(named) = self.variable(CONFIG_VARIABLE) {
-            return UserConfig::Named(self.folder.join(named));
+            return UserConfigPath::Explicit(self.folder.join(named));
         }
-        match self.config() {
-            Some(folder) => UserConfig::Usual(folder.join("config.toml")),
-            None => UserConfig::Nowhere,
+        match self.config_dir() {
+            Some(folder) => UserConfigPath::Default(folder.join("config.toml")),
+            None => UserConfigPath::NoHome,
         }
     }
 
-    /// Where crh keeps what a user has set up; none without a home.
-    pub(crate) fn config(&self) -> Option<PathBuf> {
-        Some(self.under_home(CONFIG_HOME, ".config")?.join("crh"))
+    /// Folder for configuration; none without a home.
+    pub(crate) fn config_dir(&self) -> Option<PathBuf> {
+        Some(self.xdg_dir(CONFIG_HOME, ".config")?.join("crh"))
     }
 
-    /// Where crh keeps what it can make again; none without a home.
-    pub(crate) fn cache(&self) -> Option<PathBuf> {
-        Some(self.under_home(CACHE_HOME, ".cache")?.join("crh"))
+    /// Folder for caches; none without a home.
+    pub(crate) fn cache_dir(&self) -> Option<PathBuf> {
+        Some(self.xdg_dir(CACHE_HOME, ".cache")?.join("crh"))
     }
 
-    /// Where crh keeps what nobody could make again; none without a home.
-    pub(crate) fn state(&self) -> Option<PathBuf> {
-        Some(self.under_home(STATE_HOME, ".local/state")?.join("crh"))
+    /// Folder for user decisions; none without a home.
+    pub(crate) fn state_dir(&self) -> Option<PathBuf> {
+        Some(self.xdg_dir(STATE_HOME, ".local/state")?.join("crh"))
     }
 
-    /// A path as the user would write it, with `~` for their home, and on one line.
-    pub(crate) fn shown(&self, path: &Path) -> String {
+    /// A path for messages: on one line, with `~` for the home.
+    pub(crate) fn display_path(&self, path: &Path) -> String {
         let shown = match self.home().and_then(|home| path.strip_prefix(home).ok()) {
             Some(rest) => format!("~/{}", rest.display()),
             None => path.display().to_string(),
@@ -234,19 +234,19 @@ impl Environment {
         shown.replace('\n', "\\n")
     }
 
-    /// The XDG rule: the variable if it is an absolute path, else a folder in the home.
-    fn under_home(&self, variable: &str, folder: &str) -> Option<PathBuf> {
-        let named = self.absolute(variable).map(Path::to_owned);
+    /// XDG rule: the variable if it is an absolute path, else a folder in the home.
+    fn xdg_dir(&self, variable: &str, folder: &str) -> Option<PathBuf> {
+        let named = self.absolute_path(variable).map(Path::to_owned);
         named.or_else(|| Some(self.home()?.join(folder)))
     }
 
-    fn absolute(&self, variable: &str) -> Option<&Path> {
+    fn absolute_path(&self, variable: &str) -> Option<&Path> {
         self.variable(variable).map(Path::new).filter(|path| path.is_absolute())
     }
 }
 
 impl fmt::Debug for Environment {
-    /// The folder and the names of variables. What is in them may be a password, as in the address of a proxy.
+    /// Shows only the names of variables, because values may contain passwords (proxy URLs).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment")
             .field("folder", &self.folder)
@@ -265,28 +265,28 @@ mod tests {
     }
 
     #[test]
-    fn the_users_config_is_the_named_one_or_follows_xdg() {
-        let usual = |path: &str| UserConfig::Usual(path.into());
+    fn user_config_path_is_explicit_or_follows_xdg() {
+        let usual = |path: &str| UserConfigPath::Default(path.into());
         for (variables, expected) in [
-            (vec![], UserConfig::Nowhere),
-            (vec![("HOME", "")], UserConfig::Nowhere),
-            (vec![("HOME", "relative")], UserConfig::Nowhere),
+            (vec![], UserConfigPath::NoHome),
+            (vec![("HOME", "")], UserConfigPath::NoHome),
+            (vec![("HOME", "relative")], UserConfigPath::NoHome),
             (vec![("HOME", "/h")], usual("/h/.config/crh/config.toml")),
             (vec![("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")], usual("/x/crh/config.toml")),
             (vec![("HOME", "/h"), ("XDG_CONFIG_HOME", "x")], usual("/h/.config/crh/config.toml")),
             (vec![("HOME", "/h"), ("CRH_CONFIG", "")], usual("/h/.config/crh/config.toml")),
             (
                 vec![("HOME", "/h"), ("CRH_CONFIG", "a.toml")],
-                UserConfig::Named("/here/a.toml".into()),
+                UserConfigPath::Explicit("/here/a.toml".into()),
             ),
-            (vec![("CRH_CONFIG", "/a.toml")], UserConfig::Named("/a.toml".into())),
+            (vec![("CRH_CONFIG", "/a.toml")], UserConfigPath::Explicit("/a.toml".into())),
         ] {
             assert_eq!(environment(&variables).user_config(), expected, "{variables:?}");
         }
     }
 
     #[test]
-    fn what_is_kept_follows_xdg() {
+    fn cache_and_state_folders_follow_xdg() {
         for (variables, expected) in [
             (vec![], None),
             (vec![("HOME", "/h")], Some(["/h/.cache/crh", "/h/.local/state/crh"])),
@@ -300,14 +300,14 @@ mod tests {
             ),
         ] {
             let environment = environment(&variables);
-            let folders = environment.cache().zip(environment.state());
+            let folders = environment.cache_dir().zip(environment.state_dir());
             let expected = expected.map(|[cache, state]| (cache.into(), state.into()));
             assert_eq!(folders, expected, "{variables:?}");
         }
     }
 
     #[test]
-    fn proxies_and_certificates_have_the_names_that_other_programs_read() {
+    fn proxy_and_certificate_variables_are_standard() {
         let environment = environment(&[
             ("HTTPS_PROXY", "http://big"),
             ("https_proxy", "http://small:secret@proxy"),
@@ -316,7 +316,7 @@ mod tests {
             ("SSL_CERT_FILE", "ca.pem"),
             ("NODE_EXTRA_CA_CERTS", "/etc/more.pem"),
         ]);
-        let network = environment.network();
+        let network = environment.network_settings();
         assert_eq!(network.https_proxy.as_deref(), Some("http://small:secret@proxy"));
         assert_eq!(network.http_proxy.as_deref(), Some("http://all"));
         let direct = "intra.example,localhost,127.0.0.0/8,::1";
@@ -326,9 +326,9 @@ mod tests {
     }
 
     #[test]
-    fn a_path_in_the_home_is_shown_with_a_tilde() {
+    fn path_in_home_is_displayed_with_tilde() {
         let environment = environment(&[("HOME", "/h")]);
-        assert_eq!(environment.shown(Path::new("/h/a")), "~/a");
-        assert_eq!(environment.shown(Path::new("/hello/a")), "/hello/a");
+        assert_eq!(environment.display_path(Path::new("/h/a")), "~/a");
+        assert_eq!(environment.display_path(Path::new("/hello/a")), "/hello/a");
     }
 }

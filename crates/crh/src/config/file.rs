@@ -1,4 +1,4 @@
-//! Files of settings: found, bounded and known to be text before anything reads them.
+//! Reads config files, with a size limit and a UTF-8 check.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -7,34 +7,33 @@ use std::{fs, io};
 
 use anyhow::Context;
 
-use super::environment::{CONFIG_VARIABLE, Environment, UserConfig};
-use crate::failure::{Failure, Kind, OrFail};
+use super::environment::{CONFIG_VARIABLE, Environment, UserConfigPath};
+use crate::failure::{Failure, FailureKind, OrFail};
 
-/// The repository's file, in its root.
+/// Config file in the root of a repository.
 pub(crate) const REPOSITORY_FILE: &str = "crh.toml";
 
-/// Hundreds of times what a person writes; reading it takes no time that anybody notices.
+/// Far more than people write.
 const FILE_MAX: usize = 1 << 20;
-const UNREADABLE_HINT: &str = "check who may read it; `CRH_CONFIG` can name another file";
+const UNREADABLE_HINT: &str = "check the file permissions, or set `CRH_CONFIG` to another file";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A file of settings that is text.
+/// The text of a config file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigFile {
-    /// What people know it as.
+    /// Name for messages.
     pub(crate) name: String,
-    /// Where its relative paths start.
+    /// Folder that relative paths in the file start from.
     pub(crate) folder: PathBuf,
-    /// What it says.
     pub(crate) text: String,
 }
 
 impl ConfigFile {
-    /// A file from its bytes, wherever they come from.
+    /// Checks size and encoding of the bytes.
     pub(crate) fn new(name: String, folder: PathBuf, bytes: Vec<u8>) -> Result<Self, Failure> {
         if bytes.len() > FILE_MAX {
             return Err(Failure::usage(format!("`{name}` is larger than 1 MiB"))
-                .hint("a file of settings is a few lines; is it the right file?"));
+                .hint("is this the right file? Config files have only a few lines"));
         }
         if bytes.starts_with(BYTE_ORDER_MARK) {
             return Err(Failure::usage(format!("`{name}` starts with a byte order mark"))
@@ -49,37 +48,45 @@ impl ConfigFile {
     }
 }
 
-/// The file in the root of a checkout; none if there is none.
+/// The `crh.toml` in the root of a checkout, if there is one.
 pub(crate) fn repository_file(root: &Path) -> Result<Option<ConfigFile>, Failure> {
     let path = root.join(REPOSITORY_FILE);
-    // A link could lead to any file of the user's, and errors quote what they find.
-    let found = found(REPOSITORY_FILE, fs::symlink_metadata(&path))?;
+    // Symlinks are rejected: one could point to any file of the user, and error messages quote the
+    // content.
+    let found = metadata_if_exists(REPOSITORY_FILE, fs::symlink_metadata(&path))?;
     let Some(found) = found else { return Ok(None) };
-    regular(REPOSITORY_FILE, &found)?;
+    require_regular_file(REPOSITORY_FILE, &found)?;
     Ok(Some(read(REPOSITORY_FILE.to_owned(), &path)?))
 }
 
-/// The user's file; none if there is none in the usual place.
+/// The user's config file, if there is one.
 pub(super) fn user_file(environment: &Environment) -> Result<Option<ConfigFile>, Failure> {
     let (path, hint) = match environment.user_config() {
-        UserConfig::Nowhere => return Ok(None),
-        UserConfig::Named(path) => (path, format!("`{CONFIG_VARIABLE}` names it; is it a file?")),
-        UserConfig::Usual(path) => {
-            let name = environment.shown(&path);
-            let Some(found) = found(&name, fs::metadata(&path))? else { return Ok(None) };
-            regular(&name, &found)?;
+        UserConfigPath::NoHome => return Ok(None),
+        UserConfigPath::Explicit(path) => {
+            (path, format!("`{CONFIG_VARIABLE}` must be the path of a file"))
+        }
+        UserConfigPath::Default(path) => {
+            let name = environment.display_path(&path);
+            let Some(found) = metadata_if_exists(&name, fs::metadata(&path))? else {
+                return Ok(None);
+            };
+            require_regular_file(&name, &found)?;
             (path, UNREADABLE_HINT.to_owned())
         }
     };
-    let file = read(environment.shown(&path), &path);
+    let file = read(environment.display_path(&path), &path);
     file.map(Some).map_err(|failure| match failure.hint {
         Some(_) => failure,
         None => failure.hint(hint),
     })
 }
 
-/// What is there, or nothing. A folder on the way that is a file means nothing is there, too.
-fn found(name: &str, looked: io::Result<Metadata>) -> Result<Option<Metadata>, Failure> {
+/// Metadata of a file, or none if it does not exist or a parent is not a folder.
+fn metadata_if_exists(
+    name: &str,
+    looked: io::Result<Metadata>,
+) -> Result<Option<Metadata>, Failure> {
     match looked {
         Ok(found) => Ok(Some(found)),
         Err(error)
@@ -88,14 +95,14 @@ fn found(name: &str, looked: io::Result<Metadata>) -> Result<Option<Metadata>, F
             Ok(None)
         }
         Err(error) => Err(error)
-            .with_context(|| format!("reading `{name}`"))
-            .or_fail(Kind::Usage)
+            .with_context(|| format!("cannot read `{name}`"))
+            .or_fail(FailureKind::Usage)
             .map_err(|failure| failure.hint(UNREADABLE_HINT)),
     }
 }
 
-/// A folder cannot be read, and a pipe that nobody named would be waited for.
-fn regular(name: &str, found: &Metadata) -> Result<(), Failure> {
+/// Rejects folders and pipes. Reading a pipe would block.
+fn require_regular_file(name: &str, found: &Metadata) -> Result<(), Failure> {
     if found.is_file() {
         return Ok(());
     }
@@ -105,17 +112,17 @@ fn regular(name: &str, found: &Metadata) -> Result<(), Failure> {
         _ => "a device or a pipe",
     };
     Err(Failure::usage(format!("`{name}` is {what}, not a file"))
-        .hint("move it away, or put the file itself there"))
+        .hint("remove it, or replace it with a regular file"))
 }
 
 fn read(name: String, path: &Path) -> Result<ConfigFile, Failure> {
     let mut bytes = Vec::new();
-    // One more than allowed shows that there is more.
+    // Read one byte more than allowed, to detect larger files.
     let bound = FILE_MAX as u64 + 1;
     File::open(path)
         .and_then(|file| file.take(bound).read_to_end(&mut bytes))
-        .with_context(|| format!("reading `{name}`"))
-        .or_fail(Kind::Usage)?;
+        .with_context(|| format!("cannot read `{name}`"))
+        .or_fail(FailureKind::Usage)?;
     let folder = path.parent().unwrap_or(path).to_owned();
     ConfigFile::new(name, folder, bytes)
 }
@@ -135,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_bounded_plain_text_is_taken() {
+    fn large_or_non_utf8_config_is_rejected() {
         check("ä".as_bytes(), expect![[r#""ä""#]]);
         check(b"a\nb\n\xff", expect!["crh.toml:3: this is not UTF-8; save it as UTF-8"]);
         check(
@@ -145,7 +152,7 @@ mod tests {
         check(
             &vec![b'#'; FILE_MAX + 1],
             expect![
-                "`crh.toml` is larger than 1 MiB; a file of settings is a few lines; is it the right file?"
+                "`crh.toml` is larger than 1 MiB; is this the right file? Config files have only a few lines"
             ],
         );
         assert!(ConfigFile::new(String::new(), "/r".into(), vec![b'#'; FILE_MAX]).is_ok());

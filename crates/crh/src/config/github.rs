@@ -1,4 +1,4 @@
-//! Settings of pull requests: which of them are not reviewed unless somebody asks.
+//! Settings for pull requests: which ones to skip.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -6,35 +6,35 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::review::Word;
-use super::value::{Place, Value, Wrong, mistyped};
+use super::review::ChoiceValue;
+use super::value::{ConfigValue, PathContext, ValueError, type_mismatch};
 
-/// GitHub's own limit for the name of a label.
+/// GitHub's limit for the length of a label.
 const LABEL_MAX: usize = 50;
-/// GitHub's own limit for the labels of one pull request.
+/// GitHub's limit for labels per pull request.
 const LABELS_MAX: usize = 100;
 
-/// What becomes of a kind of pull request.
+/// Whether a kind of pull request is reviewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum Treatment {
-    /// It is not reviewed
+    /// Do not review it
     Skip,
-    /// It is reviewed as any other
+    /// Review it
     Review,
 }
 
-impl Word for Treatment {
-    const WORDS: &'static str = "`skip` or `review`";
+impl ChoiceValue for Treatment {
+    const CHOICES: &'static str = "`skip` or `review`";
 }
 
-/// Labels of pull requests. GitHub does not tell small letters from capital ones.
+/// Pull request labels. Like GitHub, comparisons ignore case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Labels(Vec<String>);
+pub(crate) struct LabelList(Vec<String>);
 
-impl Labels {
-    /// The label by which a pull request is left out, unless a repository has its own.
-    pub(crate) fn skipping() -> Self {
+impl LabelList {
+    /// The default for `github.skip_labels`.
+    pub(crate) fn default_skip() -> Self {
         Self(vec!["crh:skip".to_owned()])
     }
 
@@ -42,27 +42,27 @@ impl Labels {
         &self.0
     }
 
-    /// The first of some labels that is one of these.
-    pub(crate) fn any_of<'a>(&self, labels: &'a [String]) -> Option<&'a str> {
+    /// The first of `labels` that is in this list.
+    pub(crate) fn first_match<'a>(&self, labels: &'a [String]) -> Option<&'a str> {
         let is_one =
             |label: &&String| self.0.iter().any(|name| name.to_lowercase() == label.to_lowercase());
         labels.iter().find(is_one).map(String::as_str)
     }
 }
 
-impl Value for Labels {
-    type Written = Vec<String>;
-    const WANTED: &'static str = "a list of labels, each of at most 50 characters";
+impl ConfigValue for LabelList {
+    type TomlType = Vec<String>;
+    const EXPECTED: &'static str = "a list of labels, each of at most 50 characters";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        let list = value.get_ref().as_array().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        let list = value.get_ref().as_array().ok_or_else(|| type_mismatch::<Self>(value))?;
         if list.len() > LABELS_MAX {
-            return Err(mistyped::<Self>(value));
+            return Err(type_mismatch::<Self>(value));
         }
         let labels = list.iter().map(|item| {
             let name = item.get_ref().as_str().map(str::trim);
             let is_label = |name: &&str| !name.is_empty() && name.chars().count() <= LABEL_MAX;
-            name.filter(is_label).map(str::to_owned).ok_or_else(|| mistyped::<Self>(item))
+            name.filter(is_label).map(str::to_owned).ok_or_else(|| type_mismatch::<Self>(item))
         });
         labels.collect::<Result<_, _>>().map(Self)
     }

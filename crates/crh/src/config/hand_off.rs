@@ -1,4 +1,4 @@
-//! Settings of what a review leaves for later: the folder of todos, and the tracker.
+//! Settings for todo files and issue trackers.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,19 +8,19 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::review::Word;
-use super::value::{Place, Value, Wrong, mistyped, quoted, text};
+use super::review::ChoiceValue;
+use super::value::{ConfigValue, PathContext, ValueError, quoted, text, type_mismatch};
 
-/// Longer than the paths that people write.
+/// Longer than paths that people write.
 const PATH_MAX: usize = 256;
-/// Twice the longest key of a project that a tracker allows.
+/// Twice the longest project key that a tracker allows.
 const NAME_MAX: usize = 64;
-/// More words than a command line has that somebody wrote.
+/// Far more words than people write.
 const WORDS_MAX: usize = 100;
-/// Longer than any word of such a line.
+/// Longer than any word of such a command.
 const WORD_MAX: usize = 4_096;
 
-/// A folder inside the repository, by its path from the root.
+/// A folder inside the repository, relative to its root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TodoFolder(PathBuf);
 
@@ -36,36 +36,36 @@ impl Default for TodoFolder {
     }
 }
 
-impl Value for TodoFolder {
-    type Written = String;
-    const WANTED: &'static str = "the path of a folder inside the repository";
+impl ConfigValue for TodoFolder {
+    type TomlType = String;
+    const EXPECTED: &'static str = "the path of a folder inside the repository";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let written = text::<Self>(value)?;
         let wrong = |why: &str| {
-            let message = format!("cannot take {}: {why}", quoted(written));
-            Wrong { at: value.span(), message }
+            let message = format!("cannot be {}: {why}", quoted(written));
+            ValueError { at: value.span(), message }
         };
         if written.len() > PATH_MAX || written.chars().any(char::is_control) {
-            return Err(mistyped::<Self>(value));
+            return Err(type_mismatch::<Self>(value));
         }
         let mut folder = PathBuf::new();
         for part in Path::new(written).components() {
             match part {
                 Component::Normal(name) if name.eq_ignore_ascii_case(".git") => {
-                    return Err(wrong("what is in `.git` is git's"));
+                    return Err(wrong("`.git` belongs to git"));
                 }
                 Component::Normal(name) => folder.push(name),
                 Component::CurDir => {}
                 Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
                     return Err(wrong(
-                        "it is a path from the root of the repository, without `..`",
+                        "the path must start at the root of the repository and must not contain `..`",
                     ));
                 }
             }
         }
         match folder.as_os_str().is_empty() {
-            true => Err(mistyped::<Self>(value)),
+            true => Err(type_mismatch::<Self>(value)),
             false => Ok(Self(folder)),
         }
     }
@@ -75,29 +75,30 @@ impl Value for TodoFolder {
     }
 }
 
-/// Where tickets are filed.
+/// Issue tracker for tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum TrackerChoice {
-    /// Where the project's own texts say
+    /// The one that the project's documentation names, else GitHub issues
     Auto,
-    /// Issues at GitHub
+    /// GitHub issues
     Github,
     /// Linear
     Linear,
     /// Jira
     Jira,
-    /// The command of `tracker.command`
+    /// The program in `tracker.command`
     Command,
-    /// Nowhere
+    /// No tracker
     None,
 }
 
-impl Word for TrackerChoice {
-    const WORDS: &'static str = "`auto`, `github`, `linear`, `jira`, `command` or `none`";
+impl ChoiceValue for TrackerChoice {
+    const CHOICES: &'static str = "`auto`, `github`, `linear`, `jira`, `command` or `none`";
 }
 
-/// The key of a team or a project; none if nobody has named one. It enters a query: nothing in it can end a word of one.
+/// Key of a team or project, if set. Restricted to plain characters because it becomes part of a
+/// query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TrackerName(Option<String>);
 
@@ -107,15 +108,15 @@ impl TrackerName {
     }
 }
 
-impl Value for TrackerName {
-    type Written = String;
-    const WANTED: &'static str = "a key of letters, digits, `_` and `-`";
+impl ConfigValue for TrackerName {
+    type TomlType = String;
+    const EXPECTED: &'static str = "a key of letters, digits, `_` and `-`";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
         let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
         let good = (1..=NAME_MAX).contains(&name.len()) && name.chars().all(plain);
-        if good { Ok(Self(Some(name.to_owned()))) } else { Err(mistyped::<Self>(value)) }
+        if good { Ok(Self(Some(name.to_owned()))) } else { Err(type_mismatch::<Self>(value)) }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -123,34 +124,34 @@ impl Value for TrackerName {
     }
 }
 
-/// A program and its arguments; empty if nobody has named one.
+/// A program and its arguments; empty if not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct CommandLine(Vec<String>);
+pub(crate) struct TrackerCommand(Vec<String>);
 
-impl CommandLine {
-    /// The program, and its arguments.
+impl TrackerCommand {
+    /// The program and its arguments, if set.
     pub(crate) fn get(&self) -> Option<(&str, &[String])> {
         self.0.split_first().map(|(program, arguments)| (program.as_str(), arguments))
     }
 }
 
-impl Value for CommandLine {
-    type Written = Vec<String>;
-    const WANTED: &'static str = "a list of words: a program and its arguments";
+impl ConfigValue for TrackerCommand {
+    type TomlType = Vec<String>;
+    const EXPECTED: &'static str = "a list of a program and its arguments";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        let list = value.get_ref().as_array().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        let list = value.get_ref().as_array().ok_or_else(|| type_mismatch::<Self>(value))?;
         if list.len() > WORDS_MAX {
-            return Err(mistyped::<Self>(value));
+            return Err(type_mismatch::<Self>(value));
         }
         let words = list.iter().map(|item| {
             let word = item.get_ref().as_str();
             let is_word = |word: &&str| word.len() <= WORD_MAX && !word.contains('\0');
-            word.filter(is_word).map(str::to_owned).ok_or_else(|| mistyped::<Self>(item))
+            word.filter(is_word).map(str::to_owned).ok_or_else(|| type_mismatch::<Self>(item))
         });
         let words: Vec<String> = words.collect::<Result<_, _>>()?;
         match words.first().is_some_and(|program| program.trim().is_empty()) {
-            true => Err(mistyped::<Self>(value)),
+            true => Err(type_mismatch::<Self>(value)),
             false => Ok(Self(words)),
         }
     }

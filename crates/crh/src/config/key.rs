@@ -1,4 +1,5 @@
-//! What is known about a key, where a value came from, and the macro that makes types of the list of keys.
+//! Specification of config keys, origins of values, and the macro that generates the settings
+//! types.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -8,109 +9,113 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::keys::{RawSettings, Settings};
-use super::value::{Place, Value, Wrong};
+use super::value::{ConfigValue, PathContext, ValueError};
 
 /// Who may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rank {
-    /// The repository too: it tunes what is reviewed.
+pub(crate) enum KeyAccess {
+    /// Repositories, users, the environment and flags.
     Anyone,
-    /// The user, the environment and flags: it touches the user's machine, so that no change under review has a
-    /// say in it.
-    User,
+    /// Users, the environment and flags. The key affects the user's machine or costs, so a
+    /// repository must not set it.
+    UserOnly,
 }
 
-/// What a flag does to the value below it.
+/// How a flag combines with values of lower precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// It takes its place.
+pub(crate) enum FlagEffect {
+    /// The flag replaces them.
     Replaces,
-    /// It comes on top of it.
+    /// The flag adds to them.
     Adds,
 }
 
-/// The flag of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Flag {
-    /// The flag, with its dashes.
+pub(crate) struct KeyFlag {
+    /// Name with its dashes.
     pub(crate) name: &'static str,
-    /// What stands after it, if anything does.
+    /// Placeholder of the value; empty for a switch.
     pub(crate) value: &'static str,
-    pub(crate) effect: Effect,
+    pub(crate) effect: FlagEffect,
 }
 
-/// The value that is built in, for pages.
+/// Default value, for documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BuiltIn {
-    /// As it would be written in a file.
-    Written(&'static str),
-    /// It is found out; this says how.
-    Found(&'static str),
+pub(crate) enum DefaultValue {
+    /// As written in a config file.
+    Literal(&'static str),
+    /// Computed at run time; the text says how.
+    Computed(&'static str),
 }
 
-/// What is known about a key besides its type and its meaning.
+/// Specification of a key, without its type and description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// The section of the file; none for a key that stands before all sections.
+pub(crate) struct KeySpec {
+    /// Section of the file; none for top-level keys.
     pub(crate) section: Option<&'static str>,
     pub(crate) name: &'static str,
-    pub(crate) built_in: BuiltIn,
-    pub(crate) rank: Rank,
-    /// The variable of the environment.
+    pub(crate) default: DefaultValue,
+    pub(crate) access: KeyAccess,
+    /// Environment variable.
     pub(crate) variable: Option<&'static str>,
-    pub(crate) flag: Option<Flag>,
-    /// A value as it is written in a file, better than the one that is built in.
+    pub(crate) flag: Option<KeyFlag>,
+    /// Example value as written in a config file, different from the default.
     pub(crate) example: &'static str,
 }
 
-/// A key: what is known about it, and what can be done with it.
-pub(crate) struct Key {
-    pub(crate) facts: Facts,
-    /// What it means, in sentences.
-    pub(crate) meaning: &'static str,
-    /// What it takes, in words.
-    pub(crate) wanted: &'static str,
-    /// The schema of its value.
+/// A key with its specification and accessors.
+pub(crate) struct ConfigKey {
+    pub(crate) spec: KeySpec,
+    pub(crate) description: &'static str,
+    /// Description of valid values; completes "must be".
+    pub(crate) expected: &'static str,
+    /// JSON Schema of the value.
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
-    /// Reads it from a file.
-    pub(crate) read:
-        fn(&mut RawSettings, &Spanned<DeValue<'_>>, Place<'_>, Origin) -> Result<(), Wrong>,
-    /// Reads it from a variable.
-    pub(crate) read_variable: fn(&mut RawSettings, &OsStr, Place<'_>, Origin) -> Result<(), Wrong>,
-    /// Its value in effect, null if there is none, and where that came from.
-    pub(crate) resolved: fn(&Settings) -> (serde_json::Value, &[Origin]),
+    /// Parses the value of a config file.
+    pub(crate) read: fn(
+        &mut RawSettings,
+        &Spanned<DeValue<'_>>,
+        PathContext<'_>,
+        SettingOrigin,
+    ) -> Result<(), ValueError>,
+    /// Parses the value of an environment variable.
+    pub(crate) read_variable:
+        fn(&mut RawSettings, &OsStr, PathContext<'_>, SettingOrigin) -> Result<(), ValueError>,
+    /// Value in effect (null if none) and its origins.
+    pub(crate) resolved: fn(&Settings) -> (serde_json::Value, &[SettingOrigin]),
 }
 
-/// Where a value came from.
+/// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// Nobody said anything.
-    BuiltIn,
-    /// A line of a file.
-    File { name: String, line: usize },
-    /// A variable of the environment.
+pub(crate) enum SettingOrigin {
+    /// Not set anywhere.
+    Default,
+    File {
+        name: String,
+        line: usize,
+    },
+    /// An environment variable.
     Variable(&'static str),
-    /// A flag.
     Flag(&'static str),
 }
 
-/// A value that somebody gave.
+/// A value with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Given<T> {
+pub(crate) struct SourcedValue<T> {
     pub(crate) value: T,
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
 }
 
-/// A value in effect.
+/// The value in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setting<T> {
+pub(crate) struct ResolvedSetting<T> {
     pub(crate) value: T,
-    /// Where it came from: one place, or two if a flag added to it.
-    pub(crate) origins: Vec<Origin>,
+    /// One origin, or two if a flag added to the value.
+    pub(crate) origins: Vec<SettingOrigin>,
 }
 
-impl Facts {
-    /// The name with its section: `scope.exclude`.
+impl KeySpec {
+    /// Name with section, such as `scope.exclude`.
     pub(crate) fn path(&self) -> String {
         match self.section {
             Some(section) => format!("{section}.{}", self.name),
@@ -119,30 +124,31 @@ impl Facts {
     }
 }
 
-impl<T> Given<T> {
-    /// A value that a flag gave.
-    pub(crate) fn by_flag(flag: &'static str, value: T) -> Self {
-        Self { value, origin: Origin::Flag(flag) }
+impl<T> SourcedValue<T> {
+    /// A value from a flag.
+    pub(crate) fn from_flag(flag: &'static str, value: T) -> Self {
+        Self { value, origin: SettingOrigin::Flag(flag) }
     }
 }
 
-impl<T: Value> Setting<T> {
-    /// The value in effect: the first that was given, and what a flag does to it.
+impl<T: ConfigValue> ResolvedSetting<T> {
+    /// Takes the first value of `below`, then applies the flag.
     pub(crate) fn resolve(
-        effect: Effect,
-        flag: Option<Given<T>>,
-        below: [Option<Given<T>>; 3],
+        effect: FlagEffect,
+        flag: Option<SourcedValue<T>>,
+        below: [Option<SourcedValue<T>>; 3],
         built_in: impl FnOnce() -> T,
     ) -> Self {
         let found = below.into_iter().flatten().next();
-        let found = found.unwrap_or_else(|| Given { value: built_in(), origin: Origin::BuiltIn });
+        let found = found
+            .unwrap_or_else(|| SourcedValue { value: built_in(), origin: SettingOrigin::Default });
         let mut setting = Self { value: found.value, origins: vec![found.origin] };
         match (flag, effect) {
             (None, _) => {}
-            (Some(flag), Effect::Replaces) => {
+            (Some(flag), FlagEffect::Replaces) => {
                 setting = Self { value: flag.value, origins: vec![flag.origin] };
             }
-            (Some(flag), Effect::Adds) => {
+            (Some(flag), FlagEffect::Adds) => {
                 setting.value.add(flag.value);
                 setting.origins.push(flag.origin);
             }
@@ -151,59 +157,59 @@ impl<T: Value> Setting<T> {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BuiltIn => f.write_str("built in"),
+            Self::Default => f.write_str("built in"),
             Self::File { name, line } => write!(f, "{name}:{line}"),
             Self::Variable(name) | Self::Flag(name) => f.write_str(name),
         }
     }
 }
 
-/// Makes the types and the table of a list of keys. An entry is what the key means (its documentation), the
-/// field, the type, what gives the built-in value, and the facts.
+/// Generates the settings types and the key table. Each entry has a description (its doc comment),
+/// a field, a type, a function for the default value, and a specification.
 macro_rules! settings {
-    ($($(#[doc = $meaning:literal])+ $field:ident: $type:ty = $built_in:expr, $facts:expr;)+) => {
-        /// Settings as one source gave them.
+    ($($(#[doc = $description:literal])+ $field:ident: $type:ty = $default:expr, $spec:expr;)+) => {
+        /// Settings of one source.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub(crate) struct RawSettings {
-            $($(#[doc = $meaning])+ pub(crate) $field: Option<Given<$type>>,)+
+            $($(#[doc = $description])+ pub(crate) $field: Option<SourcedValue<$type>>,)+
         }
 
-        /// Settings in effect: every value is there, with where it came from.
+        /// Settings in effect: a value with its origin for every key.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub(crate) struct Settings {
-            $($(#[doc = $meaning])+ pub(crate) $field: Setting<$type>,)+
+            $($(#[doc = $description])+ pub(crate) $field: ResolvedSetting<$type>,)+
         }
 
-        /// Every key, in the order in which pages show them.
-        pub(crate) static KEYS: &[Key] = &[$(Key {
-            facts: $facts,
-            meaning: concat!($($meaning),+),
-            wanted: <$type as Value>::WANTED,
-            schema: |schemas| schemas.subschema_for::<<$type as Value>::Written>(),
+        /// All keys, in the order of the documentation.
+        pub(crate) static KEYS: &[ConfigKey] = &[$(ConfigKey {
+            spec: $spec,
+            description: concat!($($description),+),
+            expected: <$type as ConfigValue>::EXPECTED,
+            schema: |schemas| schemas.subschema_for::<<$type as ConfigValue>::TomlType>(),
             read: |raw, value, place, origin| {
-                raw.$field = Some(Given { value: <$type>::from_toml(value, place)?, origin });
+                raw.$field = Some(SourcedValue { value: <$type>::from_toml(value, place)?, origin });
                 Ok(())
             },
             read_variable: |raw, value, place, origin| {
-                raw.$field = Some(Given { value: <$type>::from_variable(value, place)?, origin });
+                raw.$field = Some(SourcedValue { value: <$type>::from_variable(value, place)?, origin });
                 Ok(())
             },
             resolved: |settings| (settings.$field.value.json(), settings.$field.origins.as_slice()),
         }),+];
 
         impl Settings {
-            /// The value of every key, by the precedence of its sources.
-            pub(crate) fn resolve(sources: Sources, environment: &Environment) -> Self {
-                let Sources { flags, variables, repository, user } = sources;
+            /// Resolves every key by the precedence of its sources.
+            pub(crate) fn resolve(sources: SettingSources, environment: &Environment) -> Self {
+                let SettingSources { flags, variables, repository, user } = sources;
                 Self {$(
-                    $field: Setting::resolve(
-                        $facts.flag.map_or(Effect::Replaces, |flag| flag.effect),
+                    $field: ResolvedSetting::resolve(
+                        $spec.flag.map_or(FlagEffect::Replaces, |flag| flag.effect),
                         flags.$field,
                         [variables.$field, repository.$field, user.$field],
-                        || $built_in(environment),
+                        || $default(environment),
                     ),
                 )+}
             }

@@ -1,4 +1,4 @@
-//! Settings of Launchpad: which one is asked, and where it stands who asks.
+//! Settings for Launchpad: the instance and the credentials file.
 
 use std::path::PathBuf;
 
@@ -6,32 +6,33 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::value::{Folder, Place, Value, Wrong, text};
-use crh_forge::launchpad::Service;
+use super::value::{ConfigValue, FolderSetting, PathContext, ValueError, text};
+use crh_forge::launchpad::LaunchpadService;
 
-/// Names the file of credentials.
+/// Variable with the path of the credentials file.
 pub(crate) const CREDENTIALS_VARIABLE: &str = "LP_CREDENTIALS_FILE";
 
-/// The Launchpad that is asked.
+/// The Launchpad instance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ServiceRoot(Service);
+pub(crate) struct ServiceRoot(LaunchpadService);
 
 impl ServiceRoot {
-    pub(crate) fn service(&self) -> &Service {
+    pub(crate) fn service(&self) -> &LaunchpadService {
         &self.0
     }
 }
 
-impl Value for ServiceRoot {
-    type Written = String;
-    const WANTED: &'static str = "the name of a Launchpad, or the address of its web service";
+impl ConfigValue for ServiceRoot {
+    type TomlType = String;
+    const EXPECTED: &'static str =
+        "the name of a Launchpad instance, or the URL of its web service";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let written = text::<Self>(value)?;
-        let service = Service::named(written);
-        service.map(Self).map_err(|error| Wrong {
+        let service = LaunchpadService::parse(written);
+        service.map(Self).map_err(|error| ValueError {
             at: value.span(),
-            message: format!("cannot be taken: {error}"),
+            message: format!("is invalid: {error}"),
         })
     }
 
@@ -40,31 +41,31 @@ impl Value for ServiceRoot {
     }
 }
 
-/// A file of credentials that launchpadlib has written.
+/// Credentials file written by launchpadlib.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CredentialsFile {
-    /// Here, as an absolute path.
+    /// An absolute path.
     At(PathBuf),
-    /// None was named.
-    NotNamed,
+    /// Not set.
+    Unset,
 }
 
-impl Value for CredentialsFile {
-    type Written = String;
-    const WANTED: &'static str = "the path of a file";
+impl ConfigValue for CredentialsFile {
+    type TomlType = String;
+    const EXPECTED: &'static str = "the path of a file";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: Place<'_>) -> Result<Self, Wrong> {
-        // Paths are written one way, whatever they lead to.
-        match Folder::from_toml(value, place)? {
-            Folder::At(path) => Ok(Self::At(path)),
-            Folder::Nowhere { .. } => Ok(Self::NotNamed),
+    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
+        // File paths are parsed like folder paths.
+        match FolderSetting::from_toml(value, place)? {
+            FolderSetting::At(path) => Ok(Self::At(path)),
+            FolderSetting::Unset { .. } => Ok(Self::Unset),
         }
     }
 
     fn json(&self) -> serde_json::Value {
         match self {
             Self::At(path) => json!(path.as_os_str().to_string_lossy()),
-            Self::NotNamed => serde_json::Value::Null,
+            Self::Unset => serde_json::Value::Null,
         }
     }
 }

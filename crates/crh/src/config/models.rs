@@ -1,5 +1,4 @@
-//! Settings about models: which one is asked, what is known about those that the built-in table does not have,
-//! and which key goes to which server.
+//! Settings for models: which model to use, facts about models, and API keys of servers.
 
 use std::collections::BTreeMap;
 
@@ -8,54 +7,54 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
-use super::value::{Place, Value, Wrong, mistyped, quoted, text};
-use crh_llm::{Catalogue, ModelEntry, ModelName};
+use super::value::{ConfigValue, PathContext, ValueError, quoted, text, type_mismatch};
+use crh_llm::{ModelCatalogue, ModelEntry, ModelName};
 
-/// Which model is asked.
+/// The model for a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum ModelChoice {
-    /// What follows from the keys and the other models.
+    /// Chosen from the API keys and the other roles.
     #[default]
-    Found,
-    /// This one.
+    Detected,
     Named(ModelName),
 }
 
 impl ModelChoice {
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
-        name.parse().map(Self::Named).map_err(|error: crh_llm::NameError| error.to_string())
+        name.parse().map(Self::Named).map_err(|error: crh_llm::ModelNameError| error.to_string())
     }
 }
 
-impl Value for ModelChoice {
-    type Written = String;
-    const WANTED: &'static str =
-        "`PROVIDER:MODEL`, with `@URL` for a server of your own, or `replay:FILE`";
+impl ConfigValue for ModelChoice {
+    type TomlType = String;
+    const EXPECTED: &'static str =
+        "`PROVIDER:MODEL`, with `@URL` for your own server, or `replay:FILE`";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let wrong = |why| Wrong { at: value.span(), message: format!("names no model: {why}") };
+        let wrong =
+            |why| ValueError { at: value.span(), message: format!("is not a model: {why}") };
         Self::parse(name).map_err(wrong)
     }
 
     fn json(&self) -> serde_json::Value {
         match self {
-            Self::Found => serde_json::Value::Null,
+            Self::Detected => serde_json::Value::Null,
             Self::Named(name) => json!(name.to_string()),
         }
     }
 }
 
-/// What is known about models, over the built-in table and besides it. Checked when it was read.
+/// Model facts that extend the built-in table. Validated when parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelTable(serde_json::Value);
 
 impl ModelTable {
-    /// The built-in table with these entries over it.
-    pub(crate) fn catalogue(&self) -> Result<Catalogue, String> {
+    /// The built-in table with these entries applied.
+    pub(crate) fn catalogue(&self) -> Result<ModelCatalogue, String> {
         let entries: BTreeMap<String, ModelEntry> =
             BTreeMap::deserialize(&self.0).map_err(|error| error.to_string())?;
-        Catalogue::new(entries).map_err(|error| error.to_string())
+        ModelCatalogue::new(entries).map_err(|error| error.to_string())
     }
 }
 
@@ -65,16 +64,16 @@ impl Default for ModelTable {
     }
 }
 
-impl Value for ModelTable {
-    type Written = BTreeMap<String, serde_json::Value>;
-    const WANTED: &'static str = "a section for each `PROVIDER:MODEL`";
+impl ConfigValue for ModelTable {
+    type TomlType = BTreeMap<String, serde_json::Value>;
+    const EXPECTED: &'static str = "a table with one entry per `PROVIDER:MODEL`";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         if !value.get_ref().is_table() {
-            return Err(mistyped::<Self>(value));
+            return Err(type_mismatch::<Self>(value));
         }
         let read = serde_json::Value::deserialize(ValueDeserializer::from(value.clone()));
-        let wrong = |why| Wrong { at: value.span(), message: format!("cannot be used: {why}") };
+        let wrong = |why| ValueError { at: value.span(), message: format!("is invalid: {why}") };
         let table = Self(read.map_err(|error| wrong(error.message().to_owned()))?);
         table.catalogue().map_err(wrong)?;
         Ok(table)
@@ -85,26 +84,25 @@ impl Value for ModelTable {
     }
 }
 
-/// Which variable holds the key of which server, by its origin.
+/// Environment variables with API keys, by server origin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct KeyVariables(pub(crate) BTreeMap<String, String>);
 
-impl Value for KeyVariables {
-    type Written = BTreeMap<String, String>;
-    const WANTED: &'static str =
-        "the names of variables by origin, such as `\"https://gateway.example\" = \"GATEWAY_KEY\"`";
+impl ConfigValue for KeyVariables {
+    type TomlType = BTreeMap<String, String>;
+    const EXPECTED: &'static str = "a table of variable names by origin, such as `\"https://gateway.example\" = \"GATEWAY_KEY\"`";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        let table = value.get_ref().as_table().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
         let variables = table.iter().map(|(origin, variable)| {
-            let name = variable.get_ref().as_str().ok_or_else(|| mistyped::<Self>(variable))?;
-            if !is_variable(name) {
-                // A key that was written here by mistake is not repeated.
+            let name = variable.get_ref().as_str().ok_or_else(|| type_mismatch::<Self>(variable))?;
+            if !is_variable_name(name) {
+                // The value may be a key by mistake, so the message does not repeat it.
                 let origin = quoted(origin.get_ref());
                 let message = format!(
-                    "has no name of a variable at {origin}: write the name, never the key itself"
+                    "has no variable name for {origin}: write the name of the variable, never the key itself"
                 );
-                return Err(Wrong { at: variable.span(), message });
+                return Err(ValueError { at: variable.span(), message });
             }
             Ok((origin.get_ref().to_string(), name.to_owned()))
         });
@@ -116,8 +114,8 @@ impl Value for KeyVariables {
     }
 }
 
-/// Names of variables are in capitals; keys are not, so that one cannot be taken for the other.
-fn is_variable(name: &str) -> bool {
+/// Variable names are upper case. API keys are not, so a key is never mistaken for a name.
+fn is_variable_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase() || first == '_')
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }

@@ -1,4 +1,4 @@
-//! The settings as pages: what is in effect, the schema, and the file to start from. All from the one table.
+//! Settings as text, JSON, JSON Schema and config template, generated from the key table.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,131 +8,134 @@ use serde_json::{Map, Value, json};
 
 use super::environment::Environment;
 use super::file::REPOSITORY_FILE;
-use super::key::{BuiltIn, Key, Origin, Rank};
+use super::key::{ConfigKey, DefaultValue, KeyAccess, SettingOrigin};
 use super::keys::{KEYS, Settings};
-use super::settle::Sources;
-use crh_review::visible;
+use super::resolve::SettingSources;
+use crh_review::escape_invisible;
 
-/// A value that is wider moves what comes after it, for its line alone.
+/// Wider values shift the rest of their line.
 const VALUE_WIDTH: usize = 32;
 
-/// Every value in effect, one a line: the key, the value as a file would have it, where it came from.
-pub(crate) fn shown_text(settings: &Settings) -> String {
-    let key_width = KEYS.iter().map(|key| key.facts.path().len()).max().unwrap_or(0);
+/// All settings, one per line: key, value as in a file, origin.
+pub(crate) fn settings_text(settings: &Settings) -> String {
+    let key_width = KEYS.iter().map(|key| key.spec.path().len()).max().unwrap_or(0);
     let mut out = String::new();
     for key in KEYS {
         let (value, origins) = (key.resolved)(settings);
-        let value = match (&value, key.facts.built_in) {
-            (Value::Null, BuiltIn::Found(words)) => words.to_owned(),
-            _ => visible(&written(&value)),
+        let value = match (&value, key.spec.default) {
+            (Value::Null, DefaultValue::Computed(words)) => words.to_owned(),
+            _ => escape_invisible(&toml_text(&value)),
         };
-        let origins = visible(&origins_shown(origins).join(", "));
-        out += &format!("{:key_width$}  {value:VALUE_WIDTH$}  {origins}\n", key.facts.path());
+        let origins = escape_invisible(&origin_names(origins).join(", "));
+        out += &format!("{:key_width$}  {value:VALUE_WIDTH$}  {origins}\n", key.spec.path());
     }
     out
 }
 
-/// Every value in effect by its key, with where it came from.
-pub(crate) fn shown_json(settings: &Settings) -> Value {
-    let row = |key: &Key| {
+/// All settings with value and origin, by key.
+pub(crate) fn settings_json(settings: &Settings) -> Value {
+    let row = |key: &ConfigKey| {
         let (value, origins) = (key.resolved)(settings);
-        (key.facts.path(), json!({ "value": value, "from": origins_shown(origins) }))
+        (key.spec.path(), json!({ "value": value, "from": origin_names(origins) }))
     };
     KEYS.iter().map(row).collect::<Map<_, _>>().into()
 }
 
-/// The JSON Schema of the repository's file.
+/// JSON Schema of `crh.toml`.
 pub(crate) fn schema() -> Value {
     let mut schemas = SchemaSettings::for_deserialize(SchemaSettings::draft2020_12());
     schemas.inline_subschemas = true;
     let mut schemas = schemas.into_generator();
-    let nobody = Environment::new(PathBuf::new(), []);
-    let built_in = Settings::resolve(Sources::default(), &nobody);
+    let empty = Environment::new(PathBuf::new(), []);
+    let built_in = Settings::resolve(SettingSources::default(), &empty);
     let mut top = Map::new();
     let mut sections: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for key in repository_keys() {
         let mut schema = (key.schema)(&mut schemas);
-        schema.insert("description".to_owned(), meaning(key).into());
+        schema.insert("description".to_owned(), description(key).into());
         match (key.resolved)(&built_in) {
             (Value::Null, _) => None,
             (value, _) => schema.insert("default".to_owned(), value),
         };
-        let properties = match key.facts.section {
+        let properties = match key.spec.section {
             Some(section) => sections.entry(section).or_default(),
             None => &mut top,
         };
-        properties.insert(key.facts.name.to_owned(), schema.to_value());
+        properties.insert(key.spec.name.to_owned(), schema.to_value());
     }
     for (section, properties) in sections {
-        top.insert(section.to_owned(), object(properties));
+        top.insert(section.to_owned(), object_schema(properties));
     }
-    let mut root = object(top);
+    let mut root = object_schema(top);
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = REPOSITORY_FILE.into();
     root
 }
 
-/// A file that sets nothing and says everything that a repository may set. Every line with one `#` can be
-/// uncommented as it is.
+/// The `crh.toml` that `crh init` writes: it sets nothing and documents every key that a repository
+/// may set. Lines with a single `#` can be uncommented as they are.
 pub(crate) fn template() -> String {
-    let mut out = "\
-        ## How crh reviews this repository. Every line with one `#` is a setting: take the `#` off to set it.\n\
-        ## `crh config show` prints what is in effect, and where it comes from.\n"
+    let mut out = "## How crh reviews this repository. Lines with a single `#` are settings with their defaults:\n## remove the `#` to change one. `crh config show` prints the settings in effect.\n"
         .to_owned();
     let mut section = None;
     for key in repository_keys() {
-        if key.facts.section != section {
-            section = key.facts.section;
+        if key.spec.section != section {
+            section = key.spec.section;
             out += &section.map(|section| format!("\n[{section}]\n")).unwrap_or_default();
         }
-        let name = key.facts.name;
-        let (words, value) = match key.facts.built_in {
-            BuiltIn::Written(value) => (format!(", such as {name} = {}", key.facts.example), value),
-            BuiltIn::Found(words) => (format!(". If it is not set, {words}."), key.facts.example),
+        let name = key.spec.name;
+        let (words, value) = match key.spec.default {
+            DefaultValue::Literal(value) => {
+                (format!(". Example: {name} = {}", key.spec.example), value)
+            }
+            DefaultValue::Computed(words) => (format!(". Default: {words}."), key.spec.example),
         };
-        out +=
-            &format!("## {}\n## Takes {}{words}\n# {name} = {value}\n", meaning(key), key.wanted);
+        out += &format!(
+            "## {}\n## Value: {}{words}\n# {name} = {value}\n",
+            description(key),
+            key.expected
+        );
     }
     out
 }
 
-/// The keys that a repository may set. Those before all sections come first, as a file needs it.
-fn repository_keys() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().filter(|key| match key.facts.rank {
-        Rank::Anyone => true,
-        Rank::User => false,
+/// Keys that a repository may set. Top-level keys come first, as TOML requires.
+fn repository_keys() -> impl Iterator<Item = &'static ConfigKey> {
+    KEYS.iter().filter(|key| match key.spec.access {
+        KeyAccess::Anyone => true,
+        KeyAccess::UserOnly => false,
     })
 }
 
-/// What a key means, as one paragraph.
-fn meaning(key: &Key) -> String {
-    key.meaning.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The description of a key as one paragraph.
+fn description(key: &ConfigKey) -> String {
+    key.description.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A value as it stands in a file. What is JSON here is TOML too, but for tables.
-fn written(value: &Value) -> String {
+/// A value in TOML syntax. Only tables differ from JSON.
+fn toml_text(value: &Value) -> String {
     match value {
         Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
         Value::Object(fields) => {
             let fields: BTreeMap<&String, &Value> = fields.iter().collect();
             let fields = fields.into_iter().map(|(name, value)| {
-                format!("{} = {}", Value::from(name.as_str()), written(value))
+                format!("{} = {}", Value::from(name.as_str()), toml_text(value))
             });
             format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
         }
         Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(written).collect();
+            let items: Vec<String> = items.iter().map(toml_text).collect();
             format!("[{}]", items.join(", "))
         }
         other => other.to_string(),
     }
 }
 
-fn origins_shown(origins: &[Origin]) -> Vec<String> {
+fn origin_names(origins: &[SettingOrigin]) -> Vec<String> {
     origins.iter().map(ToString::to_string).collect()
 }
 
-fn object(properties: Map<String, Value>) -> Value {
+fn object_schema(properties: Map<String, Value>) -> Value {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 

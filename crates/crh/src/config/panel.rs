@@ -1,4 +1,4 @@
-//! Settings of a panel: how many reviewers a change is worth, which are switched off, and how strong their models are.
+//! Settings for reviewers: how many to run, which are off, and their model tiers.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,29 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::review::Word;
-use super::value::{Place, Value, Wrong, mistyped};
-use crh_pipeline::reviewers::Tier;
+use super::review::ChoiceValue;
+use super::value::{ConfigValue, PathContext, ValueError, type_mismatch};
+use crh_pipeline::reviewers::ModelTier;
 use crh_pipeline::team::Depth;
 
-/// Twice as many as there are; a list with more has something else in it.
+/// More than twice the number of reviewers.
 const NAMES_MAX: usize = 100;
-/// The longest name of a reviewer.
 const NAME_MAX: usize = 60;
 
-/// How many reviewers a change is worth.
+/// How many reviewers to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum DepthChoice {
-    /// One reviewer, and the checks that need no model
+    /// One reviewer plus the static checks
     Lite,
-    /// As many as have something to look at
+    /// The reviewers that have something to review in this change
     Auto,
-    /// The whole panel, and whoever the change asks for besides
+    /// All core reviewers, plus the specialised reviewers that the change needs
     Full,
 }
 
-impl Word for DepthChoice {
-    const WORDS: &'static str = "`lite`, `auto` or `full`";
+impl ChoiceValue for DepthChoice {
+    const CHOICES: &'static str = "`lite`, `auto` or `full`";
 }
 
 impl DepthChoice {
@@ -44,24 +43,24 @@ impl DepthChoice {
     }
 }
 
-/// Reviewers, by name or alias.
+/// Reviewer names or aliases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReviewerNames(pub(crate) Vec<String>);
 
-impl Value for ReviewerNames {
-    type Written = Vec<String>;
-    const WANTED: &'static str = "a list of reviewers, as `crh reviewers` names them";
+impl ConfigValue for ReviewerNames {
+    type TomlType = Vec<String>;
+    const EXPECTED: &'static str = "a list of reviewers, as `crh reviewers` names them";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        let list = value.get_ref().as_array().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        let list = value.get_ref().as_array().ok_or_else(|| type_mismatch::<Self>(value))?;
         if list.len() > NAMES_MAX {
-            return Err(mistyped::<Self>(value));
+            return Err(type_mismatch::<Self>(value));
         }
         let names = list.iter().map(|item| {
             let name = item.get_ref().as_str().map(str::trim);
-            name.filter(|name| is_name(name))
+            name.filter(|name| is_reviewer_name(name))
                 .map(str::to_owned)
-                .ok_or_else(|| mistyped::<Self>(item))
+                .ok_or_else(|| type_mismatch::<Self>(item))
         });
         names.collect::<Result<_, _>>().map(Self)
     }
@@ -71,21 +70,21 @@ impl Value for ReviewerNames {
     }
 }
 
-/// How strong the model of a reviewer is, by its name.
+/// Model tier by reviewer name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Tiers(pub(crate) BTreeMap<String, Tier>);
+pub(crate) struct ReviewerTiers(pub(crate) BTreeMap<String, ModelTier>);
 
-impl Value for Tiers {
-    type Written = BTreeMap<String, String>;
-    const WANTED: &'static str = "`strong` or `mid` for each reviewer";
+impl ConfigValue for ReviewerTiers {
+    type TomlType = BTreeMap<String, String>;
+    const EXPECTED: &'static str = "`strong` or `mid` for each reviewer";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        let table = value.get_ref().as_table().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
         let rows = table.iter().map(|(name, tier)| {
             let known = match tier.get_ref().as_str() {
-                Some("strong") => Tier::Strong,
-                Some("mid") => Tier::Mid,
-                Some(_) | None => return Err(mistyped::<Self>(tier)),
+                Some("strong") => ModelTier::Strong,
+                Some("mid") => ModelTier::Mid,
+                Some(_) | None => return Err(type_mismatch::<Self>(tier)),
             };
             Ok((name.get_ref().to_string(), known))
         });
@@ -97,7 +96,7 @@ impl Value for Tiers {
     }
 }
 
-fn is_name(name: &str) -> bool {
+fn is_reviewer_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= NAME_MAX
         && name.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '-' | ':' | '_'))

@@ -1,24 +1,24 @@
-//! From what each source says to the settings in effect. Pure: files and environment come in as values.
+//! Resolves the settings in effect from all sources. Pure: files and environment are arguments.
 
 use super::environment::Environment;
 use super::file::ConfigFile;
-use super::key::Origin;
+use super::key::SettingOrigin;
 use super::keys::{KEYS, RawSettings, Settings};
-use super::read::{Owner, read};
-use super::value::Place;
+use super::read::{ConfigOwner, read};
+use super::value::PathContext;
 use crate::failure::Failure;
 
-/// What each source says, in the order of their precedence.
+/// Settings of each source, by descending precedence.
 #[derive(Debug, Default)]
-pub(crate) struct Sources {
+pub(crate) struct SettingSources {
     pub(crate) flags: RawSettings,
     pub(crate) variables: RawSettings,
     pub(crate) repository: RawSettings,
     pub(crate) user: RawSettings,
 }
 
-/// The settings in effect.
-pub(crate) fn settle(
+/// Parses the files and variables and resolves every key.
+pub(crate) fn resolve(
     environment: &Environment,
     user: Option<&ConfigFile>,
     repository: Option<&ConfigFile>,
@@ -27,30 +27,31 @@ pub(crate) fn settle(
     let file = |file: Option<&ConfigFile>, owner| {
         file.map_or(Ok(RawSettings::default()), |file| read(file, owner, environment))
     };
-    let sources = Sources {
+    let sources = SettingSources {
         flags,
         variables: variables(environment)?,
-        repository: file(repository, Owner::Repository)?,
-        user: file(user, Owner::User)?,
+        repository: file(repository, ConfigOwner::Repository)?,
+        user: file(user, ConfigOwner::User)?,
     };
     Ok(Settings::resolve(sources, environment))
 }
 
-/// What the variables of the environment say.
+/// Settings from environment variables.
 fn variables(environment: &Environment) -> Result<RawSettings, Failure> {
     let mut raw = RawSettings::default();
-    let place = Place { folder: &environment.folder, home: environment.home() };
+    let place = PathContext { folder: &environment.folder, home: environment.home() };
     for key in KEYS {
-        let Some(name) = key.facts.variable else { continue };
+        let Some(name) = key.spec.variable else { continue };
         let Some(value) = environment.variable(name) else { continue };
-        (key.read_variable)(&mut raw, value, place, Origin::Variable(name)).map_err(|wrong| {
-            Failure::usage(format!("the variable `{name}` {}", wrong.message))
-                .hint(format!("it stands for `{}`; unset it, or correct it", key.facts.path()))
-        })?;
+        (key.read_variable)(&mut raw, value, place, SettingOrigin::Variable(name)).map_err(
+            |wrong| {
+                Failure::usage(format!("the variable `{name}` {}", wrong.message))
+                    .hint(format!("it sets `{}`; correct or unset it", key.spec.path()))
+            },
+        )?;
     }
     Ok(raw)
 }
 
 #[cfg(test)]
-#[path = "resolve/tests.rs"]
 mod tests;

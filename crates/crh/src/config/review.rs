@@ -1,4 +1,4 @@
-//! Settings of a review: words of closed sets, limits that a profile gives unless they are set alone, a language.
+//! Settings for reviews: choices, budget limits, language.
 
 use std::num::NonZeroU64;
 
@@ -8,27 +8,28 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::value::{Place, Value, Wrong, mistyped, quoted, text};
+use super::value::{ConfigValue, PathContext, ValueError, quoted, text, type_mismatch};
 use crh_llm::Money;
-use crh_pipeline::terms::Profile;
+use crh_pipeline::review_options::Profile;
 use crh_review::finding::Severity;
 use crh_review::report::Strategy;
 
-/// The longest name of a language; longer is a sentence, and a sentence here would be an instruction.
+/// Longer values are not names. The value becomes part of a prompt, so a sentence could act as an
+/// instruction.
 const LANGUAGE_MAX: usize = 40;
 
-/// A closed set of words, the same on the command line and in a file.
-pub(crate) trait Word: ValueEnum + JsonSchema {
-    /// The words, as they follow "takes".
-    const WORDS: &'static str;
+/// A value from a fixed list of words, spelled the same on the command line and in files.
+pub(crate) trait ChoiceValue: ValueEnum + JsonSchema {
+    /// The words; completes "must be".
+    const CHOICES: &'static str;
 }
 
-impl<T: Word> Value for T {
-    type Written = T;
-    const WANTED: &'static str = T::WORDS;
+impl<T: ChoiceValue> ConfigValue for T {
+    type TomlType = T;
+    const EXPECTED: &'static str = T::CHOICES;
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        Self::from_str(text::<Self>(value)?, false).map_err(|_| mistyped::<Self>(value))
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        Self::from_str(text::<Self>(value)?, false).map_err(|_| type_mismatch::<Self>(value))
     }
 
     fn json(&self) -> serde_json::Value {
@@ -36,22 +37,22 @@ impl<T: Word> Value for T {
     }
 }
 
-/// How a change is divided among reviewers.
+/// Who reviews a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum StrategyChoice {
-    /// Reviewers with a lens, chosen for the change, look at it side by side
+    /// Specialised reviewers, chosen for the change, in parallel
     Panel,
-    /// One reviewer on the whole diff, in one call and one bounded second look
+    /// One reviewer for the whole diff, in one call plus at most one follow-up
     Single,
-    /// An orchestrator divides the change among sub-agents that look at it side by side
+    /// An orchestrator divides the files among sub-agents that work in parallel
     Delegate,
-    /// Only the reviewers that need no model
+    /// Static checks only, no model
     Static,
 }
 
-impl Word for StrategyChoice {
-    const WORDS: &'static str = "`panel`, `single`, `delegate` or `static`";
+impl ChoiceValue for StrategyChoice {
+    const CHOICES: &'static str = "`panel`, `single`, `delegate` or `static`";
 }
 
 impl StrategyChoice {
@@ -65,20 +66,20 @@ impl StrategyChoice {
     }
 }
 
-/// How far a review may go.
+/// A profile of limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum BudgetChoice {
-    /// 2 calls, 60 seconds, 0.50 USD
+    /// 2 model calls, 60 seconds, 0.50 USD
     Quick,
-    /// 200 calls, 15 minutes, 2 USD
+    /// 200 model calls, 15 minutes, 2 USD
     Standard,
-    /// 800 calls, an hour, 10 USD
+    /// 800 model calls, 1 hour, 10 USD
     Deep,
 }
 
-impl Word for BudgetChoice {
-    const WORDS: &'static str = "`quick`, `standard` or `deep`";
+impl ChoiceValue for BudgetChoice {
+    const CHOICES: &'static str = "`quick`, `standard` or `deep`";
 }
 
 impl BudgetChoice {
@@ -91,34 +92,34 @@ impl BudgetChoice {
     }
 }
 
-/// From which severity on an issue makes the command fail.
+/// Minimum severity for exit code 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 pub(crate) enum FailOn {
-    /// Production or security break
+    /// Breaks production or security
     #[value(name = "P0", alias = "p0")]
     P0,
-    /// Wrong behaviour on a realistic input
+    /// Wrong behaviour on realistic input
     #[value(name = "P1", alias = "p1")]
     P1,
-    /// Real but narrow
+    /// Real, but affects few cases
     #[value(name = "P2", alias = "p2")]
     P2,
     /// Any issue
     #[value(name = "P3", alias = "p3")]
     P3,
-    /// No issue does
+    /// Never exit with code 1
     #[value(name = "never")]
     #[schemars(rename = "never")]
     Never,
 }
 
-impl Word for FailOn {
-    const WORDS: &'static str = "`P0`, `P1`, `P2`, `P3` or `never`";
+impl ChoiceValue for FailOn {
+    const CHOICES: &'static str = "`P0`, `P1`, `P2`, `P3` or `never`";
 }
 
 impl FailOn {
-    /// The mildest severity that fails; none if nothing does.
-    pub(crate) fn mildest(self) -> Option<Severity> {
+    /// The minimum severity, or none for `never`.
+    pub(crate) fn threshold(self) -> Option<Severity> {
         match self {
             Self::P0 => Some(Severity::P0),
             Self::P1 => Some(Severity::P1),
@@ -129,25 +130,25 @@ impl FailOn {
     }
 }
 
-/// The mildest severity that is shown.
+/// Minimum severity that a report shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 pub(crate) enum MinSeverity {
-    /// Production or security break
+    /// Breaks production or security
     #[value(name = "P0", alias = "p0")]
     P0,
-    /// Wrong behaviour on a realistic input
+    /// Wrong behaviour on realistic input
     #[value(name = "P1", alias = "p1")]
     P1,
-    /// Real but narrow
+    /// Real, but affects few cases
     #[value(name = "P2", alias = "p2")]
     P2,
-    /// All of them
+    /// All issues
     #[value(name = "P3", alias = "p3")]
     P3,
 }
 
-impl Word for MinSeverity {
-    const WORDS: &'static str = "`P0`, `P1`, `P2` or `P3`";
+impl ChoiceValue for MinSeverity {
+    const CHOICES: &'static str = "`P0`, `P1`, `P2` or `P3`";
 }
 
 impl MinSeverity {
@@ -161,12 +162,12 @@ impl MinSeverity {
     }
 }
 
-/// A number of the profile, set alone; none if the profile's own counts.
-impl Value for Option<NonZeroU64> {
-    type Written = NonZeroU64;
-    const WANTED: &'static str = NonZeroU64::WANTED;
+/// A limit; none means the limit of the profile.
+impl ConfigValue for Option<NonZeroU64> {
+    type TomlType = NonZeroU64;
+    const EXPECTED: &'static str = NonZeroU64::EXPECTED;
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
         NonZeroU64::from_toml(value, place).map(Some)
     }
 
@@ -175,19 +176,19 @@ impl Value for Option<NonZeroU64> {
     }
 }
 
-/// The money of the profile, set alone; none if the profile's own counts.
-impl Value for Option<Money> {
-    type Written = f64;
-    const WANTED: &'static str = "an amount in US dollars, such as `1.50`";
+/// A cost limit; none means the limit of the profile.
+impl ConfigValue for Option<Money> {
+    type TomlType = f64;
+    const EXPECTED: &'static str = "an amount in US dollars, such as `1.50`";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let written = match value.get_ref() {
             DeValue::Float(number) => number.as_str(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
-            _ => return Err(mistyped::<Self>(value)),
+            _ => return Err(type_mismatch::<Self>(value)),
         };
         let amount = written.replace('_', "").parse().ok().and_then(Money::dollars);
-        amount.map(Some).ok_or_else(|| mistyped::<Self>(value))
+        amount.map(Some).ok_or_else(|| type_mismatch::<Self>(value))
     }
 
     fn json(&self) -> serde_json::Value {
@@ -195,19 +196,18 @@ impl Value for Option<Money> {
     }
 }
 
-/// The language that reviewers write in. It stands in a prompt, so that it is a name and no sentence.
+/// Name of a language. It becomes part of a prompt, so it must be a name and not a sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Language(String);
+pub(crate) struct ReviewLanguage(String);
 
-impl Language {
-    /// Checks a name.
+impl ReviewLanguage {
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let plain = |char: char| char.is_alphabetic() || matches!(char, ' ' | '-' | '(' | ')');
         let name = name.trim();
         if !name.is_empty() && name.chars().count() <= LANGUAGE_MAX && name.chars().all(plain) {
             Ok(Self(name.to_owned()))
         } else {
-            Err("give the name of a language, such as `German` or `pt-BR`".to_owned())
+            Err("expected the name of a language, such as `German` or `pt-BR`".to_owned())
         }
     }
 
@@ -216,14 +216,14 @@ impl Language {
     }
 }
 
-impl Value for Language {
-    type Written = String;
-    const WANTED: &'static str = "the name of a language";
+impl ConfigValue for ReviewLanguage {
+    type TomlType = String;
+    const EXPECTED: &'static str = "the name of a language";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let wrong = |why| format!("cannot take {}: {why}", quoted(name));
-        Self::parse(name).map_err(|why| Wrong { at: value.span(), message: wrong(why) })
+        let wrong = |why| format!("cannot be {}: {why}", quoted(name));
+        Self::parse(name).map_err(|why| ValueError { at: value.span(), message: wrong(why) })
     }
 
     fn json(&self) -> serde_json::Value {

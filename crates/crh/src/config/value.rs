@@ -1,4 +1,4 @@
-//! What a setting can be: each kind of value, how it is written, and what is wrong with one that is not.
+//! Value types of settings: parsing and error messages.
 
 use std::ffi::OsStr;
 use std::num::NonZeroU64;
@@ -14,65 +14,65 @@ use toml::de::DeValue;
 use super::environment::Environment;
 use crate::failure::Failure;
 
-/// Longer than the paths that people write.
+/// Longer than paths that people write.
 const GLOB_MAX: usize = 256;
-/// A hundred times what people list; every file of a change is held against all of them.
+/// A hundred times what people list. Every changed file is matched against all globs.
 const GLOBS_MAX: usize = 1_000;
-/// Git's own limit for the name of a ref, which is that of a file.
+/// Git's limit for ref names, the same as for file names.
 const BRANCH_MAX: usize = 255;
-/// What an error shows of a value, so that one value cannot fill it.
+/// Maximum length of a quoted value in an error message.
 const QUOTED_MAX: usize = 100;
 
-/// What counts at the place where a value stands.
+/// How to resolve paths in a value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
-    /// Where relative paths start.
+pub(crate) struct PathContext<'a> {
+    /// Folder that relative paths start from.
     pub(crate) folder: &'a Path,
-    /// What `~/` stands for.
+    /// Replacement for `~/`.
     pub(crate) home: Option<&'a Path>,
 }
 
-/// What is wrong with a value: the end of a sentence that starts with its key.
+/// Why a value is invalid. The message completes a sentence that starts with the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
-    /// Which bytes of the text it is about.
+pub(crate) struct ValueError {
+    /// Byte range of the problem in the file.
     pub(crate) at: Range<usize>,
     pub(crate) message: String,
 }
 
-impl Wrong {
-    /// About all of what was given.
-    fn whole(message: impl Into<String>) -> Self {
+impl ValueError {
+    /// An error about the whole value.
+    fn without_position(message: impl Into<String>) -> Self {
         Self { at: 0..0, message: message.into() }
     }
 }
 
-/// A kind of value. It is written the same way in every file; a variable holds it as plain text.
-pub(crate) trait Value: Sized {
-    /// What it is in a file, for the schema.
-    type Written: JsonSchema;
-    /// What is asked for, as it follows "takes".
-    const WANTED: &'static str;
+/// A type of setting values.
+pub(crate) trait ConfigValue: Sized {
+    /// Type in a config file, for the JSON Schema.
+    type TomlType: JsonSchema;
+    /// Description of valid values; completes "must be".
+    const EXPECTED: &'static str;
 
-    /// The value from a file.
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: Place<'_>) -> Result<Self, Wrong>;
+    /// Parses the value of a config file.
+    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError>;
 
-    /// The value from a variable, which is not empty.
-    fn from_variable(value: &OsStr, place: Place<'_>) -> Result<Self, Wrong> {
-        let text = value.to_str().ok_or_else(|| Wrong::whole("is not UTF-8"))?;
+    /// Parses the value of an environment variable, which is not empty.
+    fn from_variable(value: &OsStr, place: PathContext<'_>) -> Result<Self, ValueError> {
+        let text = value.to_str().ok_or_else(|| ValueError::without_position("is not UTF-8"))?;
         Self::from_toml(&Spanned::new(0..0, DeValue::String(text.into())), place)
     }
 
-    /// The value for people and programs; null where there is none.
+    /// The value as JSON; null if there is none.
     fn json(&self) -> serde_json::Value;
 
-    /// Takes in what a flag adds. What is no list is replaced.
+    /// Adds the value of a flag. Types other than lists are replaced.
     fn add(&mut self, more: Self) {
         *self = more;
     }
 }
 
-/// Text from outside as a piece of a sentence: on one line, and not the whole of a long one.
+/// Quotes untrusted text for a message: on one line, shortened, in backticks.
 pub(crate) fn quoted(text: &str) -> String {
     let mut chars = text.chars();
     let start: String = chars.by_ref().take(QUOTED_MAX).flat_map(char::escape_debug).collect();
@@ -80,13 +80,13 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("`{start}{rest}`")
 }
 
-pub(super) fn mistyped<T: Value>(value: &Spanned<DeValue<'_>>) -> Wrong {
-    let message = format!("takes {}, not {}", T::WANTED, given(value.get_ref()));
-    Wrong { at: value.span(), message }
+pub(super) fn type_mismatch<T: ConfigValue>(value: &Spanned<DeValue<'_>>) -> ValueError {
+    let message = format!("must be {}, not {}", T::EXPECTED, describe(value.get_ref()));
+    ValueError { at: value.span(), message }
 }
 
-/// What stands there instead.
-fn given(value: &DeValue<'_>) -> String {
+/// Describes an unexpected value for a message.
+fn describe(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => quoted(text),
         DeValue::Integer(number) => quoted(&number.to_string()),
@@ -98,17 +98,19 @@ fn given(value: &DeValue<'_>) -> String {
     }
 }
 
-/// The text of a value that is written as one.
-pub(super) fn text<'a, T: Value>(value: &'a Spanned<DeValue<'_>>) -> Result<&'a str, Wrong> {
-    value.get_ref().as_str().ok_or_else(|| mistyped::<T>(value))
+/// The text of a string value.
+pub(super) fn text<'a, T: ConfigValue>(
+    value: &'a Spanned<DeValue<'_>>,
+) -> Result<&'a str, ValueError> {
+    value.get_ref().as_str().ok_or_else(|| type_mismatch::<T>(value))
 }
 
-/// Which files: a pattern that is known to work. Without a slash it is a name anywhere.
+/// A valid glob. Without a slash it matches a file name in any folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Glob(String);
+pub(crate) struct GlobPattern(String);
 
-impl Glob {
-    /// Checks a pattern: what can match nothing is refused, since nobody means that.
+impl GlobPattern {
+    /// Parses a glob. Rejects patterns that cannot match anything.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("an empty glob matches nothing".to_owned());
@@ -117,48 +119,49 @@ impl Glob {
             return Err(format!("a glob has at most {GLOB_MAX} bytes"));
         }
         if text.starts_with('!') {
-            return Err("a glob cannot be turned round with `!`".to_owned());
+            return Err("a glob cannot be negated with `!`".to_owned());
         }
         if text.split('/').any(|part| matches!(part, "." | "..")) {
-            return Err("a glob starts at the root; `.` and `..` match nothing".to_owned());
+            return Err(
+                "globs start at the root of the repository; `.` and `..` match nothing".to_owned()
+            );
         }
-        let read = crh_git::Globs::new([text]);
+        let read = crh_git::PathGlobs::new([text]);
         read.map(|_| Self(text.to_owned())).map_err(|error| error.message)
     }
 
-    /// The pattern as it was written.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Which files: any that one of these matches.
+/// Matches files that match any of these globs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Globs(pub(crate) Vec<Glob>);
+pub(crate) struct GlobList(pub(crate) Vec<GlobPattern>);
 
-impl Value for Globs {
-    type Written = Vec<String>;
-    const WANTED: &'static str = "a list of globs";
+impl ConfigValue for GlobList {
+    type TomlType = Vec<String>;
+    const EXPECTED: &'static str = "a list of globs";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        let list = value.get_ref().as_array().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        let list = value.get_ref().as_array().ok_or_else(|| type_mismatch::<Self>(value))?;
         if list.len() > GLOBS_MAX {
-            let message = format!("has {} globs; at most {GLOBS_MAX} are read", list.len());
-            return Err(Wrong { at: value.span(), message });
+            let message = format!("has {} globs; at most {GLOBS_MAX} are allowed", list.len());
+            return Err(ValueError { at: value.span(), message });
         }
         let globs = list.iter().map(|item| {
             let not_a_glob = |why: &str| {
-                let message = format!("cannot take the glob {}: {why}", given(item.get_ref()));
-                Wrong { at: item.span(), message }
+                let message = format!("has an invalid glob {}: {why}", describe(item.get_ref()));
+                ValueError { at: item.span(), message }
             };
-            let text = item.get_ref().as_str().ok_or_else(|| not_a_glob("it is no string"))?;
-            Glob::parse(text).map_err(|why| not_a_glob(&why))
+            let text = item.get_ref().as_str().ok_or_else(|| not_a_glob("not a string"))?;
+            GlobPattern::parse(text).map_err(|why| not_a_glob(&why))
         });
         globs.collect::<Result<_, _>>().map(Self)
     }
 
     fn json(&self) -> serde_json::Value {
-        self.0.iter().map(Glob::as_str).collect()
+        self.0.iter().map(GlobPattern::as_str).collect()
     }
 
     fn add(&mut self, more: Self) {
@@ -166,14 +169,14 @@ impl Value for Globs {
     }
 }
 
-impl Value for NonZeroU64 {
-    type Written = Self;
-    const WANTED: &'static str = "a whole number from 1 on";
+impl ConfigValue for NonZeroU64 {
+    type TomlType = Self;
+    const EXPECTED: &'static str = "a positive integer";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        let number = value.get_ref().as_integer().ok_or_else(|| mistyped::<Self>(value))?;
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        let number = value.get_ref().as_integer().ok_or_else(|| type_mismatch::<Self>(value))?;
         let read = u64::from_str_radix(number.as_str(), number.radix()).ok().and_then(Self::new);
-        read.ok_or_else(|| mistyped::<Self>(value))
+        read.ok_or_else(|| type_mismatch::<Self>(value))
     }
 
     fn json(&self) -> serde_json::Value {
@@ -181,20 +184,20 @@ impl Value for NonZeroU64 {
     }
 }
 
-impl Value for bool {
-    type Written = Self;
-    const WANTED: &'static str = "`true` or `false`";
+impl ConfigValue for bool {
+    type TomlType = Self;
+    const EXPECTED: &'static str = "`true` or `false`";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
-        value.get_ref().as_bool().ok_or_else(|| mistyped::<Self>(value))
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        value.get_ref().as_bool().ok_or_else(|| type_mismatch::<Self>(value))
     }
 
-    fn from_variable(value: &OsStr, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_variable(value: &OsStr, _: PathContext<'_>) -> Result<Self, ValueError> {
         match value.to_string_lossy().as_ref() {
             "1" | "true" => Ok(true),
             "0" | "false" => Ok(false),
-            text => Err(Wrong::whole(format!(
-                "takes `1`, `true`, `0` or `false`, not {}",
+            text => Err(ValueError::without_position(format!(
+                "must be `1`, `true`, `0` or `false`, not {}",
                 quoted(text)
             ))),
         }
@@ -205,20 +208,20 @@ impl Value for bool {
     }
 }
 
-/// The branch that changes are compared with.
+/// The branch to compare with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Branch {
-    /// Found out from the repository.
+pub(crate) enum BaseBranch {
+    /// Detected from the repository.
     Detected,
-    /// This one. It cannot be taken for an option or an expression of git.
+    /// A valid branch name, which git cannot mistake for an option or a revision expression.
     Named(String),
 }
 
-impl Value for Branch {
-    type Written = String;
-    const WANTED: &'static str = "the name of a branch";
+impl ConfigValue for BaseBranch {
+    type TomlType = String;
+    const EXPECTED: &'static str = "the name of a branch";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
         let inert =
             |char: char| !char.is_whitespace() && !char.is_control() && !"~^:?*[\\".contains(char);
@@ -233,7 +236,7 @@ impl Value for Branch {
             && !name.contains("@{")
             && parts().all(|part| !part.is_empty() && !part.starts_with('.'))
             && parts().all(|part| !part.ends_with(".lock"));
-        if good { Ok(Self::Named(name.to_owned())) } else { Err(mistyped::<Self>(value)) }
+        if good { Ok(Self::Named(name.to_owned())) } else { Err(type_mismatch::<Self>(value)) }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -244,58 +247,59 @@ impl Value for Branch {
     }
 }
 
-/// A folder of crh's own.
+/// A folder where crh stores data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Folder {
-    /// Here, as an absolute path.
+pub(crate) enum FolderSetting {
+    /// An absolute path.
     At(PathBuf),
-    /// None was named, and there is no home to put it in. This key, or this variable, would name one.
-    Nowhere { key: &'static str, variable: &'static str },
+    /// Not set, and there is no home for the default. `key` and `variable` could set it.
+    Unset { key: &'static str, variable: &'static str },
 }
 
-impl Folder {
-    /// The usual place for what can be made again.
-    pub(crate) fn in_cache(environment: &Environment) -> Self {
-        let nowhere = Self::Nowhere { key: "store.folder", variable: "CRH_STORE" };
-        environment.cache().map_or(nowhere, Self::At)
+impl FolderSetting {
+    /// The default folder for caches.
+    pub(crate) fn default_cache(environment: &Environment) -> Self {
+        let nowhere = Self::Unset { key: "store.folder", variable: "CRH_STORE" };
+        environment.cache_dir().map_or(nowhere, Self::At)
     }
 
-    /// The usual place for what cannot.
-    pub(crate) fn in_state(environment: &Environment) -> Self {
-        let nowhere = Self::Nowhere { key: "state.folder", variable: "CRH_STATE" };
-        environment.state().map_or(nowhere, Self::At)
+    /// The default folder for user decisions.
+    pub(crate) fn default_state(environment: &Environment) -> Self {
+        let nowhere = Self::Unset { key: "state.folder", variable: "CRH_STATE" };
+        environment.state_dir().map_or(nowhere, Self::At)
     }
 
-    /// Where it is. Asked only by what needs the folder: without a home, everything else still works.
+    /// The path. Commands call this only if they need the folder, so the others work without a
+    /// home.
     pub(crate) fn path(&self) -> Result<&Path, Failure> {
         match self {
             Self::At(path) => Ok(path),
-            Self::Nowhere { key, variable } => Err(Failure::usage(format!(
-                "there is no place for `{key}`: `HOME` is not set to an absolute path"
+            Self::Unset { key, variable } => Err(Failure::usage(format!(
+                "no folder for `{key}`: `HOME` is not set to an absolute path"
             ))
-            .hint(format!("set `HOME`, or name a folder in `{variable}`"))),
+            .hint(format!("set `HOME`, or set `{variable}` to a folder"))),
         }
     }
 }
 
-impl Value for Folder {
-    type Written = String;
-    const WANTED: &'static str = "the path of a folder";
+impl ConfigValue for FolderSetting {
+    type TomlType = String;
+    const EXPECTED: &'static str = "the path of a folder";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
         let written = text::<Self>(value)?;
         if written.is_empty() || written.contains('\0') {
-            return Err(mistyped::<Self>(value));
+            return Err(type_mismatch::<Self>(value));
         }
         let Some(in_home) = written.strip_prefix('~') else {
             return Ok(Self::At(place.folder.join(written)));
         };
         let wrong = |why: &str| {
-            let message = format!("cannot take {}: {why}", quoted(written));
-            Wrong { at: value.span(), message }
+            let message = format!("cannot be {}: {why}", quoted(written));
+            ValueError { at: value.span(), message }
         };
         if !in_home.is_empty() && !in_home.starts_with('/') {
-            return Err(wrong("only `~/` is known, for your own home"));
+            return Err(wrong("only `~/`, your own home, is supported"));
         }
         let home = place.home.ok_or_else(|| wrong("`HOME` is not set to an absolute path"))?;
         Ok(Self::At(home.join(in_home.trim_start_matches('/'))))
@@ -304,28 +308,26 @@ impl Value for Folder {
     fn json(&self) -> serde_json::Value {
         match self {
             Self::At(path) => json!(path.as_os_str().to_string_lossy()),
-            Self::Nowhere { .. } => serde_json::Value::Null,
+            Self::Unset { .. } => serde_json::Value::Null,
         }
     }
 }
 
-/// The name of an installation. It enters an HTML comment: nothing in it can end one.
+/// Name of an installation. Restricted so that it cannot end the HTML comment it is written into.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InstanceName(String);
 
 impl InstanceName {
-    /// Checks a name.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-');
         let short = !name.is_empty() && name.len() <= 64;
         if short && name.chars().all(plain) && !name.contains("--") {
             Ok(Self(name.to_owned()))
         } else {
-            Err("use letters, digits, `.`, `_` and single `-`, at most 64 of them".to_owned())
+            Err("use at most 64 letters, digits, `.`, `_` and single `-`".to_owned())
         }
     }
 
-    /// The name.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -337,14 +339,14 @@ impl Default for InstanceName {
     }
 }
 
-impl Value for InstanceName {
-    type Written = String;
-    const WANTED: &'static str = "a name";
+impl ConfigValue for InstanceName {
+    type TomlType = String;
+    const EXPECTED: &'static str = "a name";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let wrong = |why| format!("cannot take {}: {why}", quoted(name));
-        Self::parse(name).map_err(|why| Wrong { at: value.span(), message: wrong(why) })
+        let wrong = |why| format!("cannot be {}: {why}", quoted(name));
+        Self::parse(name).map_err(|why| ValueError { at: value.span(), message: wrong(why) })
     }
 
     fn json(&self) -> serde_json::Value {
@@ -352,11 +354,11 @@ impl Value for InstanceName {
     }
 }
 
-/// Whether text has colours.
+/// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum Color {
-    /// On a terminal
+    /// Only on a terminal
     Auto,
     /// Always
     Always,
@@ -374,19 +376,19 @@ impl Color {
     }
 }
 
-impl Value for Color {
-    type Written = Self;
-    const WANTED: &'static str = "`auto`, `always` or `never`";
+impl ConfigValue for Color {
+    type TomlType = Self;
+    const EXPECTED: &'static str = "`auto`, `always` or `never`";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, _: Place<'_>) -> Result<Self, Wrong> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
         let known = [Self::Auto, Self::Always, Self::Never];
         let found = known.into_iter().find(|color| color.name() == name);
-        found.ok_or_else(|| mistyped::<Self>(value))
+        found.ok_or_else(|| type_mismatch::<Self>(value))
     }
 
-    /// The variable is `NO_COLOR` (<https://no-color.org>): whatever it holds means the same.
-    fn from_variable(_: &OsStr, _: Place<'_>) -> Result<Self, Wrong> {
+    /// `NO_COLOR` (<https://no-color.org>) with any value means `never`.
+    fn from_variable(_: &OsStr, _: PathContext<'_>) -> Result<Self, ValueError> {
         Ok(Self::Never)
     }
 

@@ -1,4 +1,4 @@
-//! A case: a change, and what is known about it.
+//! A case: a change with known defects.
 
 use std::collections::BTreeMap;
 
@@ -7,50 +7,48 @@ use crh_review::diff::{Diff, FileChange};
 use crh_review::eval::{Expected, KnownBad, Span};
 use crh_review::identity::content_id;
 
-/// What the id of a twin ends with, if it was not given one.
+/// Suffix of a twin's id if the twin has no id of its own.
 const TWIN: &str = "~twin";
 
-/// Files by their path from the root of the repository.
+/// File contents by path from the repository root.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// A change, and what is known about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Case {
-    /// Names it in its suite.
+    /// Unique in its suite.
     pub(crate) id: String,
-    /// What its author calls it.
     pub(crate) title: String,
-    /// What its author says about it.
+    /// The author's description.
     pub(crate) body: String,
     /// Its language, in lower case.
     pub(crate) language: String,
-    /// The licence of its code; empty if unknown.
+    /// Empty if unknown.
     pub(crate) licence: String,
-    /// The case of which it is the same change the other way round.
+    /// Id of the case that this one reverses.
     pub(crate) twin_of: Option<String>,
-    /// The change itself.
     pub(crate) source: Source,
-    /// What is wrong with it.
+    /// Known defects.
     pub(crate) expected: Vec<Expected>,
-    /// Findings that are known to be wrong.
+    /// Known false positives.
     pub(crate) known_bad: Vec<KnownBad>,
-    /// Whether nobody has said yet what is wrong with it.
+    /// True until a person has labelled the defects.
     pub(crate) is_draft: bool,
 }
 
-/// Where the change of a case is.
+/// The change of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Whole files before and after.
     Files { base: Files, head: Files },
-    /// Two commits of a repository that is called `owner/name`, and the diff for where that is not at hand.
+    /// Two commits of the repository `owner/name`, and the diff in case the repository is not
+    /// available.
     Commits { repo: String, base: String, head: String, diff: Vec<u8> },
-    /// A diff alone.
+    /// Only a diff.
     Diff(Vec<u8>),
 }
 
 impl Source {
-    /// How much of it is in memory.
+    /// Size in memory.
     pub(super) fn bytes(&self) -> usize {
         let of = |files: &Files| files.values().map(Vec::len).sum::<usize>();
         match self {
@@ -61,7 +59,7 @@ impl Source {
 }
 
 impl Case {
-    /// Names everything of the case that a review can see: the same contents have the same name.
+    /// Hash of everything that a reviewer can see of the case.
     pub(crate) fn content_hash(&self) -> String {
         let mut seen = Seen::default();
         seen.add(&self.title);
@@ -85,15 +83,15 @@ impl Case {
         seen.hash()
     }
 
-    /// The same change the other way round: what is wrong with this one is put right by it, so nothing is expected.
+    /// The reversed change. It fixes the defects of this case, so it expects no findings.
     pub(crate) fn twin(&self, title: String, body: String) -> Result<Self, Wrong> {
         let source = match &self.source {
             Source::Files { base, head } => {
                 Source::Files { base: head.clone(), head: base.clone() }
             }
             Source::Commits { .. } | Source::Diff(_) => {
-                return Err(Wrong::new("`twin` needs whole files, to turn the change round")
-                    .hint("write the twin as a case of its own, with `twin_of`"));
+                return Err(Wrong::new("`twin` needs whole files to reverse the change")
+                    .hint("write the twin as a separate case with `twin_of`"));
             }
         };
         Ok(Self {
@@ -109,7 +107,8 @@ impl Case {
     }
 }
 
-/// What a hash is made of. Each part comes with its length, so that no two lists of parts look the same.
+/// Input of a content hash. Each part is prefixed with its length, so that no two lists of parts
+/// collide.
 #[derive(Default)]
 pub(super) struct Seen {
     bytes: Vec<u8>,
@@ -132,9 +131,9 @@ impl Seen {
     }
 }
 
-/// What files become by a diff.
+/// Applies a diff to files.
 pub(crate) fn applied(base: &Files, diff: &[u8]) -> Result<Files, Wrong> {
-    let hint = "is it the diff between these very files, as `git diff` prints it?";
+    let hint = "is this the output of `git diff` between exactly these files?";
     let diff = Diff::read(diff);
     if let Some(problem) = diff.problems().first() {
         return Err(Wrong::new(format!("`diff`, {problem}")).hint(hint));
@@ -152,8 +151,9 @@ pub(crate) fn applied(base: &Files, diff: &[u8]) -> Result<Files, Wrong> {
                 return Err(Wrong::new(message).hint(hint));
             }
         };
-        let new = diff.applied(file, old).map_err(|error| {
-            Wrong::new(format!("`diff` does not fit `{}`: {error}", shown(&old_path))).hint(hint)
+        let new = diff.apply(file, old).map_err(|error| {
+            Wrong::new(format!("`diff` does not apply to `{}`: {error}", shown(&old_path)))
+                .hint(hint)
         })?;
         if matches!(file.change, FileChange::Deleted | FileChange::Renamed) {
             head.remove(&old_path);

@@ -1,4 +1,4 @@
-//! The rules that every case keeps, wherever it was read: checked once, so that nothing after it has to ask.
+//! Validation of cases. Every case of every format is checked once after reading.
 
 use super::case::{Case, Files, Source};
 use super::wrong::{Wrong, shown};
@@ -7,28 +7,28 @@ use crh_review::diff::Diff;
 use crh_review::eval::{Expected, LABELS_MAX, Span};
 use crh_review::finding::Side;
 
-/// How a description begins that somebody still has to write.
+/// Prefix of a description that a person still has to write.
 pub(crate) const DRAFT: &str = "DRAFT:";
 
-/// The longest id, in bytes: it is the name of folders and a column of tables.
+/// Longest id, in bytes. Ids are folder names and table columns.
 const ID_MAX: usize = 100;
-/// The longest title, in characters: twice what any forge shows of one.
+/// Longest title, in characters: twice what forges show.
 const TITLE_MAX: usize = 256;
-/// The longest body, in bytes: what forges allow.
+/// Longest description, in bytes: the limit of forges.
 const BODY_MAX: usize = 65_536;
-/// The longest text of a label, in bytes: a page.
+/// Longest label text, in bytes: about a page.
 const TEXT_MAX: usize = 8_192;
-/// The most files of a case on one side: a small repository.
+/// Most files per side: a small repository.
 const FILES_MAX: usize = 5_000;
-/// The largest file: larger ones are left out of reviews anyway.
+/// Largest file. Reviews leave out larger ones anyway.
 pub(crate) const FILE_MAX: usize = 2 << 20;
-/// The most bytes of a case on both sides. Suites are kept in repositories and read into memory as a whole.
+/// Most bytes of a case, both sides together. Suites are stored in repositories and read into
+/// memory whole.
 pub(crate) const CASE_MAX: usize = 32 << 20;
-/// The longest path, in bytes, and the longest name in it: what file systems allow.
+/// Longest path and longest file name, in bytes: the limits of file systems.
 const PATH_MAX: usize = 4_096;
 const NAME_MAX: usize = 255;
 
-/// Checks a case.
 pub(crate) fn check(case: &Case) -> Result<(), Wrong> {
     id(&case.id)?;
     words(case)?;
@@ -47,7 +47,7 @@ pub(crate) fn check(case: &Case) -> Result<(), Wrong> {
     labels(case)
 }
 
-/// Whether a name can be that of a case.
+/// Checks that an id is a valid case id.
 pub(crate) fn id(id: &str) -> Result<(), Wrong> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte);
     let is_good = id.bytes().all(is_plain)
@@ -59,29 +59,29 @@ pub(crate) fn id(id: &str) -> Result<(), Wrong> {
     if is_good {
         return Ok(());
     }
-    Err(Wrong::new(format!("`{}` cannot be the id of a case", shown(id))).hint(format!(
-        "up to {ID_MAX} letters, digits, `.`, `_`, `~` and `-`, a letter or digit first, such as `python-late-fees`"
+    Err(Wrong::new(format!("`{}` is not a valid case id", shown(id))).hint(format!(
+        "use at most {ID_MAX} letters, digits, `.`, `_`, `~` and `-`, starting with a letter or digit, such as `python-late-fees`"
     )))
 }
 
 fn words(case: &Case) -> Result<(), Wrong> {
     let Case { title, body, language, .. } = case;
     if title.trim().is_empty() || title.chars().any(char::is_control) {
-        return Err(Wrong::new("`title` is not one line of text")
-            .hint("a title is what the author of a change would call it"));
+        return Err(Wrong::new("`title` must be one line of text")
+            .hint("use the title that the author of the change would use"));
     }
     if title.chars().count() > TITLE_MAX {
         return Err(Wrong::new(format!("`title` has more than {TITLE_MAX} characters"))
             .hint("put the rest into `body`"));
     }
     if body.len() > BODY_MAX || body.contains('\0') {
-        let message = format!("`body` has a null character, or more than {BODY_MAX} bytes");
-        return Err(Wrong::new(message).hint("a body is what the author of a change says about it"));
+        let message = format!("`body` contains a null character or more than {BODY_MAX} bytes");
+        return Err(Wrong::new(message).hint("`body` is the author's description of the change"));
     }
     let is_plain =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+#._-".contains(&byte);
     if language.is_empty() || language.len() > NAME_MAX || !language.bytes().all(is_plain) {
-        let message = format!("`language` is `{}`, which is no word for one", shown(language));
+        let message = format!("`language` is `{}`, which is not a language name", shown(language));
         return Err(Wrong::new(message).hint("write it in lower case, such as `python` or `c`"));
     }
     text("licence", &case.licence)
@@ -91,22 +91,24 @@ fn text(key: &str, text: &str) -> Result<(), Wrong> {
     if text.len() <= TEXT_MAX {
         return Ok(());
     }
-    Err(Wrong::new(format!("`{key}` has more than {TEXT_MAX} bytes")).hint("say it in fewer words"))
+    Err(Wrong::new(format!("`{key}` has more than {TEXT_MAX} bytes")).hint("shorten it"))
 }
 
 fn files(base: &Files, head: &Files) -> Result<(), Wrong> {
     let mut total = 0;
     for (side, files) in [("base", base), ("head", head)] {
         if files.len() > FILES_MAX {
-            return Err(Wrong::new(format!("the {side} has more than {FILES_MAX} files"))
-                .hint("keep only what the change touches, and what it calls and is called by"));
+            return Err(Wrong::new(format!("the {side} has more than {FILES_MAX} files")).hint(
+                "keep only the files that the change touches, and their callers and callees",
+            ));
         }
         for (path, bytes) in files {
             check_file(path)?;
             let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
             if let Some(folder) = { folders }.find(|folder| files.contains_key(*folder)) {
-                let message = format!("`{}` is a file and a folder in the {side}", shown(folder));
-                return Err(Wrong::new(message).hint("take one of them out"));
+                let message =
+                    format!("`{}` is both a file and a folder in the {side}", shown(folder));
+                return Err(Wrong::new(message).hint("remove one of them"));
             }
             if bytes.len() > FILE_MAX {
                 return Err(too_large(path));
@@ -118,24 +120,23 @@ fn files(base: &Files, head: &Files) -> Result<(), Wrong> {
         return Err(too_much());
     }
     if base == head {
-        return Err(Wrong::new("the change changes nothing: base and head are the same").hint(
-            "`head` holds the files that the change adds or modifies, as they are after it",
-        ));
+        return Err(Wrong::new("the change is empty: base and head are equal")
+            .hint("`head` holds the files that the change adds or modifies"));
     }
     Ok(())
 }
 
 pub(crate) fn too_large(path: &str) -> Wrong {
     Wrong::new(format!("`{}` is larger than {} MiB", shown(path), FILE_MAX >> 20))
-        .hint("leave it out, or cut it to the part that matters")
+        .hint("leave it out, or shorten it to the relevant part")
 }
 
 pub(crate) fn too_much() -> Wrong {
-    Wrong::new(format!("the files have more than {} MiB", CASE_MAX >> 20))
-        .hint("keep only what the change touches, and what it calls and is called by")
+    Wrong::new(format!("the files are larger than {} MiB together", CASE_MAX >> 20))
+        .hint("keep only the files that the change touches, and their callers and callees")
 }
 
-/// Whether a path can be that of a file in a case: below the root, and nothing that git would take for its own.
+/// Checks that a path stays below the root and does not name git's own files.
 pub(crate) fn check_file(path: &str) -> Result<(), Wrong> {
     let is_below = !path.is_empty()
         && !path.ends_with('/')
@@ -148,17 +149,16 @@ pub(crate) fn check_file(path: &str) -> Result<(), Wrong> {
     if is_below && path.split('/').all(is_plain) {
         return Ok(());
     }
-    Err(Wrong::new(format!("`{}` cannot be the path of a file in a case", shown(path))).hint(
-        "write it from the root of the repository, with `/`, without `..` and without `.git`",
-    ))
+    Err(Wrong::new(format!("`{}` is not a valid path of a file in a case", shown(path)))
+        .hint("write it relative to the repository root, with `/`, without `..` and `.git`"))
 }
 
-/// Whether a name can be that of a repository.
+/// Checks that a name has the form `owner/name`.
 pub(crate) fn repository(repo: &str) -> Result<(), Wrong> {
     if check_file(repo).is_ok() && !repo.contains('\\') {
         return Ok(());
     }
-    Err(Wrong::new(format!("`repo` is `{}`, which is no name of a repository", shown(repo)))
+    Err(Wrong::new(format!("`repo` is `{}`, which is not a repository name", shown(repo)))
         .hint("write `owner/name`"))
 }
 
@@ -167,13 +167,13 @@ fn commit(key: &str, name: &str) -> Result<(), Wrong> {
     if name.len() == 40 && name.bytes().all(is_hash) {
         return Ok(());
     }
-    Err(Wrong::new(format!("`{key}` is `{}`, which is no commit", shown(name)))
-        .hint("give all 40 characters of its hash"))
+    Err(Wrong::new(format!("`{key}` is `{}`, which is not a commit id", shown(name)))
+        .hint("give all 40 characters of the hash"))
 }
 
 fn is_diff(diff: &[u8]) -> Result<(), Wrong> {
     if Diff::read(diff).files().is_empty() {
-        return Err(Wrong::new("`diff` has no file in it").hint("give it as `git diff` prints it"));
+        return Err(Wrong::new("`diff` contains no file").hint("use the output of `git diff`"));
     }
     Ok(())
 }
@@ -181,14 +181,15 @@ fn is_diff(diff: &[u8]) -> Result<(), Wrong> {
 fn labels(case: &Case) -> Result<(), Wrong> {
     let Case { expected, known_bad, .. } = case;
     if expected.len() > LABELS_MAX || known_bad.len() > LABELS_MAX {
-        return Err(Wrong::new(format!("there are more than {LABELS_MAX} labels of one kind"))
-            .hint("make several cases of it"));
+        return Err(Wrong::new(format!("more than {LABELS_MAX} labels of one kind"))
+            .hint("split it into several cases"));
     }
     if let (Some(other), false) = (&case.twin_of, expected.is_empty()) {
         let message =
-            format!("it is the twin of `{}`, and yet `expected` is not empty", shown(other));
-        return Err(Wrong::new(message)
-            .hint("a twin puts right what is wrong with the other: leave `expected` out"));
+            format!("the case is a twin of `{}`, but `expected` is not empty", shown(other));
+        return Err(
+            Wrong::new(message).hint("a twin fixes the defects of its case: leave `expected` out")
+        );
     }
     for (at, issue) in expected.iter().enumerate() {
         let key = format!("expected[{at}]");
@@ -215,17 +216,17 @@ fn labels(case: &Case) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Refuses labels that somebody still has to write: a score against them would mean nothing.
+/// Rejects unfinished labels: a score against them would mean nothing.
 pub(crate) fn is_finished(case: &Case) -> Result<(), Wrong> {
     if case.is_draft {
-        return Err(Wrong::new("it is still a draft: nobody has said what is wrong with it").hint(
-            "write an `[[expected]]` for what is, or none if nothing is, and take `draft = true` out",
+        return Err(Wrong::new("the case is still a draft without labels").hint(
+            "add an `[[expected]]` for each defect, or none if there is none, and remove `draft = true`",
         ));
     }
     let is_draft = |issue: &Expected| issue.description.starts_with(DRAFT);
     let Some(at) = case.expected.iter().position(is_draft) else { return Ok(()) };
     Err(Wrong::new(format!("`expected[{at}].description` is still a draft")).hint(format!(
-        "say what is wrong there and check category, severity and lines, then take `{DRAFT}` out"
+        "describe the defect, check category, severity and lines, then remove `{DRAFT}`"
     )))
 }
 
@@ -233,19 +234,22 @@ fn described(key: &str, description: &str) -> Result<(), Wrong> {
     let key = format!("{key}.description");
     if description.trim().is_empty() {
         return Err(
-            Wrong::new(format!("`{key}` is empty")).hint("say what is wrong, in a sentence")
+            Wrong::new(format!("`{key}` is empty")).hint("describe the defect in one sentence")
         );
     }
     text(&key, description)
 }
 
-/// Whether lines are there, as far as the files are known.
+/// Checks that the lines exist, if the file is known.
 fn span(key: &str, span: &Span, source: &Source) -> Result<(), Wrong> {
     check_file(span.file())
         .map_err(|_| {
-            Wrong::new(format!("`{key}.file` is `{}`, which is no path", shown(span.file())))
+            Wrong::new(format!(
+                "`{key}.file` is `{}`, which is not a valid path",
+                shown(span.file())
+            ))
         })
-        .map_err(|wrong| wrong.hint("write it from the root of the repository, with `/`"))?;
+        .map_err(|wrong| wrong.hint("write it relative to the repository root, with `/`"))?;
     let (files, side, other) = match (source, span.side()) {
         (Source::Files { base, .. }, Side::Old) => (base, "before", "new"),
         (Source::Files { head, .. }, Side::New) => (head, "after", "old"),
@@ -253,7 +257,7 @@ fn span(key: &str, span: &Span, source: &Source) -> Result<(), Wrong> {
     };
     let Some(bytes) = files.get(span.file()) else {
         let message = format!(
-            "`{key}.file` is `{}`, which is not there {side} the change",
+            "`{key}.file` is `{}`, which does not exist {side} the change",
             shown(span.file())
         );
         return Err(Wrong::new(message)
@@ -268,10 +272,10 @@ fn span(key: &str, span: &Span, source: &Source) -> Result<(), Wrong> {
         "`{key}` is at lines {first} to {last}, but `{}` has {lines} {side} the change",
         shown(span.file())
     );
-    Err(Wrong::new(message).hint("lines are counted from 1, on the side that `side` says"))
+    Err(Wrong::new(message).hint("lines are counted from 1, on the side given by `side`"))
 }
 
-/// How many lines a text has; what follows the last newline is one too.
+/// Number of lines, including a last line without a newline.
 fn lines(bytes: &[u8]) -> u64 {
     bytes.split_inclusive(|byte| *byte == b'\n').map(|_| 1).sum()
 }

@@ -1,4 +1,4 @@
-//! What another tool said about the cases of a suite, read from a file, so that it is scored as crh is.
+//! Imports findings of another tool from a file, so that crh can score them like its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,22 +12,22 @@ use super::suite::labels::{optional_severity, read as read_value};
 use super::wrong::{Wrong, nearest, shown};
 use crate::failure::Failure;
 use crate::input;
-use crh_review::Strict;
+use crh_review::StrictJson;
 use crh_review::eval::{
     CaseRun, CaseRuns, Effort, Ending, Evaluation, REPORTS_MAX, Reported, Span,
 };
 use crh_review::finding::{Category, Confidence, Severity, Side, TITLE_MAX};
 
-/// What a tool said.
+/// Findings of another tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct External {
-    /// How often it was asked about every case.
+    /// Number of runs per case.
     repeats: u32,
-    /// What it said, by case and repeat, in the order of the file. Where it was silent there is nothing.
+    /// Findings by case and repeat, in file order. Cases without findings are absent.
     said: BTreeMap<String, BTreeMap<u32, Vec<Reported>>>,
 }
 
-/// A report as other tools write it. Keys that are not known here are passed over.
+/// A finding as other tools write it. Unknown keys are ignored.
 #[derive(Debug, Deserialize)]
 struct RawReport {
     case: String,
@@ -48,7 +48,7 @@ struct RawReport {
     repeat: Option<u32>,
 }
 
-/// A side, as tools and forges call it.
+/// A diff side, by the names that tools and forges use.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum RawSide {
@@ -58,19 +58,18 @@ enum RawSide {
     Old,
 }
 
-/// Whether a tool was asked about twins.
+/// Whether the other tool also reviewed the twins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Twins {
-    /// It was.
     Asked,
-    /// Only if it said something about one of them. Silence about all of them is no review.
+    /// Only if the file has a finding on a twin. Without one, twins count as not reviewed.
     IfNamed,
 }
 
-/// Puts what another tool said into an evaluation that has no runs yet: a JSON list, or one object on each line. A case that
-/// the tool was silent about was reviewed, and nothing was found in it.
+/// Fills an evaluation with the findings of another tool, from a JSON array or one JSON object per
+/// line. A case without findings counts as reviewed without findings.
 pub(crate) fn fill(evaluation: &mut Evaluation, file: &Path, twins: Twins) -> Result<(), Failure> {
-    let name = input::name(file);
+    let name = input::display_name(file);
     let bytes = input::bytes(file)?;
     let ids = evaluation.cases.iter().map(|case| case.labels.id.as_str()).collect();
     let external = rows(&bytes).and_then(|rows| external(rows, &ids));
@@ -90,7 +89,7 @@ impl External {
             let mut said = self.said.remove(&labels.id).unwrap_or_default();
             let ending = match labels.twin_of.is_none() || are_asked {
                 true => Ending::Reviewed,
-                false => Ending::NotRun("the tool was not asked about twins".to_owned()),
+                false => Ending::NotRun("the tool did not review the twins".to_owned()),
             };
             *runs = (1..=self.repeats)
                 .map(|repeat| CaseRun {
@@ -106,20 +105,19 @@ impl External {
     }
 }
 
-/// A row with its place, for whoever has to correct it.
+/// A row with its location, for error messages.
 type Row = (String, Value);
 
-/// What is wrong, and at which place.
+/// An error with its location.
 type Misplaced = (String, Wrong);
 
-/// The rows of a file.
 fn rows(bytes: &[u8]) -> Result<Vec<Row>, Misplaced> {
     let not_json = |error: serde_json::Error| {
-        Wrong::new(format!("this is not JSON: {error}"))
-            .hint("give a JSON list, or one object on each line")
+        Wrong::new(format!("invalid JSON: {error}"))
+            .hint("give a JSON array, or one object per line")
     };
     if bytes.trim_ascii_start().starts_with(b"[") {
-        let Strict(list) =
+        let StrictJson(list) =
             serde_json::from_slice(bytes).map_err(|error| (String::new(), not_json(error)))?;
         let Value::Array(list) = list else { return Ok(Vec::new()) };
         return Ok((0..).zip(list).map(|(at, row): (usize, _)| (format!("[{at}]"), row)).collect());
@@ -130,7 +128,7 @@ fn rows(bytes: &[u8]) -> Result<Vec<Row>, Misplaced> {
         .map(|(number, line)| {
             let place = format!(", line {number}");
             match serde_json::from_slice(line) {
-                Ok(Strict(row)) => Ok((place, row)),
+                Ok(StrictJson(row)) => Ok((place, row)),
                 Err(error) => Err((place, not_json(error))),
             }
         })
@@ -142,9 +140,7 @@ fn external(rows: Vec<Row>, ids: &BTreeSet<&str>) -> Result<External, Misplaced>
     for (place, row) in rows {
         let read = || -> Result<(), Wrong> {
             if !row.is_object() {
-                return Err(
-                    Wrong::new("this is not a JSON object").hint("`{case, file, line, text}`")
-                );
+                return Err(Wrong::new("not a JSON object").hint("`{case, file, line, text}`"));
             }
             let raw: RawReport = read_value(row)?;
             let case = known(&raw.case, ids)?;
@@ -156,8 +152,10 @@ fn external(rows: Vec<Row>, ids: &BTreeSet<&str>) -> Result<External, Misplaced>
             external.repeats = external.repeats.max(repeat);
             let reports = external.said.entry(case).or_default().entry(repeat).or_default();
             if reports.len() >= REPORTS_MAX {
-                let message = format!("there are more than {REPORTS_MAX} reports about one case");
-                return Err(Wrong::new(message).hint("give the ones that a person would be shown"));
+                let message = format!("more than {REPORTS_MAX} reports about one case");
+                return Err(
+                    Wrong::new(message).hint("give only the reports that a person would see")
+                );
             }
             reports.push(reported(raw)?);
             Ok(())
@@ -171,7 +169,7 @@ fn known(case: &str, ids: &BTreeSet<&str>) -> Result<String, Wrong> {
     if ids.contains(case) {
         return Ok(case.to_owned());
     }
-    let wrong = Wrong::new(format!("there is no case `{}` in the suite", shown(case)));
+    let wrong = Wrong::new(format!("the suite has no case `{}`", shown(case)));
     Err(match nearest(case, ids.iter().copied()) {
         Some(near) => wrong.hint(format!("did you mean `{near}`?")),
         None => wrong,
@@ -186,22 +184,24 @@ fn reported(raw: RawReport) -> Result<Reported, Wrong> {
         Some(RawSide::New) | None => Side::New,
     };
     let Some(first) = raw.line_start.or(raw.line) else {
-        return Err(Wrong::new("it has no `line` and no `line_start`")
-            .hint("give the line of the file that it is about, counted from 1"));
+        return Err(Wrong::new("`line` and `line_start` are missing")
+            .hint("give the line of the file, counted from 1"));
     };
     let last = raw.line_end.unwrap_or(first);
     let span = Span::new(file, first, last, side).ok_or_else(|| {
-        Wrong::new(format!("it is at lines {first} to {last} of `{}`", shown(file)))
-            .hint("lines are counted from 1, and `line_end` is not before `line_start`")
+        Wrong::new(format!("invalid lines {first} to {last} of `{}`", shown(file)))
+            .hint("lines are counted from 1, and `line_end` must not be before `line_start`")
     })?;
     let said = [raw.text, raw.description, raw.body].into_iter().flatten();
     let said = said.map(|text| text.trim().to_owned());
     let text = { said }.find(|text| !text.is_empty()).unwrap_or_default();
     let title = raw.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
     let Some(title) = title.or_else(|| first_line(&text)) else {
-        return Err(Wrong::new("it has no `text` and no `title`").hint("give what the tool said"));
+        return Err(
+            Wrong::new("`text` and `title` are missing").hint("give the text of the finding")
+        );
     };
-    // What the title says already is not said twice.
+    // Do not repeat the title.
     let text = if text == title { String::new() } else { text };
     Ok(Reported {
         span,
@@ -216,10 +216,9 @@ fn reported(raw: RawReport) -> Result<Reported, Wrong> {
     })
 }
 
-/// The first line of a text, as a title.
 fn first_line(text: &str) -> Option<String> {
     let line = text.lines().next()?.trim();
-    (!line.is_empty()).then(|| crh_review::cut(line, TITLE_MAX))
+    (!line.is_empty()).then(|| crh_review::truncate(line, TITLE_MAX))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `crh eval import`: making a case of something that is there: commits, a fix to be reversed, two trees, or lines of JSON.
+//! `crh eval import`: creates a case from commits, a reversed fix, two folders, or JSON lines.
 
 mod case_file;
 mod issue;
@@ -21,43 +21,45 @@ use super::wrong::shown;
 use super::{checked, suite};
 use crate::cli::{EvalImportArgs, ImportIssueArgs};
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_git::{Bare, EMPTY_TREE, Globs, Network, Repository, Store, Withheld};
-use crh_pipeline::asked::{Asked, Flags, Target};
-use crh_pipeline::scope::{DiffAlone, Role, Rules};
-use crh_pipeline::target::{Change, Lookup, Untracked};
-use crh_pipeline::{scope, target};
+use crh_git::{
+    BareRepository, EMPTY_TREE, HiddenVariables, NetworkMode, PathGlobs, Repository, Store,
+};
+use crh_pipeline::resolve::{PinnedChange, ResolveOptions, UntrackedPolicy};
+use crh_pipeline::scope::{DiffOnly, FileRole, ScopeRules};
+use crh_pipeline::target_args::{ParsedTarget, Target, TargetFlags};
+use crh_pipeline::{resolve, scope};
 use crh_review::diff::Diff;
 
-/// How many words of a title go into an id.
+/// Number of title words in a generated id.
 const ID_WORDS: usize = 5;
-/// The longest such id: ids are columns of tables.
+/// Longest generated id. Ids are table columns.
 const ID_LENGTH: usize = 60;
 
-/// As much of a commit's hash as tells it from the others of a suite.
+/// Length of a commit hash prefix that is unique within a suite.
 const FIX_HASH: usize = 8;
 
-/// A case on its way to a folder.
+/// A case that is about to be written.
 #[derive(Debug)]
 struct Import {
     case: Case,
-    /// What its reverse is called, if that is a case as well.
+    /// Title and body of the twin, if the twin becomes a case, too.
     twin: Option<Words>,
-    /// What whoever imports it should know.
+    /// Notes for the user.
     notes: Vec<String>,
 }
 
-/// What a change is called, and its files.
+/// Title, description and files of a change.
 struct Found {
     words: Words,
-    /// What its id is made of, if not of its title.
+    /// Text for the id, if it does not come from the title.
     called: Option<String>,
     snapshot: Snapshot,
     notes: Vec<String>,
 }
 
-/// Writes what was asked for into the folder of a suite.
+/// Imports cases into the folder of a suite.
 pub(crate) fn run(args: &EvalImportArgs, environment: &Environment) -> Result<(), Failure> {
     let imports = imports(args, environment)?;
     write_all(&environment.folder.join(&args.out), &imports)?;
@@ -65,9 +67,9 @@ pub(crate) fn run(args: &EvalImportArgs, environment: &Environment) -> Result<()
         notes.iter().for_each(|note| ui::note(note));
         let place = args.out.join(&case.id);
         if checked::is_finished(case).is_err() {
-            let file = environment.shown(&place.join(CASE_FILE));
+            let file = environment.display_path(&place.join(CASE_FILE));
             ui::warn(&format!(
-                "`{file}` is a draft: no suite takes it before it says what is wrong"
+                "`{file}` is a draft: label its defects before you use it in a suite"
             ));
         }
         ui::result_text(&format!("{}\n", place.display()))?;
@@ -75,7 +77,7 @@ pub(crate) fn run(args: &EvalImportArgs, environment: &Environment) -> Result<()
     Ok(())
 }
 
-/// Writes all or, if something is wrong with one of them, none.
+/// Writes all cases, or none if one is invalid.
 fn write_all(out: &Path, imports: &[Import]) -> Result<(), Failure> {
     for Import { case, .. } in imports {
         checked::check(case)
@@ -88,8 +90,8 @@ fn write_all(out: &Path, imports: &[Import]) -> Result<(), Failure> {
 }
 
 fn imports(args: &EvalImportArgs, environment: &Environment) -> Result<Vec<Import>, Failure> {
-    let with = Globs::new(&args.with).or_fail(Kind::Usage)?;
-    let from = &args.from;
+    let with = PathGlobs::new(&args.with).or_fail(FailureKind::Usage)?;
+    let from = &args.source;
     if let Some(file) = &from.file {
         let repos = args.repo.as_ref().map(|repo| environment.folder.join(repo));
         return of_lines(&environment.folder.join(file), repos.as_deref(), &with);
@@ -104,20 +106,21 @@ fn imports(args: &EvalImportArgs, environment: &Environment) -> Result<Vec<Impor
     let place =
         args.repo.as_ref().map_or(environment.folder.clone(), |repo| environment.folder.join(repo));
     let repository = Repository::discover(&place)
-        .or_fail(Kind::Usage)
-        .map_err(|failure| failure.hint("`--repo DIR` names another repository"))?;
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("pass another repository with `--repo DIR`"))?;
     let history = History::open(&repository)?;
     let import = match (&from.commit, &from.fix, &from.range) {
         (Some(name), _, _) => of_change(&history, &Target::Commit(name.clone()), args, &with)?,
         (_, Some(name), _) => of_fix(&history, name, args, &with)?,
         (_, _, Some(range)) => of_change(&history, &range_of(range)?, args, &with)?,
-        (None, None, None) => return Err(Failure::usage("it is not said what to import")),
+        (None, None, None) => return Err(Failure::usage("nothing to import")),
     };
     Ok(vec![import])
 }
 
 fn range_of(range: &str) -> Result<Target, Failure> {
-    let asked = Asked::new(&[range.to_owned()], Flags::default()).or_fail(Kind::Usage)?;
+    let asked = ParsedTarget::new(&[range.to_owned()], TargetFlags::default())
+        .or_fail(FailureKind::Usage)?;
     match asked.target {
         Target::Range(range) => Ok(Target::Range(range)),
         _ => Err(Failure::usage(format!("`{}` is not a range of commits", shown(range)))
@@ -125,7 +128,7 @@ fn range_of(range: &str) -> Result<Target, Failure> {
     }
 }
 
-/// A repository, seen through a store that is gone afterwards: nothing is written into it, and nothing is fetched.
+/// A repository, read through a temporary store: crh writes nothing into it and fetches nothing.
 struct History {
     store: Store,
     _folder: TempDir,
@@ -134,44 +137,53 @@ struct History {
 impl History {
     fn open(repository: &Repository) -> Result<Self, Failure> {
         let folder = passing()?;
-        // Nothing that the user has set up is started for it.
-        let withheld = Withheld::default();
-        let store = Store::open(folder.path(), repository, withheld).or_fail(Kind::Outside)?;
+        // No user configuration applies here.
+        let withheld = HiddenVariables::default();
+        let store =
+            Store::open(folder.path(), repository, withheld).or_fail(FailureKind::External)?;
         Ok(Self { store, _folder: folder })
     }
 
-    fn change(&self, target: &Target) -> Result<Change, Failure> {
-        let lookup =
-            Lookup { base_branch: None, network: Network::Offline, untracked: Untracked::Named };
-        target::change(&self.store, target, &lookup).or_fail(Kind::Usage)
+    fn change(&self, target: &Target) -> Result<PinnedChange, Failure> {
+        let lookup = ResolveOptions {
+            base_branch: None,
+            network: NetworkMode::Offline,
+            untracked: UntrackedPolicy::Listed,
+        };
+        resolve::resolve_target(&self.store, target, &lookup).or_fail(FailureKind::Usage)
     }
 
-    fn snapshot(&self, ends: (&str, &str), diff: &Diff, with: &Globs) -> Result<Snapshot, Failure> {
-        let objects = self.store.bare().objects().or_fail(Kind::Outside)?;
+    fn snapshot(
+        &self,
+        ends: (&str, &str),
+        diff: &Diff,
+        with: &PathGlobs,
+    ) -> Result<Snapshot, Failure> {
+        let objects = self.store.bare().objects().or_fail(FailureKind::External)?;
         snapshot::of_commits(&objects, ends, diff, with)
     }
 }
 
 fn passing() -> Result<TempDir, Failure> {
-    tempfile::tempdir().context("making a temporary folder").or_fail(Kind::Outside)
+    tempfile::tempdir().context("creating a temporary folder").or_fail(FailureKind::External)
 }
 
-/// The two ends of a change that has both.
-fn ends(change: &Change) -> Result<(&str, &str), Failure> {
+/// Base and head commit of a change.
+fn ends(change: &PinnedChange) -> Result<(&str, &str), Failure> {
     let ends = change.base.as_deref().zip(change.head.as_deref());
-    ends.ok_or_else(|| Failure::usage("only a diff is known of this change"))
+    ends.ok_or_else(|| Failure::usage("only the diff of this change is known"))
 }
 
-/// A change as it is: nothing is expected of it until somebody says so.
+/// Imports a change without expected issues; a person labels them later.
 fn of_change(
     history: &History,
     target: &Target,
     args: &EvalImportArgs,
-    with: &Globs,
+    with: &PathGlobs,
 ) -> Result<Import, Failure> {
     let change = history.change(target)?;
     let snapshot = history.snapshot(ends(&change)?, &change.diff, with)?;
-    // Several commits are called by their branch, which is no title.
+    // A range of commits is named after its branch, which is not a title.
     let title = match change.commits.as_slice() {
         [] | [_] => change.title,
         [.., last] => last.subject.clone(),
@@ -181,18 +193,18 @@ fn of_change(
     import(found, args, None)
 }
 
-/// A fix the other way round: the change puts the bug back, and its twin is the fix.
+/// Imports a reversed fix: the case reintroduces the bug, and its twin is the fix.
 fn of_fix(
     history: &History,
     name: &str,
     args: &EvalImportArgs,
-    with: &Globs,
+    with: &PathGlobs,
 ) -> Result<Import, Failure> {
     let fix = history.change(&Target::Commit(name.to_owned()))?;
     let (before, after) = ends(&fix)?;
     if before == EMPTY_TREE {
         return Err(Failure::usage(format!(
-            "`{}` is the first commit, which fixes nothing",
+            "`{}` is the first commit, so it fixes nothing",
             shown(name)
         ))
         .hint("name the commit that fixes the bug"));
@@ -200,17 +212,17 @@ fn of_fix(
     let snapshot = history.snapshot((after, before), &fix.diff, with)?;
     let twin = Words { title: fix.title.clone(), body: fix.body.clone() };
     let mut notes = fix.notes.clone();
-    // The fix's own words would tell what is wrong.
+    // The fix's own description would reveal the bug.
     let first = fix.diff.files().first().map(|file| file.path.shown().into_owned());
     let file = first.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
     let words = Words { title: format!("Update {}", shown(file)), body: String::new() };
-    if args.words.title.is_none() {
+    if args.text.title.is_none() {
         notes.push(format!(
-            "the title is `{}`: `--title` gives a better one that does not tell what is wrong",
+            "the title is `{}`; pass a better one with `--title` that does not reveal the defect",
             words.title
         ));
     }
-    // Many fixes are of the same file.
+    // The commit hash keeps ids unique: many fixes touch the same file.
     let called = Some(format!("fix {}", &after[..FIX_HASH]));
     import(Found { words, called, snapshot, notes }, args, Some((twin, &args.issue)))
 }
@@ -219,18 +231,18 @@ fn of_trees(
     old: &Path,
     new: &Path,
     args: &EvalImportArgs,
-    with: &Globs,
+    with: &PathGlobs,
 ) -> Result<Import, Failure> {
-    let Some(title) = args.words.title.clone() else {
-        return Err(Failure::usage("two folders do not say what the change is called")
-            .hint("give it a `--title`, as its author would"));
+    let Some(title) = args.text.title.clone() else {
+        return Err(Failure::usage("two folders have no title")
+            .hint("pass the title that the author would use with `--title`"));
     };
     let snapshot = snapshot::of_folders(old, new, with)?;
     let words = Words { title, body: String::new() };
     import(Found { words, called: None, snapshot, notes: Vec::new() }, args, None)
 }
 
-/// A case of what was found. A fix comes with what it is called and with what is said about the bug.
+/// Builds a case. For a fix, also the twin and the expected issue.
 fn import(
     found: Found,
     args: &EvalImportArgs,
@@ -240,35 +252,35 @@ fn import(
     let Snapshot { base, head, left_out, .. } = snapshot;
     notes.extend(left_out.into_iter().map(|what| format!("left out: {what}")));
     if base == head {
-        return Err(Failure::usage("there is no change in it that a case could hold")
-            .hint("only files count, not their modes, nor links and submodules"));
+        return Err(Failure::usage("the change has nothing that a case can hold")
+            .hint("a case holds files, not file modes, links or submodules"));
     }
     let mut case = Case {
         id: "import".to_owned(),
-        title: args.words.title.clone().unwrap_or(words.title),
-        body: args.words.body.clone().unwrap_or(words.body),
+        title: args.text.title.clone().unwrap_or(words.title),
+        body: args.text.body.clone().unwrap_or(words.body),
         language: String::new(),
         licence: args.licence.clone().unwrap_or_default(),
         twin_of: None,
         source: Source::Files { base, head },
         expected: Vec::new(),
         known_bad: Vec::new(),
-        // A fix says where something is wrong; of any other change nobody has said a word.
+        // A fix shows where the bug is. Other changes have no labels yet.
         is_draft: fix.is_none() && !args.clean,
     };
     let diff = diff(&case)?;
-    case.language = match &args.words.language {
+    case.language = match &args.text.language {
         Some(language) => language.clone(),
         None => language(&diff).ok_or_else(|| {
-            Failure::usage("the changed files do not tell the language")
-                .hint("say it with `--language`, in lower case")
+            Failure::usage("cannot tell the language from the changed files")
+                .hint("pass it with `--language`, in lower case")
         })?,
     };
-    let called = match &args.words.title {
+    let called = match &args.text.title {
         Some(title) => title,
         None => called.as_ref().unwrap_or(&case.title),
     };
-    case.id = args.words.id.clone().unwrap_or_else(|| id(&case.language, called));
+    case.id = args.text.id.clone().unwrap_or_else(|| id(&case.language, called));
     let twin = fix.map(|(twin, said)| {
         case.expected.extend(issue::of_fix(&diff, &roles(&diff), said));
         twin
@@ -276,7 +288,7 @@ fn import(
     Ok(Import { case, twin, notes })
 }
 
-/// The diff of a case, as reviewers will see it.
+/// The diff as reviewers will see it.
 fn diff(case: &Case) -> Result<Diff, Failure> {
     let folder = passing()?;
     let mut laid_out = lay_out(std::slice::from_ref(case), folder.path(), None)?;
@@ -284,22 +296,22 @@ fn diff(case: &Case) -> Result<Diff, Failure> {
     Ok(laid_out.map_or_else(|| Diff::read(Vec::new()), |laid_out| laid_out.diff))
 }
 
-/// What the files of a diff are for, in their order.
-fn roles(diff: &Diff) -> Vec<Role> {
+/// Roles of the files of a diff, in order.
+fn roles(diff: &Diff) -> Vec<FileRole> {
     scope_of(diff).files.into_iter().map(|file| file.role).collect()
 }
 
 fn scope_of(diff: &Diff) -> scope::Scope {
-    let rules = Rules {
-        exclude: Globs::default(),
-        include: Globs::default(),
-        generated: Globs::default(),
+    let rules = ScopeRules {
+        exclude: PathGlobs::default(),
+        include: PathGlobs::default(),
+        generated: PathGlobs::default(),
         max_file_bytes: u64::MAX,
     };
-    scope::scope(diff, &DiffAlone, &rules)
+    scope::decide_scope(diff, &DiffOnly, &rules)
 }
 
-/// The language of most changed lines.
+/// The language with the most changed lines.
 fn language(diff: &Diff) -> Option<String> {
     let files = scope_of(diff).files.into_iter();
     let mut lines = BTreeMap::<&str, u64>::new();
@@ -315,7 +327,7 @@ fn language(diff: &Diff) -> Option<String> {
     most.map(|(language, _)| language.to_owned())
 }
 
-/// An id of the language and the first words of the title.
+/// Builds an id from the language and the first words of the title.
 fn id(language: &str, title: &str) -> String {
     let is_word = |char: char| char.is_ascii_alphanumeric();
     let title = title.to_lowercase();
@@ -330,24 +342,25 @@ fn id(language: &str, title: &str) -> String {
     id
 }
 
-/// The cases of a file. Commits that are at hand become files; where they are not, the diff is kept.
-fn of_lines(file: &Path, repos: Option<&Path>, with: &Globs) -> Result<Vec<Import>, Failure> {
+/// Imports the cases of a JSON-lines file. If a case's commits are available, it gets whole files;
+/// otherwise it keeps the diff.
+fn of_lines(file: &Path, repos: Option<&Path>, with: &PathGlobs) -> Result<Vec<Import>, Failure> {
     let cases = suite::lines(file)?;
     let folder = passing()?;
-    // The one repository that all lines are about, or a folder of many.
+    // Either one repository for all lines, or a folder of repositories.
     let alone = repos.and_then(repository);
     let laid_out = match &alone {
         Some(repository) => lay_out_with(&cases, folder.path(), std::slice::from_ref(repository))?,
         None => lay_out(&cases, folder.path(), repos)?,
     };
-    let bare = Bare::new(folder.path());
-    let objects = bare.objects().or_fail(Kind::Outside)?;
+    let bare = BareRepository::new(folder.path());
+    let objects = bare.objects().or_fail(FailureKind::External)?;
     let (mut imports, mut not_at_hand) = (Vec::new(), Vec::new());
     for (mut case, laid_out) in cases.into_iter().zip(laid_out) {
         let mut notes = Vec::new();
         case.source = match (case.source, laid_out.head) {
             (Source::Commits { .. }, Some(head)) => {
-                let base = bare.parent(&head).or_fail(Kind::Outside)?;
+                let base = bare.parent(&head).or_fail(FailureKind::External)?;
                 let ends = (base.as_str(), head.as_str());
                 let Snapshot { base, head, left_out, .. } =
                     snapshot::of_commits(&objects, ends, &laid_out.diff, with)?;
@@ -366,7 +379,7 @@ fn of_lines(file: &Path, repos: Option<&Path>, with: &Globs) -> Result<Vec<Impor
     let (count, all) = (not_at_hand.len(), imports.len());
     if let (Some(first), Some(import)) = (not_at_hand.first(), imports.first_mut()) {
         import.notes.push(format!(
-            "the commits of {count} of {all} cases, such as `{first}`, are not at hand, so that the diff is all there is of them; `--repo` names a folder of clones"
+            "the commits of {count} of {all} cases, such as `{first}`, are not available, so these cases have only a diff; pass a folder of clones with `--repo`"
         ));
     }
     Ok(imports)

@@ -1,4 +1,4 @@
-//! Cases as commits of one repository, so that they are reviewed as any other change is.
+//! Writes cases as commits of one repository, so that the normal pipeline can review them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,29 +6,27 @@ use std::path::{Path, PathBuf};
 
 use super::case::{Case, Source};
 use super::wrong::Wrong;
-use crate::failure::{Failure, Kind, OrFail};
-use crh_git::{Contents, Designed, Layout, Repository};
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_git::{ChangeRepository, ChangeSpec, CommitContents, Repository};
 use crh_review::diff::Diff;
 use crh_review::eval::{Expected, Labels, Span};
 use crh_review::finding::Side;
 
-/// A case that can be reviewed.
+/// A case that is ready for review.
 #[derive(Debug, Clone)]
 pub(crate) struct LaidOut {
-    /// What is known about it, with the size of the change and the places on its twin.
+    /// Labels, with the size of the change and the matching places on the twin.
     pub(crate) labels: Labels,
-    /// Its diff, as git prints it.
     pub(crate) diff: Diff,
-    /// The commit whose only parent is the base; none if only the diff is known.
+    /// Head commit, whose only parent is the base. `None` if only the diff is known.
     pub(crate) head: Option<String>,
-    /// The repository whose commits were asked for and are not at hand, so that only the diff is known.
+    /// The missing repository, if its commits are needed and only the diff is known.
     pub(crate) not_found: Option<String>,
 }
 
-/// Lays out all cases in a new bare repository in `folder`, in the order of `cases`. Repositories of cases that name
-/// commits are looked for in `repos`.
-///
-/// Whoever reviews a case sees nothing of the suite: branches are numbered, and every case has the same author and dates.
+/// Writes all cases into a new bare repository in `folder`, in the order of `cases`. Looks for the
+/// repositories of commit cases in `repos`. A reviewer cannot see that it reviews a case: branches
+/// are numbered, and all cases have the same author and dates.
 pub(crate) fn lay_out(
     cases: &[Case],
     folder: &Path,
@@ -37,16 +35,16 @@ pub(crate) fn lay_out(
     lay_out_with(cases, folder, &lenders(cases, repos))
 }
 
-/// The same with the commits that some repositories have.
+/// Like [`lay_out`], with commits of the given repositories.
 pub(super) fn lay_out_with(
     cases: &[Case],
     folder: &Path,
     lenders: &[Repository],
 ) -> Result<Vec<LaidOut>, Failure> {
-    let layout = Layout::new(folder, lenders).or_fail(Kind::Outside)?;
+    let layout = ChangeRepository::new(folder, lenders).or_fail(FailureKind::External)?;
     let designed = designed(cases, &layout)?;
-    let known: Vec<Designed<'_>> = designed.iter().flatten().cloned().collect();
-    let mut written = layout.write(&known).or_fail(Kind::Outside)?.into_iter();
+    let known: Vec<ChangeSpec<'_>> = designed.iter().flatten().cloned().collect();
+    let mut written = layout.commit_changes(&known).or_fail(FailureKind::External)?.into_iter();
     let with_twin: BTreeSet<&str> =
         cases.iter().filter_map(|case| case.twin_of.as_deref()).collect();
     let mut laid_out = Vec::with_capacity(cases.len());
@@ -76,16 +74,16 @@ pub(super) fn lay_out_with(
 
 fn without_diff(case: &Case, head: Option<&str>) -> Failure {
     let wrong = match (&case.source, head) {
-        (Source::Commits { repo, .. }, None) => {
-            Wrong::new(format!("the commits of `{repo}` are not at hand, and it has no diff"))
-                .hint("say where clones of repositories are, by their `owner/name`")
-        }
-        _ => Wrong::new("nothing differs between its base and its head").hint("take it out"),
+        (Source::Commits { repo, .. }, None) => Wrong::new(format!(
+            "the commits of `{repo}` are not available, and the case has no diff"
+        ))
+        .hint("pass a folder with clones named `owner/name`"),
+        _ => Wrong::new("base and head are equal").hint("remove the case"),
     };
     wrong.at(format!("the case `{}`", case.id))
 }
 
-/// The repositories of cases that are at hand.
+/// Available repositories of the cases.
 fn lenders(cases: &[Case], repos: Option<&Path>) -> Vec<Repository> {
     let names = cases.iter().filter_map(|case| match &case.source {
         Source::Commits { repo, .. } => Some(repo.as_str()),
@@ -96,7 +94,7 @@ fn lenders(cases: &[Case], repos: Option<&Path>) -> Vec<Repository> {
     names.into_iter().filter_map(|name| found(name, repos)).collect()
 }
 
-/// A repository by its `owner/name`, wherever people and programs put clones in a folder.
+/// Finds the clone of `owner/name` below a folder, under any of the usual layouts.
 fn found(name: &str, repos: &Path) -> Option<Repository> {
     let last = name.rsplit('/').next().unwrap_or(name);
     let joined = name.replace('/', "+");
@@ -113,15 +111,19 @@ fn found(name: &str, repos: &Path) -> Option<Repository> {
     })
 }
 
-/// The repository that is in a folder, and not around it.
+/// Opens the repository whose root is `folder`; a parent repository does not count.
 pub(super) fn repository(folder: &Path) -> Option<Repository> {
     let folder = fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())?;
     let repository = Repository::discover(&folder).ok()?;
     repository.git_dir.starts_with(&folder).then_some(repository)
 }
 
-/// What is to be laid out for each case; none where only a diff is known. A commit is the same whichever clone has it.
-fn designed<'a>(cases: &'a [Case], layout: &Layout) -> Result<Vec<Option<Designed<'a>>>, Failure> {
+/// Contents of each case; `None` where only a diff is known. Any clone that has a commit can
+/// provide it.
+fn designed<'a>(
+    cases: &'a [Case],
+    layout: &ChangeRepository,
+) -> Result<Vec<Option<ChangeSpec<'a>>>, Failure> {
     let pairs: Vec<(&str, &str)> = cases
         .iter()
         .filter_map(|case| match &case.source {
@@ -129,24 +131,26 @@ fn designed<'a>(cases: &'a [Case], layout: &Layout) -> Result<Vec<Option<Designe
             Source::Files { .. } | Source::Diff(_) => None,
         })
         .collect();
-    let trees = layout.trees(&pairs).or_fail(Kind::Outside)?;
+    let trees = layout.trees(&pairs).or_fail(FailureKind::External)?;
     let trees: BTreeMap<(&str, &str), Option<(String, String)>> =
         pairs.into_iter().zip(trees).collect();
     let designed = cases.iter().map(|case| {
         let (base, head) = match &case.source {
-            Source::Files { base, head } => (Contents::Files(base), Contents::Files(head)),
+            Source::Files { base, head } => {
+                (CommitContents::Files(base), CommitContents::Files(head))
+            }
             Source::Commits { base, head, .. } => {
                 let (base, head) = trees.get(&(base.as_str(), head.as_str()))?.clone()?;
-                (Contents::Tree(base), Contents::Tree(head))
+                (CommitContents::Tree(base), CommitContents::Tree(head))
             }
             Source::Diff(_) => return None,
         };
-        Some(Designed { message: message(case), base, head })
+        Some(ChangeSpec { message: message(case), base, head })
     });
     Ok(designed.collect())
 }
 
-/// What the author of a change says about it, as the message of its commit.
+/// Commit message: title and description of the case.
 fn message(case: &Case) -> String {
     match case.body.trim() {
         "" => case.title.clone(),
@@ -166,8 +170,8 @@ fn labels(case: &Case, diff: &Diff) -> Labels {
     }
 }
 
-/// Where a report on the twin would be about the same code as an issue: the very lines, which are on the other side there,
-/// and the lines that stand for them on the side where they were put right.
+/// Places on the twin where a report would be about the same code as `issue`: the same lines, which
+/// are on the other side there, and the lines that replace them.
 fn on_twin(issue: &Expected, diff: &Diff) -> Vec<Span> {
     let mut places = Vec::new();
     for span in &issue.spans {
@@ -186,10 +190,10 @@ fn on_twin(issue: &Expected, diff: &Diff) -> Vec<Span> {
         });
         let counterpart = match file {
             Some(file) => diff.counterpart(file, span.side(), lines),
-            // The change leaves it alone: it is the same on both sides.
+            // An unchanged file is the same on both sides.
             None => Some(lines),
         };
-        // A file that was renamed is known by both names.
+        // A renamed file is known by both names.
         let names: BTreeSet<String> = match file {
             Some(file) => [Some(&file.path), file.old_path.as_ref()]
                 .into_iter()

@@ -1,4 +1,4 @@
-//! `crh eval`: cases, where they come from, and what is run over them. The numbers are `crh_review::eval`'s.
+//! `crh eval`: cases, their import, and their review. `crh_review::eval` computes the scores.
 
 pub(crate) mod case;
 mod checked;
@@ -13,5 +13,5 @@ pub(crate) mod suite;
 mod tree;
 mod wrong;
 
-/// The most times that a case is reviewed: more tell nothing that these do not.
+/// Most repeats per case. More do not make the numbers more precise.
 pub(crate) const REPEATS_MAX: u32 = 100;

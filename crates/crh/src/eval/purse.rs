@@ -1,17 +1,18 @@
-//! What a whole evaluation may cost: the worst case of a review is put aside before it begins.
+//! Budget of a whole evaluation. The worst case of a review is reserved before it starts.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crh_llm::Money;
 
-/// Money that reviews share. Amounts are in millionths of a dollar.
+/// Budget shared by all reviews, in millionths of a dollar.
 pub(crate) struct Purse {
     total: u64,
     held: Mutex<Held>,
     freed: Condvar,
 }
 
-/// Money that was put aside for one review. Whoever never says what it cost has spent all of it.
+/// Reserved budget of one review. If it is dropped without [`Reserved::settle`], all of it counts
+/// as spent.
 pub(crate) struct Reserved<'p> {
     purse: &'p Purse,
     worst: u64,
@@ -19,7 +20,7 @@ pub(crate) struct Reserved<'p> {
 }
 
 impl Reserved<'_> {
-    /// Books what the review has cost, in millionths of a dollar.
+    /// Books the true cost, in millionths of a dollar.
     pub(crate) fn settle(mut self, cost: u64) {
         self.cost = cost;
     }
@@ -42,12 +43,12 @@ struct Held {
 }
 
 impl Purse {
-    /// A purse with so much in it.
     pub(crate) fn new(total: Money) -> Self {
         Self { total: millionths(total), held: Mutex::default(), freed: Condvar::new() }
     }
 
-    /// Puts aside what a review can cost at worst. Waits while others may leave something over; none if it never fits.
+    /// Reserves the worst case of a review. Waits while running reviews may free budget. Returns
+    /// `None` if it can never fit.
     pub(crate) fn reserve(&self, worst: Money) -> Option<Reserved<'_>> {
         let worst = millionths(worst);
         let mut held = self.held();
@@ -63,7 +64,7 @@ impl Purse {
         }
     }
 
-    /// What is neither spent nor put aside.
+    /// Budget that is neither spent nor reserved.
     pub(crate) fn left(&self) -> Money {
         let held = self.held();
         let left = self.total.saturating_sub(held.spent.saturating_add(held.reserved));
@@ -71,13 +72,13 @@ impl Purse {
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        // Nothing in it is half done between two statements.
+        // The state is consistent after every statement, so a poisoned lock is usable.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn millionths(money: Money) -> u64 {
-    // Upwards, so that what is put aside is never too little.
+    // Rounded up, so that a reservation is never too small.
     (money.as_dollars() * 1e6).ceil() as u64
 }
 
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_review_begins_only_if_its_worst_case_fits() {
+    fn review_starts_only_if_its_maximum_cost_fits() {
         let purse = Purse::new(Money::cents(100));
         let worst = Money::cents(40);
         let first = purse.reserve(worst).unwrap();
@@ -94,14 +95,14 @@ mod tests {
         first.settle(100_000);
         let third = purse.reserve(worst).unwrap();
         second.settle(400_000);
-        // Nobody says what it cost: a review that broke down has spent all that it could.
+        // A review that failed without settling counts as fully spent.
         drop(third);
         assert!(purse.reserve(worst).is_none());
         assert!(purse.reserve(Money::cents(10)).is_some());
     }
 
     #[test]
-    fn one_that_does_not_fit_waits_for_what_others_leave_over() {
+    fn review_waits_for_unused_budget_of_others() {
         let purse = Purse::new(Money::cents(50));
         let worst = Money::cents(40);
         let first = purse.reserve(worst).unwrap();

@@ -1,5 +1,5 @@
-//! Rows that were done before, found again by the content of everything that went into them. So a run that was killed goes on,
-//! and what has not changed is not reviewed again.
+//! Cache of reviewed rows, keyed by the content of all inputs. A killed run resumes from it, and
+//! unchanged cases are not reviewed again.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,63 +11,62 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crh_llm::ModelFacts;
-use crh_pipeline::run_folder::write_whole;
-use crh_pipeline::terms::Terms;
+use crh_pipeline::review_options::ReviewOptions;
+use crh_pipeline::run_folder::write_atomic;
 use crh_review::eval::CaseRun;
 use crh_review::finding::Severity;
 use crh_review::identity::content_id;
 use crh_review::report::Report;
 use crh_review::stable_json_line;
 
-/// Rows that nobody has asked for in this time are deleted: every build has rows of its own.
+/// Rows that were not used for this long are deleted, because every build has its own rows.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// The largest row that is read again. A report with ten thousand findings has a tenth of this.
+/// Largest row that is read. A report with ten thousand findings takes a tenth of this.
 const ROW_MAX: u64 = 64 << 20;
 
-/// What came of one review of a case.
+/// Result of one review of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// For scoring.
+    /// Input of scoring.
     pub(crate) run: CaseRun,
-    /// The report; none if the review failed.
+    /// `None` if the review failed.
     pub(crate) report: Option<Report>,
 }
 
-/// Everything that decides what a review says, but for chance.
+/// Everything that determines a review's result, except chance.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct RowKey<'a> {
-    /// The program: another build may review differently.
+    /// The build of crh: another build may review differently.
     pub(crate) build: &'a str,
-    /// The change: a case by its content, or a commit.
+    /// Content hash of a case, or a commit.
     pub(crate) change: &'a str,
-    pub(crate) terms: &'a Terms,
+    pub(crate) terms: &'a ReviewOptions,
     pub(crate) prompt_version: &'a str,
-    /// The models by name, recordings by content.
+    /// Models by name, recordings by content.
     pub(crate) models: &'a [String],
-    /// What is taken for known about them: prompts and budgets follow it.
+    /// Model limits and prices, which determine prompts and budgets.
     pub(crate) facts: Vec<ModelFacts>,
     pub(crate) min_severity: Severity,
     pub(crate) repeat: u32,
 }
 
-/// Where rows are kept.
 #[derive(Debug)]
 pub(crate) struct KeptRows {
     folder: PathBuf,
     use_of: Use,
 }
 
-/// What rows that are there are good for.
+/// What to do with cached rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// They are taken instead of reviewing again.
+    /// Use them instead of reviewing again.
     Taken,
-    /// They are replaced.
+    /// Replace them.
     Replaced,
 }
 
 impl KeptRows {
-    /// Rows in a folder, which is made if it is not there. Old ones are deleted.
+    /// Opens or creates the cache folder and deletes old rows.
     pub(crate) fn open(folder: PathBuf, use_of: Use, now: SystemTime) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
         let rows = Self { folder, use_of };
@@ -75,12 +74,12 @@ impl KeptRows {
         Ok(rows)
     }
 
-    /// The name of a row: everything that decides what stands in it, as a hash.
+    /// Hash of everything that determines a row.
     pub(crate) fn name(key: &impl Serialize) -> Result<String, serde_json::Error> {
         Ok(content_id(stable_json_line(key)?.as_bytes())[..40].to_owned())
     }
 
-    /// The row of a name, if it is there and whole.
+    /// Reads a row; `None` if it is missing or damaged.
     pub(crate) fn find<T: DeserializeOwned>(&self, name: &str, now: SystemTime) -> Option<T> {
         if self.use_of == Use::Replaced {
             return None;
@@ -91,27 +90,26 @@ impl KeptRows {
         if u64::try_from(read).unwrap_or(u64::MAX) > ROW_MAX {
             return None;
         }
-        // What is used stays; a file system that does not let us say so only makes it older.
+        // Mark the row as used. If the file system refuses, the row only expires earlier.
         File::options().append(true).open(&path).and_then(|file| file.set_modified(now)).ok();
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Whether there is a row of a name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.use_of == Use::Taken && self.path(name).is_file()
     }
 
-    /// Waits until no other process makes the row of a name, and keeps others from it until the file is dropped. Without one,
-    /// two may make the same: that costs something, and breaks nothing.
+    /// Locks a row: waits until no other process computes it, and blocks others until the file is
+    /// dropped. Without the lock, two processes may compute the same row, which costs money but is
+    /// harmless.
     pub(crate) fn alone(&self, name: &str) -> Option<File> {
         let file = File::create(self.folder.join(format!("{name}.lock"))).ok()?;
         file.lock().ok()?;
         Some(file)
     }
 
-    /// Keeps a row.
     pub(crate) fn keep(&self, name: &str, row: &impl Serialize) -> io::Result<()> {
-        write_whole(&self.path(name), stable_json_line(row)?.as_bytes())
+        write_atomic(&self.path(name), stable_json_line(row)?.as_bytes())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -121,7 +119,7 @@ impl KeptRows {
     fn delete_older_than(&self, limit: SystemTime) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
-            // Somebody else may have deleted it meanwhile.
+            // Another process may have deleted it meanwhile.
             let Ok(found) = entry.metadata() else { continue };
             if found.is_file() && found.modified()? < limit {
                 fs::remove_file(entry.path()).or_else(gone)?;
@@ -146,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_found_again_unless_it_is_old_damaged_or_to_be_replaced() {
+    fn row_is_reused_unless_old_damaged_or_fresh() {
         let folder = tempfile::tempdir().unwrap();
         let name = KeptRows::name(&("a", 1)).unwrap();
         assert_ne!(name, KeptRows::name(&("a", 2)).unwrap());
@@ -157,13 +155,13 @@ mod tests {
         assert_eq!(rows(folder.path(), Use::Replaced).find::<Vec<i32>>(&name, NOW), None);
         fs::write(kept.path("damaged"), "[1,").unwrap();
         assert_eq!(kept.find::<Vec<i32>>("damaged", NOW), None);
-        // Used long ago, it is gone when rows are opened the next time.
+        // A row that was last used long ago is deleted at the next opening.
         assert_eq!(kept.find(&name, NOW), Some(vec![1, 2]));
         assert!(!rows(folder.path(), Use::Taken).has(&name));
     }
 
     #[test]
-    fn only_one_at_a_time_makes_a_row() {
+    fn row_is_locked_while_it_is_made() {
         let folder = tempfile::tempdir().unwrap();
         let kept = rows(folder.path(), Use::Taken);
         let alone = kept.alone("row").unwrap();

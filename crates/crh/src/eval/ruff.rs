@@ -1,6 +1,6 @@
-//! What ruff says about the Python cases of a suite: a reviewer that sees each file by itself and knows nothing of the change.
-//!
-//! Invariant: a case that it was not shown is one that was not run, never one on which it was silent.
+//! Baseline: ruff's findings on the Python cases of a suite. Ruff sees each file alone and knows
+//! nothing of the change. Invariant: a case that ruff did not see counts as not run, never as run
+//! without findings.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -12,13 +12,13 @@ use crh_lint::ruff::{Ruff, RuffError, RuffFinding};
 use crh_review::eval::{Ending, Evaluation, Reported, Span, nothing};
 use crh_review::finding::{Category, Side};
 
-/// What it is called among the baselines. Its numbers are of fewer cases than those beside it, and nobody should have to look that up.
+/// Name among the baselines. It says that the numbers cover fewer cases.
 pub(crate) const NAME: &str = "ruff (Python only)";
-/// Who reported something.
+/// Reviewer name in reports.
 const REVIEWER: &str = "ruff";
 const LANGUAGE: &str = "python";
 
-/// The Python files of a case that its change has written.
+/// Changed Python files of a case.
 pub(crate) struct PythonCase<'a> {
     id: &'a str,
     files: Vec<PythonFile<'a>>,
@@ -30,17 +30,18 @@ struct PythonFile<'a> {
     new: &'a [u8],
 }
 
-/// What it said.
+/// Result of ruff on a suite.
 pub(crate) struct SaidByRuff {
-    /// The same cases with its reports. Those that it was not shown are not run: ruff reads whole files, and of Python alone.
+    /// The same cases with ruff's reports. Cases that ruff did not see are marked as not run: ruff
+    /// needs whole Python files.
     pub(crate) evaluation: Evaluation,
-    /// How many cases it could not look at.
+    /// Number of cases on which ruff failed.
     pub(crate) failed: usize,
-    /// Why not at the first of them.
+    /// Reason of the first failure.
     pub(crate) why: Option<String>,
 }
 
-/// The Python cases of which whole files are known.
+/// Python cases whose whole files are known.
 pub(crate) fn python_cases<'a>(cases: &'a [Case], laid_out: &'a [LaidOut]) -> Vec<PythonCase<'a>> {
     let python = cases.iter().zip(laid_out).filter(|(case, _)| case.language == LANGUAGE);
     python
@@ -61,14 +62,14 @@ pub(crate) fn python_cases<'a>(cases: &'a [Case], laid_out: &'a [LaidOut]) -> Ve
         .collect()
 }
 
-/// Asks ruff about the cases of an evaluation, on so many threads.
+/// Runs ruff on the cases of an evaluation, on the given number of threads.
 pub(crate) fn said_by_ruff(
     ruff: &Ruff,
     evaluation: &Evaluation,
     cases: &[PythonCase<'_>],
     threads: usize,
 ) -> SaidByRuff {
-    // One that does not end with one file does not with the next: nobody waits for all of them.
+    // After one timeout, skip the other files: ruff would probably hang on them, too.
     let given_up: Mutex<Option<String>> = Mutex::new(None);
     let ask = |case: &PythonCase<'_>| {
         if let Some(why) = given_up.lock().unwrap_or_else(PoisonError::into_inner).clone() {
@@ -88,10 +89,10 @@ pub(crate) fn said_by_ruff(
     for case in &mut said.evaluation.cases {
         let why = match case.labels.language.as_str() {
             _ if shown.contains(case.labels.id.as_str()) => continue,
-            LANGUAGE => "its files are not known",
-            _ => "it is not in Python",
+            LANGUAGE => "whole files are not available",
+            _ => "not a Python case",
         };
-        // What was not run for the tool keeps its own reason.
+        // Cases that were not run for crh keep their own reason.
         let runs = case.runs.iter_mut().filter(|run| run.ending == Ending::Reviewed);
         runs.for_each(|run| run.ending = Ending::NotRun(why.to_owned()));
     }
@@ -107,11 +108,10 @@ pub(crate) fn said_by_ruff(
 }
 
 impl SaidByRuff {
-    /// Adds what was said about a case.
     fn add(&mut self, id: &str, answer: Result<Vec<Reported>, String>) {
         let mut cases = self.evaluation.cases.iter_mut();
         let Some(case) = cases.find(|case| case.labels.id == id) else { return };
-        // What was not run for the tool is not for ruff either, so that both have the same cases.
+        // Skip cases that were not run for crh, so that both have the same cases.
         let runs = case.runs.iter_mut().filter(|run| run.ending == Ending::Reviewed);
         for run in runs {
             match &answer {
@@ -126,7 +126,7 @@ impl SaidByRuff {
     }
 }
 
-/// What is new in the files of a case.
+/// New findings in the files of a case.
 fn reports(ruff: &Ruff, case: &PythonCase<'_>) -> Result<Vec<Reported>, RuffError> {
     let mut reports = Vec::new();
     for PythonFile { path, old, new } in &case.files {
@@ -150,7 +150,7 @@ fn reported(path: &str, found: RuffFinding) -> Option<Reported> {
     })
 }
 
-/// What kind of trouble a rule is about, by the letters before its number.
+/// Category of a ruff rule, by its letter prefix.
 fn category(rule: &str) -> Category {
     match rule.trim_end_matches(|char: char| char.is_ascii_digit()) {
         "S" => Category::Security,

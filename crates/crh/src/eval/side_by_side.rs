@@ -1,10 +1,10 @@
-//! Many tasks on a few threads, told of one by one as they end.
+//! Runs many tasks on a few threads and reports each result as it arrives.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// Does `work` for every number below `count`, on so many threads. `ended` is told of each on the calling thread, in the
-/// order in which they end. A task gives nothing if it is not to be done any more.
+/// Runs `work` for every number below `count` on the given number of threads. Calls `ended` on the
+/// calling thread, in the order in which tasks end. A task returns `None` if it was cancelled.
 pub(crate) fn side_by_side<T: Send>(
     count: usize,
     threads: usize,
@@ -23,7 +23,7 @@ pub(crate) fn side_by_side<T: Send>(
                         return;
                     }
                     let Some(done) = work(number) else { continue };
-                    // Nobody listens any more only if the calling thread has panicked.
+                    // The receiver is gone only if the calling thread panicked.
                     if sender.send((number, done)).is_err() {
                         return;
                     }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_task_is_done_once_on_whatever_thread() {
+    fn each_task_runs_exactly_once() {
         for threads in [0, 1, 3, 100] {
             let mut done = Vec::new();
             side_by_side(

@@ -1,4 +1,4 @@
-//! Reading a suite: a folder with a folder for each case, or files of JSON lines.
+//! Reads a suite: a folder with one folder per case, or JSON-lines files.
 
 pub(crate) mod folder;
 mod json_lines;
@@ -15,25 +15,24 @@ use self::folder::CASE_FILE;
 use super::case::{Case, Seen};
 use super::checked;
 use super::wrong::{Wrong, is_slip, nearest, shown};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crh_review::eval::Expected;
 
-/// The most cases of a suite, twins included: ten times the largest public one.
+/// Most cases of a suite, twins included: ten times the largest public suite.
 const CASES_MAX: usize = 20_000;
-/// The most bytes of changes: every case is in memory, and once more on its way to git.
+/// Most bytes of all changes: every case is in memory, and once more while it is written to git.
 const SUITE_MAX: usize = 1 << 30;
 const JSON_LINES: &str = "jsonl";
 
-/// Cases that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Suite {
-    /// What it is called: the name of its folder or file.
+    /// Name of its folder or file.
     pub(crate) name: String,
-    /// The cases with their twins, sorted by id.
+    /// Cases and twins, sorted by id.
     pub(crate) cases: Vec<Case>,
 }
 
-/// A case, and where it is written.
+/// A case with its location.
 #[derive(Debug)]
 struct Found {
     case: Case,
@@ -41,11 +40,11 @@ struct Found {
 }
 
 impl Suite {
-    /// Reads a suite: a folder of cases, a case alone, or JSON lines. The first thing that is wrong with it is the error.
+    /// Reads a folder of cases, a single case, or JSON lines. Stops at the first error.
     pub(crate) fn read(place: &Path) -> Result<Self, Failure> {
         let metadata = fs::metadata(place)
             .with_context(|| format!("reading the suite `{}`", place.display()))
-            .or_fail(Kind::Usage)
+            .or_fail(FailureKind::Usage)
             .map_err(|failure| {
                 failure.hint("a suite is a folder of cases, or a file of JSON lines")
             })?;
@@ -69,7 +68,7 @@ impl Suite {
         Ok(Self { name: name(place), cases })
     }
 
-    /// Names its contents, with everything that is known about the cases.
+    /// Hash of all cases with their labels.
     pub(crate) fn hash(&self) -> String {
         let mut seen = Seen::default();
         for case in &self.cases {
@@ -96,14 +95,14 @@ impl Suite {
     }
 }
 
-/// The cases of a file of JSON lines as they stand there, also if the case that one is a twin of is elsewhere.
+/// Reads the cases of a JSON-lines file, even if a twin's case is in another file.
 pub(crate) fn lines(file: &Path) -> Result<Vec<Case>, Failure> {
     let found = json_lines::read(file)?;
     unique(&found)?;
     Ok(found.into_iter().map(|found| found.case).collect())
 }
 
-/// What lies in a folder and could be a part of a suite, sorted. Names that begin with a dot are not looked at.
+/// Sorted entries of a folder that can be part of a suite. Hidden names are ignored.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let list = || {
         let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
@@ -111,7 +110,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     };
     let mut entries = list()
         .with_context(|| format!("reading the suite `{}`", folder.display()))
-        .or_fail(Kind::Usage)?;
+        .or_fail(FailureKind::Usage)?;
     let is_hidden = |path: &PathBuf| {
         path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
     };
@@ -120,7 +119,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(entries)
 }
 
-/// The cases of a folder or file of a suite. Other files, such as a readme, are none.
+/// Reads the cases of one entry. Other files, such as a readme, have none.
 fn read_entry(entry: &Path) -> Result<Vec<Found>, Failure> {
     if entry.is_dir() {
         return folder::read(entry);
@@ -139,18 +138,18 @@ fn is_too_large(cases: usize, bytes: usize) -> bool {
     cases > CASES_MAX || bytes > SUITE_MAX
 }
 
-/// Cases as a suite: none twice, every twin with the case that it belongs to.
+/// Combines cases into a suite. Ids must be unique, and every twin needs its case.
 fn together(mut found: Vec<Found>, place: &Path) -> Result<Vec<Case>, Failure> {
     let place = format!("`{}`", shown(&place.display().to_string()));
     if found.is_empty() {
-        return Err(Wrong::new("there is no case in it")
+        return Err(Wrong::new("the suite has no cases")
             .hint("a case is a folder with a `case.toml`, or a line of a `.jsonl` file")
             .at(place));
     }
     if is_too_large(found.len(), bytes_of(&found)) {
         let message =
-            format!("there are more than {CASES_MAX} cases or {} MiB in it", SUITE_MAX >> 20);
-        let hint = "split it, and run its parts one after the other";
+            format!("the suite has more than {CASES_MAX} cases or {} MiB", SUITE_MAX >> 20);
+        let hint = "split it and run the parts one after the other";
         return Err(Wrong::new(message).hint(hint).at(place));
     }
     found.sort_by(|a, b| a.case.id.cmp(&b.case.id));
@@ -159,21 +158,22 @@ fn together(mut found: Vec<Found>, place: &Path) -> Result<Vec<Case>, Failure> {
     Ok(found.into_iter().map(|found| found.case).collect())
 }
 
-/// Checks that no id is given twice. Ids are names of folders, and some file systems take `A` for `a`.
+/// Checks that ids are unique, ignoring case: ids are folder names, and some file systems ignore
+/// case.
 fn unique(found: &[Found]) -> Result<(), Failure> {
     let mut by_id: BTreeMap<String, &Found> = BTreeMap::new();
     for found in found {
         if let Some(other) = by_id.insert(found.case.id.to_lowercase(), found) {
-            let message = format!("the id `{}` is given twice", found.case.id);
+            let message = format!("the id `{}` is used twice", found.case.id);
             return Err(Wrong::new(message)
-                .hint(format!("the other one is in {}", other.place))
+                .hint(format!("the other case is in {}", other.place))
                 .at(&found.place));
         }
     }
     Ok(())
 }
 
-/// Checks that every twin has the one case that it belongs to.
+/// Checks that every twin belongs to exactly one case.
 fn twins(found: &[Found]) -> Result<(), Failure> {
     let by_id: BTreeMap<&str, &Case> =
         found.iter().map(|found| (found.case.id.as_str(), &found.case)).collect();
@@ -185,15 +185,16 @@ fn twins(found: &[Found]) -> Result<(), Failure> {
             None => {
                 let near = nearest(of, others).filter(|id| is_slip(of, id));
                 let near = near.map(|id| format!("did you mean `{id}`?"));
-                Wrong::new(format!("it is the twin of `{}`, which is no case", shown(of)))
-                    .hint(near.unwrap_or_else(|| "add that case, or take the twin out".to_owned()))
+                Wrong::new(format!("the case is a twin of `{}`, which does not exist", shown(of)))
+                    .hint(near.unwrap_or_else(|| "add that case, or remove the twin".to_owned()))
             }
             Some(other) if other.twin_of.is_some() => {
-                Wrong::new(format!("it is the twin of `{of}`, which is a twin itself"))
+                Wrong::new(format!("the case is a twin of `{of}`, which is a twin itself"))
                     .hint("name the case that has the issues")
             }
             Some(_) if !taken.insert(of) => {
-                Wrong::new(format!("it is the second twin of `{of}`")).hint("take one of them out")
+                Wrong::new(format!("the case is the second twin of `{of}`"))
+                    .hint("remove one of them")
             }
             Some(_) => continue,
         };
@@ -209,7 +210,7 @@ fn name(place: &Path) -> String {
     name.map_or_else(|| "suite".to_owned(), |name| shown(&name.to_string_lossy()))
 }
 
-/// Checks a case that was read.
+/// Validates a case that was read.
 fn checked(case: Case, place: &str) -> Result<Found, Failure> {
     let checked = checked::check(&case).and_then(|()| checked::is_finished(&case));
     checked.map_err(|wrong| wrong.at(place))?;

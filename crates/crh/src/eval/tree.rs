@@ -1,27 +1,27 @@
-//! What lies below a folder of the disk, by paths as a repository has them.
+//! Lists files below a folder, with repository-style paths.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::wrong::{Wrong, shown};
 
-/// No repository has folders in each other deeper than this.
+/// Deeper than any repository.
 const DEPTH_MAX: usize = 64;
-/// More than any repository of which a case is made; listing them takes a second.
+/// More entries than any repository that becomes a case. Listing this many takes a second.
 const ENTRIES_MAX: usize = 200_000;
 
-/// Something that is not a folder.
+/// A file, link or device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Its path from the root, with `/`.
+    /// Path from the root, with `/`.
     pub(super) path: String,
-    /// Where it is on the disk.
+    /// Path on disk.
     pub(super) file: PathBuf,
-    /// Whether it is a file, and neither a link nor a device nor a pipe.
+    /// True for regular files only.
     pub(super) is_file: bool,
 }
 
-/// Everything below a folder that is not a folder, sorted by path. What is called `skipped` is not looked at.
+/// Lists everything below a folder except folders, sorted by path. Skips entries named `skipped`.
 pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, Wrong> {
     let mut entries = Vec::new();
     let mut folders = vec![(root.to_owned(), String::new(), 0)];
@@ -30,13 +30,13 @@ pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, Wrong> {
             |error: io::Error| Wrong::new(format!("reading `./{}`: {error}", shown(&prefix)));
         if depth > DEPTH_MAX || entries.len() > ENTRIES_MAX {
             let message = format!(
-                "there are folders deeper than {DEPTH_MAX}, or more than {ENTRIES_MAX} files"
+                "folders are nested deeper than {DEPTH_MAX}, or there are more than {ENTRIES_MAX} files"
             );
-            return Err(Wrong::new(message).hint("make a case of a part of it"));
+            return Err(Wrong::new(message).hint("use only a part of it"));
         }
-        // A link would lead out of it.
+        // Do not follow links out of the folder.
         if !fs::symlink_metadata(&folder).map_err(unread)?.is_dir() {
-            return Err(Wrong::new("this is not a folder").hint("put the files into a folder"));
+            return Err(Wrong::new("not a folder").hint("put the files into a folder"));
         }
         for entry in fs::read_dir(&folder).map_err(unread)? {
             let entry = entry.map_err(unread)?;
@@ -44,7 +44,7 @@ pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, Wrong> {
             let Some(name) = name.to_str() else {
                 let path = format!("{prefix}{}", name.to_string_lossy());
                 let message = format!("the name of `{}` is not UTF-8", shown(&path));
-                return Err(Wrong::new(message).hint("give it another name"));
+                return Err(Wrong::new(message).hint("rename it"));
             };
             if name == skipped {
                 continue;
@@ -62,12 +62,12 @@ pub(super) fn entries(root: &Path, skipped: &str) -> Result<Vec<Entry>, Wrong> {
     Ok(entries)
 }
 
-/// The bytes of a file that is not larger than it may be.
+/// Reads a file of at most `max` bytes.
 pub(super) fn bounded(path: &Path, max: usize) -> io::Result<Vec<u8>> {
-    // A pipe would be waited for, and a link could lead anywhere.
+    // Reading a pipe would block, and a link could lead anywhere.
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
     }
     if metadata.len() > max as u64 {
         return Err(io::ErrorKind::FileTooLarge.into());

@@ -1,7 +1,7 @@
-//! From issues with an exact replacement to new texts of files, without I/O.
+//! Turns exact replacements into new file contents. No I/O.
 //!
-//! Invariants: bytes outside of the replaced lines stay as they are; a line keeps the kind of line end that its file has there, and
-//! a file that ends without one still does; no line is replaced twice.
+//! Invariants: bytes outside the replaced lines do not change; line endings and a missing final
+//! newline are preserved; no line is replaced twice.
 
 #[cfg(test)]
 mod tests;
@@ -15,34 +15,34 @@ use crh_review::Quote;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
-/// How what was hidden begins in everything that a report shows.
+/// Prefix of every masked secret in a report.
 const HIDDEN: &str = "[redacted";
 
-/// U+FEFF in UTF-8, with which some editors begin a file.
+/// U+FEFF in UTF-8; some editors write it at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-const NOTHING_EXACT: &str = "it comes without an exact replacement";
-const OLD_SIDE: &str = "it is about lines that the change has removed";
-const MASKED: &str = "its replacement has something hidden in it";
+const NOTHING_EXACT: &str = "it has no exact replacement";
+const OLD_SIDE: &str = "it is about removed lines";
+const MASKED: &str = "its replacement contains a hidden credential";
 const NO_SUCH_LINES: &str = "the reviewed file has no such lines";
-const OTHER_EVIDENCE: &str = "what it quotes does not stand where it says";
-const OTHER_LINES: &str = "its lines were changed since they were reviewed";
-const OTHER_SURROUNDINGS: &str = "what it quotes was changed since it was reviewed";
-const NOTHING_NEW: &str = "its replacement is what stands there";
-const NOT_TEXT: &str = "its file is no text";
-const OTHER_ENCODING: &str =
-    "its file is not UTF-8, and its replacement has more than ASCII characters";
+const OTHER_EVIDENCE: &str = "its quoted code is not at the given lines";
+const OTHER_LINES: &str = "its lines changed since the review";
+const OTHER_SURROUNDINGS: &str = "its quoted code changed since the review";
+const NOTHING_NEW: &str = "its replacement changes nothing";
+const NOT_TEXT: &str = "its file is not text";
+const OTHER_ENCODING: &str = "its file is not UTF-8, and its replacement is not ASCII";
 
-/// A file as it was reviewed, and as it is to be edited: fixes that were made since the review are in it.
+/// A file as it was reviewed, and as it is now with fixes and edits since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Texts {
     pub(crate) reviewed: Vec<u8>,
     pub(crate) now: Vec<u8>,
-    /// What differs between them, in the order of the lines.
+    /// Differences between the two, in line order.
     pub(crate) changed: Vec<Changed>,
 }
 
-/// Lines of the reviewed text that are others now: so many, from this one on, counted from 0, are so many now.
+/// Changed lines: `were` lines of the reviewed text from the 0-based index `at` are `are` lines
+/// now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Changed {
     pub(crate) at: usize,
@@ -50,19 +50,18 @@ pub(crate) struct Changed {
     pub(crate) are: usize,
 }
 
-/// What replacements come to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replaced {
     pub(crate) edits: Vec<FileEdit>,
     pub(crate) left: Vec<Left>,
 }
 
-/// Whether an issue says exactly what is to stand in which lines.
+/// Whether an issue has a usable exact replacement.
 pub(crate) fn is_exact(issue: &Issue) -> bool {
     usable(issue).is_ok()
 }
 
-/// The replacement of an issue, or why it has none that could be used.
+/// The replacement of an issue, or why it cannot be used.
 fn usable(issue: &Issue) -> Result<&str, &'static str> {
     let replacement = issue.replacement.as_deref().ok_or(NOTHING_EXACT)?;
     match issue.location.side {
@@ -72,8 +71,8 @@ fn usable(issue: &Issue) -> Result<&str, &'static str> {
     }
 }
 
-/// The edits that the replacements of issues come to, one for each file. `texts` has, by the number of an issue, its file as it
-/// was when the issue was found; or why it cannot be had.
+/// The edits of all replacements, one per file. `texts` has the file of each issue by issue number,
+/// or why it cannot be read.
 pub(crate) fn replaced(
     issues: &[&Issue],
     texts: &BTreeMap<u32, Result<Texts, String>>,
@@ -92,10 +91,9 @@ pub(crate) fn replaced(
     replaced
 }
 
-/// New lines in the place of others.
 #[derive(Debug, PartialEq, Eq)]
 struct Patch {
-    /// Lines of the file as it is, counted from 0.
+    /// Lines of the current file, from 0.
     lines: Range<usize>,
     with: Vec<u8>,
     issues: BTreeSet<u32>,
@@ -107,7 +105,7 @@ fn one_file(
     texts: &BTreeMap<u32, Result<Texts, String>>,
 ) -> (Option<FileEdit>, Vec<Left>) {
     let (mut patches, mut left): (Vec<Patch>, Vec<Left>) = (Vec::new(), Vec::new());
-    // The same for all of them: only what was reviewed may differ.
+    // The same for all issues of the file; only the reviewed text may differ.
     let mut now: &[u8] = &[];
     let mut issues = issues.to_vec();
     issues.sort_by_key(|issue| issue.number);
@@ -131,13 +129,13 @@ fn one_file(
         let overlaps =
             |it: &Patch| it.lines.start < patch.lines.end && patch.lines.start < it.lines.end;
         match patches.iter_mut().find(|it| overlaps(it)) {
-            // Two issues that want the same are one fix.
+            // Two issues with the same replacement share one fix.
             Some(other) if other.lines == patch.lines && other.with == patch.with => {
                 other.issues.insert(number);
             }
             Some(other) => {
                 let first = other.issues.first().copied().unwrap_or_default();
-                left.push(Left::new(number, format!("its lines are those of the fix of #{first}")));
+                left.push(Left::new(number, format!("it overlaps the fix of #{first}")));
             }
             None => patches.push(patch),
         }
@@ -154,7 +152,7 @@ fn one_file(
     (Some(edit), left)
 }
 
-/// What an issue wants, where it stands now; or why that is not clear.
+/// The patch of an issue in the current file, or why its position is unclear.
 fn patch(issue: &Issue, texts: &Texts) -> Result<Patch, &'static str> {
     let replacement = usable(issue)?;
     if texts.now.contains(&0) {
@@ -182,20 +180,20 @@ fn patch(issue: &Issue, texts: &Texts) -> Result<Patch, &'static str> {
     Ok(Patch { lines: there, with, issues: BTreeSet::from([issue.number]) })
 }
 
-/// The lines that an issue is about, counted from 0; none if there are not so many.
+/// The lines of an issue, from 0. `None` if the file is shorter.
 fn cited(issue: &Issue, count: usize) -> Option<Range<usize>> {
     let start = usize::try_from(issue.location.line_start).ok()?.checked_sub(1)?;
     let end = usize::try_from(issue.location.line_end).ok()?;
     (start < end && end <= count).then_some(start..end)
 }
 
-/// The lines that a quote is of, counted from 0.
+/// The lines of a quote, from 0.
 fn quoted(quote: &Quote) -> Option<Range<usize>> {
     let first = usize::try_from(quote.line).ok()?.checked_sub(1)?;
     Some(first..first + quote.snippet.lines().count())
 }
 
-/// Whether a quote stands where it was found, white space aside. What is hidden in it cannot be compared.
+/// Whether the quote matches its lines, ignoring white space. Masked secrets are not compared.
 fn stands(quote: &Quote, lines: &[&[u8]]) -> bool {
     if quote.snippet.contains(HIDDEN) {
         return true;
@@ -211,7 +209,8 @@ fn folded(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Where lines of the reviewed text are now; none if one of them was changed since, or something was put between them.
+/// Current position of reviewed lines. `None` if a line changed, or if lines were inserted between
+/// them.
 fn located(cited: &Range<usize>, texts: &Texts) -> Option<Range<usize>> {
     let mut start = cited.start;
     for Changed { at, were, are } in &texts.changed {
@@ -228,9 +227,9 @@ fn located(cited: &Range<usize>, texts: &Texts) -> Option<Range<usize>> {
     are_there.eq(were_there).then_some(there)
 }
 
-/// A replacement as lines of the file that it goes into.
+/// The replacement with the line endings of the file.
 fn in_the_manner_of(replacement: &str, now: &[&[u8]], there: &Range<usize>) -> Vec<u8> {
-    // What stands before the first line of a file, and is none of its text.
+    // A byte order mark before the first line is not part of the text.
     let is_marked = there.start == 0
         && now.first().is_some_and(|line| line.starts_with(BYTE_ORDER_MARK))
         && !replacement.as_bytes().starts_with(BYTE_ORDER_MARK);
@@ -246,7 +245,7 @@ fn in_the_manner_of(replacement: &str, now: &[&[u8]], there: &Range<usize>) -> V
         bytes.extend_from_slice(line.strip_suffix('\r').unwrap_or(line).as_bytes());
         bytes.extend_from_slice(end);
     }
-    // A file that ends in the middle of a line still does.
+    // Preserve a missing final newline.
     let ends_open =
         there.end == now.len() && there.end > 0 && line_end(now[there.end - 1]).is_empty();
     if ends_open {
@@ -255,7 +254,7 @@ fn in_the_manner_of(replacement: &str, now: &[&[u8]], there: &Range<usize>) -> V
     bytes
 }
 
-/// The text with all patches in it, of which no two overlap.
+/// Applies patches that do not overlap.
 fn patched(now: &[u8], patches: &mut [Patch]) -> Vec<u8> {
     patches.sort_by_key(|patch| patch.lines.start);
     let lines = lines(now);
@@ -269,7 +268,7 @@ fn patched(now: &[u8], patches: &mut [Patch]) -> Vec<u8> {
     bytes
 }
 
-/// The lines of a text with their ends.
+/// Lines of a text, with their line endings.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
@@ -278,7 +277,7 @@ fn line_end(line: &[u8]) -> &[u8] {
     &line[bare(line).len()..]
 }
 
-/// A line without its end.
+/// A line without its line ending.
 fn bare(line: &[u8]) -> &[u8] {
     let Some(line) = line.strip_suffix(b"\n") else { return line };
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -1,4 +1,4 @@
-//! What fixes stand on: the checkout that was reviewed, if it still is what was reviewed.
+//! The reviewed checkout, and whether it is still as it was reviewed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,61 +8,60 @@ use super::journal::{Locked, MARKER, MARKER_DRAFT, NotApplied, Recovered, UNDIST
 use crate::commands::review::Begun;
 use crate::commands::store;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
-use crh_git::{Bare, ChangedFile, Repository, Snapshot};
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_git::{AmendedFile, BareRepository, Repository, SnapshotScope};
 use crh_pipeline::fixer::FileEdit;
-use crh_pipeline::run_folder::{NotWritten, RunFolder};
-use crh_pipeline::target::CheckedOut;
+use crh_pipeline::resolve::CheckoutMatch;
+use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::AppliedFix;
 
-/// Where a run keeps the commits that issues were found on which a later round has found.
+/// File with the commits that issues of later rounds were found on.
 const FOUND_ON: &str = "stages/found-on.json";
-/// What the transcripts of fixers are called, before their numbers.
+/// Prefix of fixer transcripts.
 const FIXER: &str = "fixer";
-/// Nobody sends that many after one review.
+/// Maximum number of fixer runs per review.
 const FIXERS_MAX: u32 = 1_000;
-/// Where the journals of a run lie.
+/// Folder of the journals in a run folder.
 pub(super) const FIXES: &str = "fixes";
 
-const ELSEWHERE: &str = "what was reviewed is not the current checkout";
+const ELSEWHERE: &str = "the reviewed change is not the current checkout";
 const WITH_MORE: &str =
-    "the checkout has changes that are not committed, and its branch was reviewed without them";
+    "the checkout has uncommitted changes, and its branch was reviewed without them";
 const ONLY_A_DIFF: &str = "only a diff was reviewed";
-const NOT_KEPT: &str = "nothing is kept of this review, so that a fix could not be taken back";
+const NOT_KEPT: &str = "this review keeps no run, so fixes could not be undone";
 
-/// The checkout that was reviewed.
 pub(super) struct Ground<'b> {
     pub(super) begun: &'b Begun,
     root: &'b Path,
     run: &'b RunFolder,
-    pub(super) bare: &'b Bare,
-    /// The commit of the private store that was reviewed.
+    pub(super) bare: &'b BareRepository,
+    /// The reviewed commit in the private store.
     pub(super) reviewed: &'b str,
-    /// The commits that issues were found on which a later round has found, by their numbers.
+    /// Commits that issues of later rounds were found on, by issue number.
     found_on: BTreeMap<u32, String>,
-    /// The commit that the checkout is like now: with the fixes of this run that stand in it.
+    /// Commit with the reviewed tree and the applied fixes of this run.
     pub(super) now: String,
-    /// The files in which that commit has more than fixes: what somebody had changed in them before.
+    /// Files in which `now` also contains edits of the user.
     edited: BTreeSet<String>,
 }
 
-/// What fixes begin with: what the checkout is like, with what somebody has changed since in the files of the fixes.
+/// Starting point of a fix pass: the checkout with the user's edits in the files to fix.
 #[derive(Debug)]
 pub(super) struct Start {
-    /// All that as a commit of the private store.
+    /// This state as a commit of the private store.
     pub(super) commit: String,
-    /// The files that were changed.
+    /// Files that the user has edited.
     pub(super) edited: BTreeSet<String>,
-    /// Those that cannot be fixed, and why.
+    /// Files that cannot be fixed, with the reason.
     pub(super) barred: BTreeMap<String, String>,
 }
 
 impl<'b> Ground<'b> {
-    /// What was reviewed, if that is a checkout; or why nothing can be fixed, in a sentence.
+    /// Opens the reviewed checkout. Returns in a sentence why nothing can be fixed.
     pub(super) fn of(begun: &'b Begun) -> Result<Self, String> {
         let apart = match begun.checked_out {
-            CheckedOut::WithMore => WITH_MORE,
-            CheckedOut::AsReviewed | CheckedOut::No => ELSEWHERE,
+            CheckoutMatch::WithMore => WITH_MORE,
+            CheckoutMatch::AsReviewed | CheckoutMatch::No => ELSEWHERE,
         };
         let root = begun.checkout.as_deref().ok_or(apart)?;
         let (bare, reviewed) = begun.files.as_ref().ok_or(ONLY_A_DIFF)?;
@@ -73,7 +72,7 @@ impl<'b> Ground<'b> {
         let last = standing.into_values().next_back().and_then(|(_, journal)| journal.after);
         let now = last.unwrap_or_else(|| reviewed.clone());
         if !bare.has(&now) {
-            let lost = "what the checkout is like after the last fix is not in the store any more";
+            let lost = "the store has lost the state after the last fix";
             return Err(lost.to_owned());
         }
         let found_on = found_on(run);
@@ -84,7 +83,7 @@ impl<'b> Ground<'b> {
         self.run
     }
 
-    /// Which fixer of this run is the next one, from 1.
+    /// Number of the next fixer run, from 1.
     pub(super) fn next_fixer(&self) -> u32 {
         let is_new = |number: &u32| {
             let name = format!("transcripts/{FIXER}-{number}.jsonl");
@@ -93,7 +92,6 @@ impl<'b> Ground<'b> {
         (1..=FIXERS_MAX).find(is_new).unwrap_or(FIXERS_MAX)
     }
 
-    /// The commit that an issue was found on.
     pub(super) fn found_on(&self, number: u32) -> &str {
         self.found_on.get(&number).map_or(self.reviewed, String::as_str)
     }
@@ -102,20 +100,20 @@ impl<'b> Ground<'b> {
         fixes_of(self.run)
     }
 
-    /// The checkout, if nobody else works on it and nothing in it is half done.
+    /// Locks the checkout and rolls back an interrupted fix.
     pub(super) fn locked(&self) -> Result<Locked, String> {
         let locked = Locked::take(self.root).map_err(|why| why.to_string())?;
         recovered(&locked, self.root).map_err(|why| why.to_string())?;
         Ok(locked)
     }
 
-    /// What fixes of these files begin with.
+    /// The starting point for fixes of these files.
     pub(super) fn start(
         &self,
         checkout: &Locked,
         paths: &BTreeSet<&str>,
     ) -> Result<Start, Failure> {
-        let objects = self.bare.objects().or_fail(Kind::Outside)?;
+        let objects = self.bare.objects().or_fail(FailureKind::External)?;
         let (mut edited, mut barred) = (BTreeMap::new(), BTreeMap::new());
         for path in paths {
             let known = objects.file_if_any(&self.now, path.as_bytes());
@@ -133,26 +131,27 @@ impl<'b> Ground<'b> {
         let commit = match edited.is_empty() {
             true => self.now.clone(),
             false => {
-                let files: Vec<ChangedFile<'_>> =
+                let files: Vec<AmendedFile<'_>> =
                     edited.iter().map(|(path, kept)| (path.as_str(), kept.as_deref())).collect();
-                self.bare.amended(&self.now, &files).or_fail(Kind::Outside)?
+                self.bare.commit_with_changes(&self.now, &files).or_fail(FailureKind::External)?
             }
         };
         Ok(Start { commit, edited: edited.into_keys().collect(), barred })
     }
 
-    /// The files that are not as they were reviewed, over all that git knows of, but for what this run has fixed.
+    /// Tracked files that differ from the reviewed state, apart from fixes of this run.
     pub(super) fn moved(&self, checkout: &Locked) -> Result<BTreeSet<String>, Failure> {
-        let repository = Repository::discover(self.root).or_fail(Kind::Outside)?;
+        let repository = Repository::discover(self.root).or_fail(FailureKind::External)?;
         let store = store::open(&self.begun.settings, &repository)?;
-        let snapshot = store.snapshot(Snapshot::Tracked, Some(&self.now));
-        let snapshot = snapshot.map_err(store::failed)?;
-        store.release().map_err(store::failed)?;
+        let snapshot = store.snapshot(SnapshotScope::Tracked, Some(&self.now));
+        let snapshot = snapshot.map_err(store::store_failure)?;
+        store.release().map_err(store::store_failure)?;
         let mut moved = self.edited.clone();
-        let objects = self.bare.objects().or_fail(Kind::Outside)?;
-        for path in self.bare.changed_paths(&self.now, &snapshot).or_fail(Kind::Outside)? {
+        let objects = self.bare.objects().or_fail(FailureKind::External)?;
+        for path in self.bare.changed_paths(&self.now, &snapshot).or_fail(FailureKind::External)? {
             let path = String::from_utf8_lossy(&path).into_owned();
-            // What git does not know here may be there all the same: it was untracked when it was reviewed, or a fix has made it.
+            // A file may exist although git does not track it: it was untracked when it was
+            // reviewed, or a fix created it.
             let known = objects.file_if_any(&self.now, path.as_bytes());
             match (known, checkout.bytes(&path)) {
                 (Ok(known), Ok(working)) if is_same(working.as_deref(), known.as_deref()) => {}
@@ -162,7 +161,7 @@ impl<'b> Ground<'b> {
         Ok(moved)
     }
 
-    /// The edits that lead from what a checkout is like to a commit; the files have to be as they are in the first one.
+    /// The edits between two commits. The files of the checkout must match the first one.
     pub(super) fn edits(
         &self,
         checkout: &Locked,
@@ -186,7 +185,7 @@ impl<'b> Ground<'b> {
     }
 }
 
-/// That a tree is not the one that was reviewed, in a sentence without its period.
+/// Why fixer work cannot be applied, without a period. `None` if no file changed.
 pub(super) fn moved_words(moved: &BTreeSet<String>) -> Option<String> {
     let first = moved.first()?;
     let more = match moved.len() - 1 {
@@ -195,7 +194,7 @@ pub(super) fn moved_words(moved: &BTreeSet<String>) -> Option<String> {
         more => format!(" and {more} more files"),
     };
     Some(format!(
-        "what a fixer does goes only into the tree that was reviewed, and `{first}`{more} changed since: put that away, or review again"
+        "the fixer needs the reviewed tree, but `{first}`{more} changed since; undo these edits or review again"
     ))
 }
 
@@ -203,37 +202,37 @@ pub(crate) fn fixes_of(run: &RunFolder) -> PathBuf {
     run.path().join(FIXES)
 }
 
-/// The commits that issues were found on which a later look has found, by their numbers.
+/// Commits that issues of later rounds were found on, by issue number.
 pub(crate) fn found_on(run: &RunFolder) -> BTreeMap<u32, String> {
     run.read(FOUND_ON).unwrap_or_default()
 }
 
-/// Keeps that issues were found on a commit.
+/// Stores the commit that issues were found on.
 pub(crate) fn keep_found_on(
     run: &RunFolder,
     numbers: &[u32],
     commit: &str,
-) -> Result<(), NotWritten> {
+) -> Result<(), FileWriteError> {
     let mut found_on = found_on(run);
     found_on.extend(numbers.iter().map(|number| (*number, commit.to_owned())));
-    run.store_as_it_is(FOUND_ON, &found_on)
+    run.store_masked(FOUND_ON, &found_on)
 }
 
-/// Forgets all of that, for a run whose issues get new numbers.
-pub(crate) fn forget_found_on(run: &RunFolder) -> Result<(), NotWritten> {
+/// Clears these commits, because issues will get new numbers.
+pub(crate) fn forget_found_on(run: &RunFolder) -> Result<(), FileWriteError> {
     let none = BTreeMap::<u32, String>::new();
     match run.read::<BTreeMap<u32, String>>(FOUND_ON) {
-        Ok(found_on) if found_on != none => run.store_as_it_is(FOUND_ON, &none),
+        Ok(found_on) if found_on != none => run.store_masked(FOUND_ON, &none),
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-/// Whether a file as it lies there is one that is known. Git may have given it other line ends.
+/// Compares a file of the checkout with a stored one. Git may have converted its line endings.
 fn is_same(working: Option<&[u8]>, known: Option<&[u8]>) -> bool {
     working == known || working.is_some() && working == known.map(with_crlf).as_deref()
 }
 
-/// A file as it lies there with the line ends that git would keep of it.
+/// A file of the checkout with the line endings that git would store.
 fn as_kept(working: Vec<u8>, known: Option<&[u8]>) -> Vec<u8> {
     let mut kept = Vec::with_capacity(working.len());
     for line in working.split_inclusive(|byte| *byte == b'\n') {
@@ -246,7 +245,7 @@ fn as_kept(working: Vec<u8>, known: Option<&[u8]>) -> Vec<u8> {
     if is_given && with_crlf(&kept) == working { kept } else { working }
 }
 
-/// An edit of the reviewed file as one of the file as it lies there. Git may have given it other line ends.
+/// Adapts an edit of the reviewed file to the checkout, where git may have converted line endings.
 fn in_checkout(edit: FileEdit, working: Option<Vec<u8>>) -> Result<FileEdit, String> {
     if working == edit.before {
         return Ok(edit);
@@ -259,7 +258,7 @@ fn in_checkout(edit: FileEdit, working: Option<Vec<u8>>) -> Result<FileEdit, Str
     Err(NotApplied::Changed { path: edit.path }.to_string())
 }
 
-/// A text with the line ends that git gives it on request.
+/// Converts line endings to CRLF.
 pub(crate) fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     let mut with = Vec::with_capacity(bytes.len());
     let mut last = 0;
@@ -273,29 +272,28 @@ pub(crate) fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     with
 }
 
-/// What was found of an earlier fix in the checkout that the user is in.
+/// Result of the search for an interrupted fix.
 pub(crate) enum Recovery {
-    /// Nothing that was half done.
+    /// No interrupted fix.
     Nothing,
-    /// Something, which was rolled back.
     RolledBack(Recovered),
-    /// Something that cannot be rolled back, or not now.
+    /// The fix cannot be rolled back, or not now.
     Not(NotApplied),
 }
 
-/// Whether an earlier crh was interrupted in the checkout that the user is in.
+/// Whether a fix was interrupted in the current checkout.
 pub(crate) fn is_interrupted(environment: &Environment) -> bool {
     interrupted(environment).is_some()
 }
 
-/// The root of the checkout that the user is in, if an earlier crh was interrupted there.
+/// The root of the current checkout if a fix was interrupted there.
 fn interrupted(environment: &Environment) -> Option<PathBuf> {
-    // Whoever needs the repository says what is wrong with it.
+    // The caller that needs the repository reports its errors.
     let root = Repository::discover(&environment.folder).ok()?.work_tree?;
     [MARKER, MARKER_DRAFT].iter().any(|name| root.join(name).exists()).then_some(root)
 }
 
-/// Rolls back what an earlier crh was interrupted in, if the user is in a checkout.
+/// Rolls back an interrupted fix in the current checkout.
 pub(crate) fn recover(environment: &Environment) -> Recovery {
     let Some(root) = interrupted(environment) else { return Recovery::Nothing };
     let recovered = Locked::take(&root).and_then(|locked| recovered(&locked, &root));
@@ -306,7 +304,8 @@ pub(crate) fn recover(environment: &Environment) -> Recovery {
     }
 }
 
-/// A marker that came with the repository was not written by crh.
+/// Rolls back an interrupted fix. Refuses a marker that is tracked by git, because crh did not
+/// write it.
 fn recovered(locked: &Locked, root: &Path) -> Result<Option<Recovered>, NotApplied> {
     for (path, is_there) in
         [(MARKER, locked.is_between()?), (MARKER_DRAFT, locked.has_draft_of_marker()?)]
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_has_changed_is_kept_with_the_line_ends_of_git() {
+    fn user_edits_keep_the_line_endings_of_git() {
         let check = |working: &str, known: &str, expected: &str| {
             let kept = as_kept(working.as_bytes().to_vec(), Some(known.as_bytes()));
             assert_eq!(String::from_utf8(kept).unwrap(), expected, "{working:?}");
@@ -344,14 +343,14 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_fits_a_file_as_it_was_reviewed_whatever_line_ends_git_gave_it() {
+    fn edit_applies_to_converted_line_endings() {
         let check = |working: &str, expected: Result<FileEdit, &str>| {
             let found = in_checkout(edit("a\nb\n", "a\nB\n"), Some(working.as_bytes().to_vec()));
             assert_eq!(found, expected.map_err(str::to_owned), "{working:?}");
         };
         check("a\nb\n", Ok(edit("a\nb\n", "a\nB\n")));
         check("a\r\nb\r\n", Ok(edit("a\r\nb\r\n", "a\r\nB\r\n")));
-        let changed = Err("`a` is not as it was when it was reviewed");
+        let changed = Err("`a` changed since the review");
         check("a\r\nb\n", changed.clone());
         check("a\nb", changed.clone());
         check("", changed);

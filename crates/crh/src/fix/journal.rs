@@ -1,8 +1,8 @@
-//! Fixes on their way into a checkout. What is written, and what stood there before, is on disk before the first byte of the tree
-//! changes; whatever ends the program, the next one brings the tree to where it was.
+//! Journal of fixes: writes fixes into a checkout so that a crash can be rolled back. The old and
+//! the new bytes are on disk before the tree changes.
 //!
-//! Invariants: the tree is as before or as after, never between, once `recover` has looked at it; every file is whole at every
-//! moment; only one process at a time changes a tree.
+//! Invariants: after `recover`, the tree is as before or as after a fix, never in between; every
+//! file is complete at every moment; only one process changes a tree at a time.
 
 mod entry;
 mod folder;
@@ -32,76 +32,75 @@ use crate::ui;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::AppliedFix;
 
-/// How often, and how far apart, it is looked whether a checkout is free. A child that is just being started holds for a moment what
-/// its parent had locked; whoever fixes something takes longer than this half second.
+/// Number of attempts to lock a checkout, and the delay between them. A child process inherits the
+/// lock for a moment; a real fix takes longer than this half second.
 const LOOKS: u32 = 25;
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What says in a checkout that somebody is changing it.
+/// Files that mark a checkout as being changed.
 pub(crate) const MARKERS: [&str; 2] = [MARKER, MARKER_DRAFT];
 
-/// What happens next, for tests that end the program there.
+/// Hook that is called before each step, for tests that stop the program there.
 pub(crate) type Steps<'s> = &'s dyn Fn(&str) -> io::Result<()>;
 
-/// Nobody ends anything.
+/// Hook that does nothing.
 pub(crate) const UNDISTURBED: Steps<'static> = &|_| Ok(());
 
-/// A checkout that is ours to change, as long as this lives.
+/// A locked checkout. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct Locked {
     tree: Tree,
 }
 
-/// Fixes that stand in a tree.
+/// Stored record of one fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Journal {
-    /// The root of the checkout.
+    /// Root of the checkout.
     checkout: PathBuf,
-    /// The commit of the private store that the tree is like afterwards.
+    /// Commit of the private store with the tree after the fix.
     pub(super) after: Option<String>,
-    /// Who asked for it; none if it takes others back.
+    /// Origin of the fix; `None` for an undo.
     pub(super) asker: Option<Asker>,
-    /// What it does, for the report: that is written later, and may never be.
+    /// Descriptions for the report. The report is written later, and a crash may prevent that.
     pub(super) fixes: Vec<AppliedFix>,
-    /// The files that were not as they were reviewed: what somebody has changed in them is in `after`, too.
+    /// Files with edits of the user since the review. `after` contains these edits too.
     pub(super) edited: BTreeSet<String>,
-    /// The fixes of this run that it takes back, by their numbers.
+    /// Numbers of the fixes that this one undoes.
     undoes: BTreeSet<u32>,
     entries: Vec<Entry>,
 }
 
-/// Who asks for fixes: what questions have made is taken back with them, and nothing else is.
+/// Origin of a fix. Leaving the questions undoes only fixes of the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Asker {
-    /// Whoever answers the questions about a review.
+    /// An answer in an interactive review.
     Questions,
-    /// A mode that asks nobody.
+    /// A mode that asks nothing.
     Mode,
-    /// `crh fix`.
     Command,
 }
 
-/// What edits are for, and what is kept of that beside them.
+/// Purpose of edits, stored with them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Purpose<'p> {
     pub(crate) asker: Asker,
-    /// The commit of the private store that the tree is like afterwards.
+    /// Commit of the private store with the tree afterwards.
     pub(crate) after: Option<&'p str>,
     pub(crate) fixes: &'p [AppliedFix],
-    /// The files that were not as they were reviewed.
+    /// Files with edits of the user since the review.
     pub(crate) edited: &'p BTreeSet<String>,
 }
 
-/// The files of fixes with their sides exchanged, and the bytes of these sides.
+/// Reversed entries of fixes, and the bytes they need.
 type WayBack = (Vec<Entry>, BTreeMap<String, Vec<u8>>);
 
-/// What was found half done, and rolled back.
+/// An interrupted fix that was rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recovered {
-    /// The files that are as they were before.
+    /// Restored files.
     pub(crate) files: Vec<String>,
-    /// Whether fixes were being taken back, so that they stand again.
+    /// Whether it was an undo. Its fixes are in the tree again.
     pub(crate) is_taking_back: bool,
 }
 
@@ -112,28 +111,28 @@ pub(crate) enum NotApplied {
     Busy,
     #[error("`{path}` {why}")]
     Place { path: String, why: String },
-    #[error("`{path}` is not as it was when it was reviewed")]
+    #[error("`{path}` changed since the review")]
     Changed { path: String },
-    #[error("`{path}` is not as the fix has left it")]
+    #[error("`{path}` was changed after the fix")]
     Edited { path: String },
-    #[error("`{path}` was changed between two fixes, and would lose that with them")]
+    #[error("`{path}` was changed between two fixes, and an undo would lose that change")]
     Between { path: String },
-    #[error("the run is about the checkout `{checkout}`", checkout = checkout.display())]
+    #[error("the run belongs to the checkout `{checkout}`", checkout = checkout.display())]
     Elsewhere { checkout: PathBuf },
     #[error("`{path}` cannot be changed: {why}")]
     Io { path: String, why: io::Error },
     #[error(
-        "a fix of this checkout was interrupted, and `{path}` was changed since: what it had before is in `{kept}`",
+        "a fix of this checkout was interrupted, and `{path}` was changed since: its original content is in `{kept}`",
         kept = kept.display()
     )]
     Stuck { path: String, kept: PathBuf },
     #[error(
-        "a fix of this checkout was interrupted, and what it has written down in `{folder}` cannot be read: {why}",
+        "a fix of this checkout was interrupted, and its journal in `{folder}` cannot be read: {why}",
         folder = folder.display()
     )]
     Lost { folder: PathBuf, why: String },
     #[error(
-        "what a fix of this run has written down in `{folder}` cannot be read: {why}",
+        "the journal of a fix in `{folder}` cannot be read: {why}",
         folder = folder.display()
     )]
     Unread { folder: PathBuf, why: String },
@@ -147,7 +146,6 @@ impl NotApplied {
 }
 
 impl Journal {
-    /// The files that it changes.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.path.as_str())
     }
@@ -155,7 +153,7 @@ impl Journal {
 
 #[cfg(test)]
 impl Journal {
-    /// One that says only what was done, and for whom.
+    /// A record with a description and an origin only.
     pub(super) fn of(asker: Asker, fixes: Vec<AppliedFix>) -> Self {
         Self {
             checkout: PathBuf::new(),
@@ -170,7 +168,7 @@ impl Journal {
 }
 
 impl Locked {
-    /// Takes the checkout at a root, unless another process has it.
+    /// Locks the checkout at this root. Fails if another process has it.
     pub(crate) fn take(root: &Path) -> Result<Self, NotApplied> {
         let shown = root.display().to_string();
         let tree = Tree::open(root).map_err(NotApplied::io(&shown))?;
@@ -178,7 +176,7 @@ impl Locked {
             if look > 0 {
                 std::thread::sleep(LOOK);
             }
-            // The lock is on the folder itself: no file is needed for it, and it dies with its process.
+            // The lock is on the folder itself: it needs no file and ends with the process.
             match tree.root().try_lock() {
                 Ok(()) => return Ok(Self { tree }),
                 Err(TryLockError::WouldBlock) => {}
@@ -190,7 +188,7 @@ impl Locked {
         Err(NotApplied::Busy)
     }
 
-    /// The bytes of a file as it lies there; none if there is none.
+    /// The bytes of a file, or `None` if it does not exist.
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, NotApplied> {
         Ok(self.found(path)?.map(|found| found.bytes))
     }
@@ -199,17 +197,18 @@ impl Locked {
         self.tree.found(inside(path)?).map_err(|error| place(path, &error))
     }
 
-    /// Whether somebody was interrupted when it was about to change it.
+    /// Whether a process was interrupted just before it changed the tree.
     pub(crate) fn has_draft_of_marker(&self) -> Result<bool, NotApplied> {
         Ok(self.bytes(MARKER_DRAFT)?.is_some())
     }
 
-    /// Whether somebody was interrupted in the middle of changing it.
+    /// Whether a process was interrupted while it changed the tree.
     pub(crate) fn is_between(&self) -> Result<bool, NotApplied> {
         Ok(self.bytes(MARKER)?.is_some())
     }
 
-    /// Applies edits, all of them or none, after rolling back what somebody was interrupted in. `fixes` is where journals lie.
+    /// Applies all edits or none. Rolls back an interrupted fix first. `fixes` is the folder of the
+    /// journals.
     pub(crate) fn apply(
         &self,
         fixes: &Path,
@@ -247,8 +246,8 @@ impl Locked {
         self.carry_out(fixes, &journal, &images, steps)
     }
 
-    /// Takes back all that the fixes of one run have done, all of it or nothing, after rolling back what somebody was interrupted
-    /// in. The files that it was in.
+    /// Undoes all fixes of a run, or none. Rolls back an interrupted fix first. Returns the
+    /// restored files.
     pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, NotApplied> {
         self.recover(steps)?;
         swept(fixes, steps)?;
@@ -269,11 +268,11 @@ impl Locked {
             let found = self.found(&entry.path)?;
             match found.as_ref().map(|found| &found.bytes) {
                 now if now == bytes(&entry.before) => {}
-                // Somebody has taken it back by other means.
+                // The user has undone it by other means.
                 now if now == bytes(&entry.after) => drop(done.insert(entry.number)),
                 _ => return Err(NotApplied::Edited { path: entry.path.clone() }),
             }
-            // Who may read it, or run it, is for its owner to say, also since.
+            // Keep permissions that the owner has changed since.
             for image in entry.before.iter_mut().chain(&mut entry.after) {
                 *image = image.like_now(found.as_ref());
             }
@@ -294,14 +293,14 @@ impl Locked {
         Ok(files)
     }
 
-    /// Whether a fix was made in this checkout: by its path, or, if there is nothing any more at the path that it had, by where the
-    /// journal lies.
+    /// Whether a fix was made in this checkout. Compares its path; if that path is gone, the
+    /// location of the journal.
     fn is_of(&self, journal: &Journal, folder: &Folder) -> bool {
         let root = self.tree.path();
         journal.checkout == root || !journal.checkout.exists() && folder.path().starts_with(root)
     }
 
-    /// The way back from fixes taken together, and the bytes that it needs, by their names.
+    /// The combined reverse of several fixes, with the bytes it needs, by file name.
     fn way_back(&self, standing: &BTreeMap<u32, (Folder, Journal)>) -> Result<WayBack, NotApplied> {
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         let mut images = BTreeMap::new();
@@ -316,12 +315,13 @@ impl Locked {
                 }
                 let entry = entry.renamed(|name| format!("{}-{name}", folder.number()));
                 match entries.get_mut(&entry.path) {
-                    // What stood there at first is what stands there in the end.
+                    // The first original is the final state.
                     Some(first) => {
                         let bytes = |image: &Option<Image>| {
                             image.as_ref().and_then(|image| images.get(&image.name))
                         };
-                        // It goes on from what was there, or from what was there at first: git may have taken that back between.
+                        // A fix continues from the previous one, or from the original if the user
+                        // undid the previous one with git.
                         if ![bytes(&first.after), bytes(&first.before)]
                             .contains(&bytes(&entry.before))
                         {
@@ -339,7 +339,7 @@ impl Locked {
         Ok((reversed.collect(), images))
     }
 
-    /// A file that is not as the fixes of a run have left it; none if all are.
+    /// A file that differs from what the fixes of the run left, if there is one.
     pub(crate) fn not_as_left(&self, fixes: &Path) -> Result<Option<String>, NotApplied> {
         let mut left = BTreeMap::new();
         for (folder, journal) in standing(fixes)?.into_values() {
@@ -349,7 +349,7 @@ impl Locked {
             }
         }
         for (path, bytes) in left {
-            // A link, or a folder, is not as it was left either.
+            // A symlink or a folder differs too.
             if self.bytes(&path).ok() != Some(bytes) {
                 return Ok(Some(path));
             }
@@ -357,7 +357,7 @@ impl Locked {
         Ok(None)
     }
 
-    /// Writes everything down, and then does it.
+    /// Writes the journal, then the files.
     fn carry_out(
         &self,
         fixes: &Path,
@@ -365,7 +365,7 @@ impl Locked {
         images: &[(String, Vec<u8>)],
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
-        // There is one marker: to set it anew is to forget what the other one stood for.
+        // There is only one marker. Replacing it would lose the other journal.
         if self.is_between()? {
             let why = "says that a fix is under way".to_owned();
             return Err(NotApplied::Place { path: MARKER.to_owned(), why });
@@ -384,14 +384,16 @@ impl Locked {
         });
         match done {
             Ok(()) => {
-                // It is done and will stay done; the next one removes the marker.
+                // The fix is complete. The next process removes the marker.
                 if let Err(why) = self.remove_marker(steps) {
-                    ui::warn(&format!("the fixes stand, and their marker is left: {why}"));
+                    ui::warn(&format!(
+                        "the fixes are applied, but their marker could not be removed: {why}"
+                    ));
                 }
                 Ok(())
             }
             Err(why) => {
-                // If that fails too, the marker stays, and the next one tries again.
+                // If this fails too, the marker stays and the next process tries again.
                 self.roll_back(&folder, journal, touched.get(), steps)?;
                 self.remove_marker(steps)?;
                 Err(why)
@@ -399,7 +401,7 @@ impl Locked {
         }
     }
 
-    /// Everything that needs room on the disk, before anything takes the place of anything.
+    /// Writes everything that needs disk space before any file is replaced.
     fn write_drafts(
         &self,
         folder: &Folder,
@@ -414,7 +416,7 @@ impl Locked {
         Ok(())
     }
 
-    /// Puts every draft in its place, one after the other, and counts in `touched` whose turn it was.
+    /// Moves the drafts into place one by one. `touched` counts them.
     fn put_in_place(
         &self,
         folder: &Folder,
@@ -425,7 +427,7 @@ impl Locked {
         for (at, entry) in journal.entries.iter().enumerate() {
             let sides = folder.sides(entry)?;
             let changed = || NotApplied::Changed { path: entry.path.clone() };
-            // An editor may have saved it since it was looked at.
+            // An editor may have saved the file since it was read.
             let found = self.found(&entry.path)?;
             let is_same = match (&found, &entry.before) {
                 (Some(found), Some(image)) => {
@@ -442,7 +444,7 @@ impl Locked {
             match entry.put(&self.tree, (found.as_ref(), wanted), folder.draft(), steps)? {
                 Placed::AsWanted => {}
                 Placed::Theirs => {
-                    // Nothing of ours stands there.
+                    // Nothing of the fix is in place.
                     touched.set(at);
                     return Err(changed());
                 }
@@ -452,7 +454,7 @@ impl Locked {
     }
 }
 
-/// Removes what a journal has left that was never written to its end: nothing was done for it.
+/// Removes incomplete journals. Nothing was changed for them.
 fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), NotApplied> {
     let shown = fixes.display().to_string();
     for folder in Folder::all(fixes).map_err(NotApplied::io(&shown))? {
@@ -464,12 +466,12 @@ fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), NotApplied> {
     Ok(())
 }
 
-/// Whether a checkout is in the middle of a fix that is written down here: without it, there is no way back.
+/// Whether an interrupted fix needs these journals for its rollback.
 pub(crate) fn is_needed(fixes: &Path) -> bool {
     let folders = Folder::all(fixes).unwrap_or_default();
     folders.into_iter().any(|folder| {
         let Ok(path) = folder.path().canonicalize() else { return false };
-        // The checkout that it was made in, and, should that have been moved, whatever the journal lies in.
+        // The recorded checkout, or the one around the journal if it was moved.
         let made_in = folder.journal().ok().map(|journal| journal.checkout);
         let around = made_in.into_iter().chain(path.ancestors().map(Path::to_owned));
         let named = around.filter_map(|checkout| marker::of(&checkout)?.canonicalize().ok());
@@ -477,12 +479,12 @@ pub(crate) fn is_needed(fixes: &Path) -> bool {
     })
 }
 
-/// Whether anything is written down of the fixes of a run.
+/// Whether a run has any journal.
 pub(crate) fn is_any(fixes: &Path) -> bool {
     Folder::all(fixes).is_ok_and(|folders| !folders.is_empty())
 }
 
-/// The fixes of a run that stand in the tree, by their numbers.
+/// The fixes of a run that are in the tree, by number.
 pub(super) fn standing(fixes: &Path) -> Result<BTreeMap<u32, (Folder, Journal)>, NotApplied> {
     let shown = fixes.display().to_string();
     let mut standing = BTreeMap::new();
@@ -497,7 +499,7 @@ pub(super) fn standing(fixes: &Path) -> Result<BTreeMap<u32, (Folder, Journal)>,
                     standing.insert(folder.number(), (folder, journal));
                 }
             }
-            // What never began or was rolled back has left nothing.
+            // Nothing of these is in the tree.
             Some(State::Placing | State::RolledBack) | None => {}
         }
     }

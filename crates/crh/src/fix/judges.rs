@@ -1,4 +1,4 @@
-//! Those who say whether fixes hold: the checks that need no model, and the command that verifies, if there is one.
+//! Decides which fixes are kept: static checks, then the verification command.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,24 @@ use super::ground::Ground;
 use super::outcome::Left;
 use super::verification::{Said, Verification};
 use crate::commands::interrupts;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::checks;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::Issue;
 
-const NO_VERIFICATION: &str =
-    "it has to be verified, and the setting `fix.verify` names no command";
+const NO_VERIFICATION: &str = "it requires verification, and `fix.verify` is not set";
 
-/// Something that is applied or not: the edits of one or more issues that cannot be told apart.
+/// Edits that are applied or dropped together, because their issues overlap.
 #[derive(Debug, Clone)]
 pub(super) struct Unit<'r> {
     pub(super) issues: Vec<&'r Issue>,
-    /// What was done about each of them.
+    /// Description by issue number.
     pub(super) described: BTreeMap<u32, String>,
-    /// What a fixer changed; none where code makes the edits of several units together.
+    /// Edits of a fixer. Empty for exact replacements, which are computed together.
     pub(super) edits: Vec<FileEdit>,
 }
 
-/// What became of units that were held against judges.
+/// Units that passed and units that were dropped.
 pub(super) struct Held<'u, 'r> {
     pub(super) kept: Vec<&'u Unit<'r>>,
     pub(super) commit: String,
@@ -33,33 +32,32 @@ pub(super) struct Held<'u, 'r> {
     pub(super) warnings: Vec<String>,
 }
 
-/// Those who say whether fixes hold.
 pub(super) struct Judges<'g, 'b> {
     pub(super) ground: &'g Ground<'b>,
-    /// The commit that fixes are put on top of.
+    /// Commit that fixes are applied to.
     pub(super) base: &'g str,
     pub(super) verification: Option<&'g Verification<'b>>,
 }
 
-/// Makes edits of units that go together.
+/// Computes the edits of several units.
 pub(super) type Made<'m, 'r> = &'m dyn Fn(&[&Unit<'r>]) -> Vec<FileEdit>;
 
-/// What somebody has against fixes, as why they are left.
+/// Why a set of fixes is rejected.
 enum Objection {
-    /// They do not hold together: some of them may.
+    /// The set fails; a subset may pass.
     Against(String),
-    /// Nobody knows whether they hold, and to look at fewer of them is no help.
+    /// The result is unknown, and a smaller set would not help.
     Unknown(String),
 }
 
-/// Who tells the units that hold from those that do not.
+/// A test that separates passing units from failing ones.
 struct Sieve<'s, 'r> {
     made: Made<'s, 'r>,
     objection: &'s dyn Fn(&str) -> Option<Objection>,
 }
 
 impl Judges<'_, '_> {
-    /// The units that hold: the checks have nothing against them, and the tree still works with them.
+    /// Returns the units that pass the static checks and the verification command.
     pub(super) fn verified<'u, 'r>(
         &self,
         units: &'u [Unit<'r>],
@@ -97,14 +95,14 @@ impl Judges<'_, '_> {
         }
     }
 
-    /// None of these units, for nobody knows whether they hold.
+    /// Drops all units, because their result is unknown.
     fn untold<'u, 'r>(&self, held: Held<'u, 'r>, why: &str) -> Held<'u, 'r> {
         let mut none = Held::nothing(self.base).after(held.left);
         none.leave(&held.kept, why);
         none
     }
 
-    /// The units that hold where the command says nothing about them, and a word about that to whoever has set it up.
+    /// Keeps the units that need no verification, and adds a warning.
     fn unproved<'u, 'r>(
         &self,
         held: Held<'u, 'r>,
@@ -116,7 +114,7 @@ impl Judges<'_, '_> {
         Ok(proved)
     }
 
-    /// The units that hold where nobody can say whether the tree works: those that need it are left.
+    /// Keeps the units that need no verification. Drops the others.
     fn unverified<'u, 'r>(
         &self,
         units: Vec<&'u Unit<'r>>,
@@ -129,7 +127,7 @@ impl Judges<'_, '_> {
         Ok(self.checked(others, made)?.after(left))
     }
 
-    /// The units that the checks have nothing against: all together, or else those that hold.
+    /// Runs the static checks on all units together, and on subsets if they fail.
     fn checked<'u, 'r>(
         &self,
         units: Vec<&'u Unit<'r>>,
@@ -147,13 +145,13 @@ impl Judges<'_, '_> {
         let objection = |commit: &str| match self.objection(commit) {
             Ok(objection) => objection.map(Objection::Against),
             Err(failure) => {
-                Some(Objection::Unknown(format!("the checks failed: {:#}", failure.error)))
+                Some(Objection::Unknown(format!("the static checks failed: {:#}", failure.error)))
             }
         };
         self.sifted(&units, &against, &Sieve { made, objection: &objection })
     }
 
-    /// The units that nobody objects to, of those that there is this objection to when they are all together.
+    /// Searches for the passing units after all together have failed.
     fn sifted<'u, 'r>(
         &self,
         units: &[&'u Unit<'r>],
@@ -165,8 +163,7 @@ impl Judges<'_, '_> {
         Ok(held)
     }
 
-    /// Adds those units that nobody objects to together with what is held, of those that there is this objection to. By halves: few
-    /// of many are found in few looks, and a look may take minutes.
+    /// Adds the passing units of a failing set by bisection: each test may take minutes.
     fn sift<'u, 'r>(
         &self,
         held: &mut Held<'u, 'r>,
@@ -182,13 +179,13 @@ impl Judges<'_, '_> {
         let all = held.kept.len() + first.len();
         self.offer(held, first, sieve)?;
         match held.kept.len() == all {
-            // What was objected to is these and those.
+            // The objection is to both halves together.
             true => self.sift(held, second, against, sieve),
             false => self.offer(held, second, sieve),
         }
     }
 
-    /// Adds these units to what is held, or those of them that nobody objects to.
+    /// Adds these units to the kept ones, or those of them that pass.
     fn offer<'u, 'r>(
         &self,
         held: &mut Held<'u, 'r>,
@@ -209,23 +206,23 @@ impl Judges<'_, '_> {
         Ok(())
     }
 
-    /// What would be in the tree, as a commit.
+    /// Commits edits on top of the base.
     fn committed(&self, edits: &[FileEdit]) -> Result<String, Failure> {
-        let files: Vec<crh_git::ChangedFile<'_>> =
+        let files: Vec<crh_git::AmendedFile<'_>> =
             edits.iter().map(|edit| (edit.path.as_str(), edit.after.as_deref())).collect();
-        self.ground.bare.amended(self.base, &files).or_fail(Kind::Outside)
+        self.ground.bare.commit_with_changes(self.base, &files).or_fail(FailureKind::External)
     }
 
-    /// What the checks say that need no model: of a fix, they find nothing new.
+    /// Runs the static checks. A new finding is an objection.
     fn objection(&self, commit: &str) -> Result<Option<String>, Failure> {
         let (begun, bare) = (self.ground.begun, self.ground.bare);
-        let found = checks::objections(&begun.subject, &begun.checks, bare, self.base, commit);
-        Ok(found.or_fail(Kind::Outside)?.first().map(|member| {
+        let found = checks::check_fix(&begun.subject, &begun.checks, bare, self.base, commit);
+        Ok(found.or_fail(FailureKind::External)?.first().map(|member| {
             let finding = &member.finding;
             let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
             let rule = member.rule.as_deref().unwrap_or(&member.reviewer);
             let place = format!("{}{line}", finding.file);
-            format!("the checks object to its fix: {} ({place}, `{rule}`)", finding.title)
+            format!("its fix fails a static check: {} ({place}, `{rule}`)", finding.title)
         }))
     }
 }
@@ -241,56 +238,58 @@ impl<'u, 'r> Held<'u, 'r> {
         self.left.extend(units.iter().flat_map(|unit| left_of(unit, why)));
     }
 
-    /// The same with what was left before.
+    /// Adds issues that were dropped before.
     pub(super) fn after(mut self, left: Vec<Left>) -> Self {
         self.left.extend(left);
         self
     }
 }
 
-/// Why the command that verifies says nothing about fixes.
+/// Why the verification command proves nothing.
 enum Unproved {
     NotRun(String),
-    /// It fails without them, too; how that was seen.
+    /// It fails without the fixes too, with its output.
     FailsAnyway(String),
 }
 
 impl Unproved {
-    /// Why what has to be verified is left, in a sentence without its period.
+    /// Reason for issues that require verification, without a period.
     fn left(&self) -> String {
         match self {
             Self::NotRun(why) => {
-                format!("it has to be verified, and `fix.verify` could not be run: {why}")
+                format!("it requires verification, and `fix.verify` could not be run: {why}")
             }
             Self::FailsAnyway(why) => {
-                format!("it has to be verified, and `fix.verify` fails without it, too: {why}")
+                format!(
+                    "it requires verification, and `fix.verify` fails without the fix too: {why}"
+                )
             }
         }
     }
 
-    /// The same for everything else.
+    /// Warning for all other issues.
     fn warning(&self) -> String {
         match self {
             Self::NotRun(why) => {
                 format!("no fix was verified: `fix.verify` could not be run: {why}")
             }
             Self::FailsAnyway(why) => {
-                format!("no fix was verified: `fix.verify` fails without any fix, too: {why}")
+                format!("no fix was verified: `fix.verify` fails without any fix too: {why}")
             }
         }
     }
 }
 
 fn failing(why: &str) -> String {
-    format!("its fix was reverted, since `fix.verify` fails with it: {why}")
+    format!("its fix was dropped, because `fix.verify` fails with it: {why}")
 }
 
 fn not_running(why: &str) -> String {
-    format!("its fix was reverted, since `fix.verify` could not be run with it: {why}")
+    format!("its fix was dropped, because `fix.verify` could not be run with it: {why}")
 }
 
 fn unknown(why: &str) -> String {
-    format!("it is not known whether its fix holds: {why}")
+    format!("its fix could not be verified: {why}")
 }
 
 fn left_of<'a>(unit: &'a Unit<'_>, why: &'a str) -> impl Iterator<Item = Left> + 'a {

@@ -1,7 +1,8 @@
-//! Fixing: what is wrong with a change is put right in the checkout that was reviewed, or left with a reason.
+//! Applies fixes to the reviewed checkout.
 //!
-//! Invariants: everything is tried on a copy first, and the checkout is written last, all of it or nothing; it is written only where
-//! it is still what was reviewed; nothing is ever staged, committed or pushed.
+//! Invariants: fixes are computed and checked on a copy; the checkout is written last, completely
+//! or not at all, and only where it is as it was reviewed; crh stages, commits and pushes nothing
+//! here.
 
 mod edits;
 mod ground;
@@ -34,40 +35,49 @@ pub(crate) use self::residual::{forget_left, left_before};
 use self::residual::{residual, with_kept};
 pub(crate) use self::standing::Standing;
 use crate::commands::interrupts;
-use crate::commands::interrupts::Interrupts;
+use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::Begun;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_pipeline::assemble::{billed, mask, mask_keys, recount};
-use crh_pipeline::credentials::Credentials;
-use crh_pipeline::run_folder::{NotWritten, RunFolder};
+use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
+use crh_pipeline::change_secrets::ChangeSecrets;
+use crh_pipeline::run_folder::{FileWriteError, RunFolder};
+use crh_review::refresh_verdict;
 use crh_review::report::{AppliedFix, Issue, Queue, Report};
-use crh_review::settle;
 
-/// What a run folder keeps of fixing.
+/// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
 const RESIDUAL: &str = "residual-work.json";
 const ADVISORY: &str = "advisory.json";
-/// The report as the review has made it, before anything was fixed.
+/// The report before any fix.
 pub(crate) const REVIEWED: &str = "stages/report.json";
 
-const NOT_ITS_TURN: &str = "fixing was stopped before it was its turn";
+const NOT_ITS_TURN: &str = "fixing was stopped before";
 
-/// Who may change the tree. How the result looks is another question.
+/// Who decides about edits of the working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Authority {
-    /// Nobody, for nobody has asked for fixes.
+    /// No edits: the mode does not fix.
     Unasked,
-    /// Nobody, though fixes were asked for, and why, in a sentence without its period.
-    Nobody(String),
-    /// What is safe is fixed without asking, in so many rounds.
+    /// No edits although the mode fixes, with the reason, without a period.
+    NotAllowed(String),
+    /// Safe fixes are applied without a question, in at most so many rounds.
     SafeFixes { rounds: u32 },
-    /// Whatever somebody asks for.
-    AsAsked,
+    /// The user at the terminal decides.
+    AsAsked(SafeFixTiming),
 }
 
-/// Fixes the issues of these numbers in the tree that was reviewed, and brings the report and the run folder up to date.
+/// When an interactive review applies safe fixes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SafeFixTiming {
+    /// After the user agrees.
+    AfterAgreement,
+    /// Before the first question, because the user passed `--mode interactive`.
+    BeforeQuestions,
+}
+
+/// Fixes these issues in the reviewed tree, and updates the report and the run folder.
 pub(crate) fn fix(
     begun: &Begun,
     report: &mut Report,
@@ -84,14 +94,14 @@ pub(crate) fn fix(
     Ok(fixed)
 }
 
-/// What fixing would do, as a patch, and what it would leave. Nothing is changed.
+/// Computes the patch and the skipped issues without changing the checkout.
 pub(crate) fn would_fix(
     begun: &Begun,
     report: &Report,
     numbers: &BTreeSet<u32>,
     environment: &Environment,
 ) -> Result<(Vec<u8>, Fixed), Failure> {
-    let _watch = Interrupts::watch(|| {})?;
+    let _watch = InterruptGuard::watch(|| {})?;
     let (issues, left) = wanted(report, numbers);
     let ground = match Ground::of(begun) {
         Ok(ground) => ground,
@@ -110,12 +120,13 @@ pub(crate) fn would_fix(
     }
     let Proposal { from, commit, fixes: applied, left: more, warnings, .. } =
         by_code.then(by_model);
-    let patch = ground.bare.diff(&from, &commit).or_fail(Kind::Outside)?;
+    let patch = ground.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
     let fixed = Fixed { applied, left: more, warnings, ..Fixed::default() };
     Ok((patch, fixed.and(Fixed::leaving(left))))
 }
 
-/// Brings a report to what stands in the checkout, should whoever wrote it have been ended before.
+/// Updates a report from the journals. A process may have ended after it changed the tree and
+/// before it wrote the report.
 pub(crate) fn settled(begun: &Begun, report: &mut Report) -> Result<(), Failure> {
     let Some(run) = begun.place.folder() else { return Ok(()) };
     let standing = Standing::of(run)?;
@@ -123,12 +134,12 @@ pub(crate) fn settled(begun: &Begun, report: &mut Report) -> Result<(), Failure>
     up_to_date(begun, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
         *report = settled;
-        store(begun, report, &[]).or_fail(Kind::Outside)?;
+        store(begun, report, &[]).or_fail(FailureKind::External)?;
     }
     Ok(())
 }
 
-/// Adds what a report does not say yet.
+/// Adds warnings that the report does not have yet.
 pub(crate) fn warn(report: &mut Report, warnings: &[String]) {
     for warning in warnings {
         if !report.warnings.contains(warning) {
@@ -137,60 +148,61 @@ pub(crate) fn warn(report: &mut Report, warnings: &[String]) {
     }
 }
 
-/// Whether a checkout is in the middle of a fix that is written down in the folder of this run: without it, there is no way back.
+/// Whether an interrupted fix needs the journals of this run for its rollback.
 pub(crate) fn is_needed(run: &Path) -> bool {
     journal::is_needed(&run.join(FIXES))
 }
 
-/// Why nothing of a review can be fixed here, whatever it finds; none if something can.
+/// Why nothing of this review can be fixed, or `None`.
 pub(crate) fn not_the_checkout(begun: &Begun) -> Option<String> {
     Ground::of(begun).err()
 }
 
-/// The numbers of the open issues that are fixed without asking.
+/// Numbers of the open issues with a safe fix.
 pub(crate) fn safe(report: &Report) -> BTreeSet<u32> {
     let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
     open.filter(|issue| issue.queue == Queue::Fixer).map(|issue| issue.number).collect()
 }
 
-/// Brings everything in a report up to date that follows from what was fixed.
+/// Recomputes everything in a report that depends on the fixes.
 pub(crate) fn up_to_date(begun: &Begun, report: &mut Report) {
-    settle(report, begun.terms.asked);
-    recount(report);
-    // A fixer and a second look are on the bill too. What cannot be read is no reason to say less than was known.
+    refresh_verdict(report, begun.terms.command);
+    recount_summary(report);
+    // Includes the cost of fixers and repeated reviews. If the stored cost cannot be read, the
+    // report keeps its own.
     if let Some(Ok(spent)) = begun.place.folder().map(RunFolder::spent_before)
         && spent.llm_calls >= report.stats.llm_calls
     {
-        report.stats = billed(report.stats.clone(), &spent);
+        report.stats = with_spending(report.stats.clone(), &spent);
     }
-    // What a fixer says of its work may repeat what is secret.
-    let credentials = Credentials::of(&begun.subject.diff);
+    // The description of a fixer may contain a secret.
+    let credentials = ChangeSecrets::from_diff(&begun.subject.diff);
     *report = mask_keys(mask(std::mem::take(report), &credentials), &begun.redactor);
 }
 
-/// Rewrites in the run folder what a fix changes. Why others were left before stays.
-pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) -> Result<(), NotWritten> {
+/// Stores the report and the files about fixes. Keeps earlier reasons of other issues.
+pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) -> Result<(), FileWriteError> {
     match begun.place.folder() {
         Some(folder) => store_in(folder, report, &with_kept(folder, left)),
         None => Ok(()),
     }
 }
 
-/// The same for a run that is not opened again, with these reasons and no others.
+/// Stores exactly these reasons.
 pub(crate) fn store_in(
     folder: &RunFolder,
     report: &Report,
     left: &[Left],
-) -> Result<(), NotWritten> {
-    let folder = folder.clone().lasting();
+) -> Result<(), FileWriteError> {
+    let folder = folder.clone().with_synced_writes();
     folder.store(APPLIED, &report.applied_fixes)?;
     folder.store(RESIDUAL, &residual(report, left))?;
     folder.store(ADVISORY, &advisory(report))?;
-    // The report comes last, and only after all of the rest: where it says what stands in the tree, so do they.
-    folder.rewrite(report)
+    // The report comes last: if it mentions a fix, the other files do too.
+    folder.rewrite_report(report)
 }
 
-/// The same where it does not matter to anybody but the user whether it can be written.
+/// Stores the report and only warns if that fails.
 pub(crate) fn store_or_warn(begun: &Begun, report: &Report) {
     if let Err(why) = store(begun, report, &[]) {
         ui::warn(&why.to_string());
@@ -213,8 +225,8 @@ fn in_tree(
     if issues.is_empty() {
         return Ok(left);
     }
-    // Whoever is at work here looks whether it was pressed.
-    let _watch = Interrupts::watch(|| {})?;
+    // The code below checks whether Ctrl-C was pressed.
+    let _watch = InterruptGuard::watch(|| {})?;
     let all = |why: &str| refused(report, numbers, why);
     let ground = match Ground::of(begun) {
         Ok(ground) => ground,
@@ -232,7 +244,7 @@ fn in_tree(
     Ok(left.and(applied(&ground, &checkout, by_code.then(by_model), asker)))
 }
 
-/// What a fixer did, if the tree is the one that was reviewed: it may have changed while the fixer was at work.
+/// Rejects the work of a fixer if the tree changed meanwhile.
 fn still_fitting(
     ground: &Ground<'_>,
     checkout: &Locked,
@@ -247,7 +259,7 @@ fn still_fitting(
     })
 }
 
-/// Puts what is proposed into the checkout, all of it or nothing.
+/// Writes a proposal to the checkout, completely or not at all.
 fn applied(ground: &Ground<'_>, checkout: &Locked, proposal: Proposal, asker: Asker) -> Fixed {
     let Proposal { from, commit, fixes, paths, edited, left, warnings } = proposal;
     let left = Fixed { left, warnings, ..Fixed::default() };
@@ -266,17 +278,17 @@ fn applied(ground: &Ground<'_>, checkout: &Locked, proposal: Proposal, asker: As
     }
 }
 
-/// The issues of these numbers that are open; and those that are not to be had.
+/// The open issues with these numbers, and why the others cannot be fixed.
 fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, Vec<Left>) {
     let (mut issues, mut left) = (Vec::new(), Vec::new());
     for number in numbers {
         match report.issues.iter().find(|issue| issue.number == *number) {
             Some(_) if report.is_fixed(*number) => {
-                left.push(Left::new(*number, "it is fixed already"));
+                left.push(Left::new(*number, "it is already fixed"));
             }
             Some(issue) => issues.push(issue),
             None if report.pre_existing.iter().any(|issue| issue.number == *number) => {
-                left.push(Left::new(*number, "it was there before the change"));
+                left.push(Left::new(*number, "it is pre-existing"));
             }
             None => left.push(Left::new(*number, "the report has no such issue")),
         }
@@ -284,7 +296,7 @@ fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, V
     (issues, left)
 }
 
-/// Nothing is done about any of these.
+/// Skips all issues for the same reason.
 fn refused(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> Fixed {
     let (issues, left) = wanted(report, numbers);
     let more = issues.iter().map(|issue| Left::new(issue.number, why)).collect();

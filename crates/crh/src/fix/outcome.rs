@@ -1,30 +1,29 @@
-//! What came of fixing: what was done about each issue, or why it was left.
+//! Result of a fix pass.
 
 use serde::Serialize;
 
 use crh_review::report::AppliedFix;
 
-/// What came of fixing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Fixed {
-    /// What was done, by the numbers of the issues.
+    /// Applied fixes, by issue number.
     pub(crate) applied: Vec<AppliedFix>,
-    /// What was not, and why, by the numbers of the issues.
+    /// Skipped issues, by number.
     pub(crate) left: Vec<Left>,
-    /// What has to be known of all of it.
+    /// Warnings about the whole pass.
     pub(crate) warnings: Vec<String>,
-    /// Why the run folder does not know of it; none if it does, or there is none.
+    /// Why the run folder could not be updated.
     #[serde(skip)]
     pub(crate) unkept: Option<String>,
-    /// Whether somebody has stopped it: what was left is not done, and nobody has tried.
+    /// Whether the user stopped the pass. Skipped issues were not tried.
     pub(crate) is_stopped: bool,
 }
 
-/// An issue that was left as it is.
+/// A skipped issue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Left {
     pub(crate) number: u32,
-    /// Why, in a sentence without its period.
+    /// The reason, without a period.
     pub(crate) why: String,
 }
 
@@ -35,12 +34,12 @@ impl Left {
 }
 
 impl Fixed {
-    /// Nothing but these were left.
+    /// A result with skipped issues only.
     pub(crate) fn leaving(left: Vec<Left>) -> Self {
         Self { left, ..Self::default() }
     }
 
-    /// Both together, each in the order of its numbers.
+    /// Merges two results, ordered by number.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.applied.extend(other.applied);
         self.left.extend(other.left);
@@ -50,7 +49,7 @@ impl Fixed {
         let new = other.warnings.into_iter().filter(|it| !self.warnings.contains(it));
         let new: Vec<String> = new.collect();
         self.warnings.extend(new);
-        // What was kept last is all of it.
+        // The last write covers everything.
         self.unkept = other.unkept;
         self.is_stopped |= other.is_stopped;
         self

@@ -1,5 +1,5 @@
-//! What fixes come to before anything is written: the commit that the tree would be, the fixes in it that hold, and why the others
-//! do not.
+//! Computes fixes before anything is written: the resulting commit, the fixes that pass, and
+//! reasons for the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,25 +17,24 @@ use crate::failure::Failure;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::{AppliedFix, Issue};
 
-/// What fixes come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Proposal {
-    /// The tree without the fixes, as a commit of the private store.
+    /// Commit without the fixes.
     pub(super) from: String,
-    /// The tree with the fixes in it.
+    /// Commit with the fixes.
     pub(super) commit: String,
     pub(super) fixes: Vec<AppliedFix>,
-    /// The files that they change.
+    /// Changed files.
     pub(super) paths: BTreeSet<String>,
-    /// Those of them that were not as they were reviewed.
+    /// Changed files that also have edits of the user.
     pub(super) edited: BTreeSet<String>,
     pub(super) left: Vec<Left>,
-    /// What has to be known of all of it.
+    /// Warnings about all fixes.
     pub(super) warnings: Vec<String>,
 }
 
 impl Proposal {
-    /// Both, of which the other one is on top.
+    /// Combines two proposals; `other` is on top.
     pub(super) fn then(self, other: Self) -> Self {
         let mut left = [self.left, other.left].concat();
         left.sort();
@@ -56,7 +55,7 @@ impl Proposal {
         }
     }
 
-    /// Nothing of it, and why.
+    /// Drops all fixes for one reason.
     pub(super) fn refused(self, why: &str) -> Self {
         let more = self.fixes.iter().map(|fix| Left::new(fix.number, why));
         let left = self.left.into_iter().chain(more).collect();
@@ -64,7 +63,7 @@ impl Proposal {
         Self { left, warnings, ..Self::nothing(commit) }
     }
 
-    /// What held, on top of a commit.
+    /// A proposal from the units that passed.
     fn of(held: Held<'_, '_>, from: &str) -> Self {
         Self {
             fixes: held.kept.iter().flat_map(|unit| fixes(unit, &held.edits)).collect(),
@@ -89,8 +88,8 @@ impl Proposal {
     }
 }
 
-/// Finds out what can be done about issues, without changing anything but the private store: by code, which is all that comes with an
-/// exact replacement; and by a fixer, on top of that, all that does not.
+/// Computes fixes without changing the checkout: exact replacements by code, the rest by a fixer on
+/// top of them.
 pub(super) fn propose(
     ground: &Ground<'_>,
     checkout: &Locked,
@@ -105,7 +104,8 @@ pub(super) fn propose(
     Ok((first, second))
 }
 
-/// The exact replacements. What somebody has changed in their files stays; only their surroundings have to be as they were reviewed.
+/// Applies exact replacements. Edits of the user stay; only the code around a replacement must be
+/// as it was reviewed.
 fn by_code(
     ground: &Ground<'_>,
     checkout: &Locked,
@@ -136,7 +136,7 @@ fn by_code(
     Ok(proposal)
 }
 
-/// What a fixer does about the others, on top of a commit.
+/// Lets the fixer work on the remaining issues.
 fn by_model(
     ground: &Ground<'_>,
     checkout: &Locked,
@@ -148,7 +148,7 @@ fn by_model(
     if issues.is_empty() || interrupts::is_pressed() {
         return Ok(nothing);
     }
-    // Nobody pays for what could not be applied.
+    // Do not pay for work that cannot be applied.
     if ground.begun.crew.is_some()
         && let Some(why) = moved_words(&ground.moved(checkout)?)
     {
@@ -171,7 +171,7 @@ fn by_model(
     Ok(Proposal::of(judges.verified(&units, &made)?.after(left), base))
 }
 
-/// What a replacement does, in the words of whoever proposed it.
+/// Description of a replacement, from the suggestion of the reviewer.
 fn described(issue: &Issue) -> String {
     let said = issue.suggestion.lines().next().unwrap_or_default().trim();
     let (start, end) = (issue.location.line_start, issue.location.line_end);
@@ -182,7 +182,7 @@ fn described(issue: &Issue) -> String {
     }
 }
 
-/// What was done about the issues of a unit.
+/// The applied fixes of a unit.
 fn fixes(unit: &Unit<'_>, edits: &[FileEdit]) -> Vec<AppliedFix> {
     let fix = |issue: &&Issue| {
         let number = issue.number;

@@ -1,34 +1,36 @@
-//! Why a checkout was left alone, for the user: whose fault that is, and what can be done about it.
+//! Converts errors of the journal into failures with an exit code and a hint.
 
 use super::journal::{MARKER, NotApplied};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 
 impl From<NotApplied> for Failure {
     fn from(why: NotApplied) -> Self {
         let (kind, hint) = match &why {
-            NotApplied::Busy => (Kind::Outside, "wait until it has ended".to_owned()),
+            NotApplied::Busy => (FailureKind::External, "wait until it ends".to_owned()),
             NotApplied::Place { .. } | NotApplied::Changed { .. } | NotApplied::Io { .. } => {
-                (Kind::Outside, "nothing was changed".to_owned())
+                (FailureKind::External, "nothing was changed".to_owned())
             }
             NotApplied::Unread { .. } => (
-                Kind::Outside,
-                "nothing was changed; take back by git what was fixed, and review again".to_owned(),
+                FailureKind::External,
+                "nothing was changed; undo the fixes with git and review again".to_owned(),
             ),
-            NotApplied::Edited { .. } => {
-                (Kind::Usage, "nothing was changed; put away what you did to it since".to_owned())
-            }
+            NotApplied::Edited { .. } => (
+                FailureKind::Usage,
+                "nothing was changed; undo your edits to the file first".to_owned(),
+            ),
             NotApplied::Between { .. } => (
-                Kind::Usage,
-                "nothing was changed; what it was like is in the folder `fixes` of the run"
+                FailureKind::Usage,
+                "nothing was changed; the original content is in the folder `fixes` of the run"
                     .to_owned(),
             ),
-            NotApplied::Elsewhere { .. } => {
-                (Kind::Usage, "go into that checkout; nothing was changed".to_owned())
-            }
+            NotApplied::Elsewhere { .. } => (
+                FailureKind::Usage,
+                "nothing was changed; run the command in that checkout".to_owned(),
+            ),
             NotApplied::Stuck { .. } | NotApplied::Lost { .. } => (
-                Kind::Outside,
+                FailureKind::External,
                 format!(
-                    "put the file back, or look at all files and delete `{MARKER}` to keep them as they are"
+                    "restore the file, or check all files and delete `{MARKER}` to keep them as they are"
                 ),
             ),
         };

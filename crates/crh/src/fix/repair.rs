@@ -1,4 +1,4 @@
-//! What needs a model: one fixer works on a copy of the tree, and what it changed comes back as edits.
+//! Runs the fixer, an agent that works on a copy of the tree, and collects its edits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
@@ -6,45 +6,44 @@ use std::sync::Arc;
 
 use super::ground::Ground;
 use super::outcome::Left;
-use crate::commands::interrupts::Interrupts;
-use crate::commands::run_place;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::commands::interrupts::InterruptGuard;
+use crate::commands::run_lookup;
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_agent::{Contents, Ledger, Totals};
-use crh_git::WorkTree;
-use crh_pipeline::fixer::{Errand, FileEdit, Repair, Told, repair};
-use crh_pipeline::found_by_code::FoundByCode;
-use crh_pipeline::journal::Journal;
-use crh_pipeline::office::Office;
+use crh_agent::{Ledger, TranscriptDetail, UsageTotals};
+use crh_git::TempCheckout;
+use crh_pipeline::fixer::{FileEdit, FixTask, IssueOutcome, Repair, repair};
+use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::prompts::Prompts;
-use crh_pipeline::terms::Crew;
+use crh_pipeline::review_context::ReviewContext;
+use crh_pipeline::review_options::ModelSet;
+use crh_pipeline::static_findings::StaticFindings;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
-const NO_MODEL: &str =
-    "it comes without an exact replacement, and no model is configured to fix it";
-const UNCHANGED: &str = "the fixer says that it is done, and changed nothing for it";
-/// Told to the user at the first Ctrl-C.
-const STOPPING: &str = "stopping: nothing that the fixer has begun is applied";
+const NO_MODEL: &str = "it has no exact replacement, and no model is configured to fix it";
+const UNCHANGED: &str = "the fixer reported success but changed nothing for it";
+/// Warning at the first Ctrl-C.
+const STOPPING: &str = "stopping; the work of the fixer is discarded";
 
-/// What a fixer brought.
+/// Result of a fixer run.
 #[derive(Debug, Default)]
 pub(super) struct Repaired {
-    /// Edits that go together, with the issues they are for.
+    /// Edits that belong together, with their issues.
     pub(super) parts: Vec<Part>,
-    /// What it says it did, by the numbers of the issues.
+    /// Descriptions of the fixer, by issue number.
     pub(super) described: BTreeMap<u32, String>,
     pub(super) left: Vec<Left>,
 }
 
-/// Edits that cannot be told apart: they share issues.
+/// Edits that share issues and therefore belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) edits: Vec<FileEdit>,
     pub(super) issues: BTreeSet<u32>,
 }
 
-/// Lets a fixer work on issues, on a copy of a commit.
+/// Runs a fixer on a copy of a commit.
 pub(super) fn repaired(
     ground: &Ground<'_>,
     issues: &[&Issue],
@@ -57,17 +56,17 @@ pub(super) fn repaired(
         let left = issues.iter().map(|issue| Left::new(issue.number, NO_MODEL)).collect();
         return Ok(Repaired { left, ..Repaired::default() });
     };
-    let tree = WorkTree::of(ground.bare, commit).or_fail(Kind::Outside)?;
-    let errand = Errand {
+    let tree = TempCheckout::create(ground.bare, commit).or_fail(FailureKind::External)?;
+    let errand = FixTask {
         round: ground.next_fixer(),
         issues: issues.iter().map(|issue| (*issue).clone()).collect(),
         files: issues.iter().flat_map(|issue| files(issue)).collect(),
     };
-    let Repair { edits, told, .. } = asked(ground, crew, &errand, &tree)?;
+    let Repair { edits, outcomes: told, .. } = asked(ground, crew, &errand, &tree)?;
     Ok(sorted(edits, told))
 }
 
-/// The files that an issue is about: those it may be repaired in.
+/// The files of an issue. The fixer may edit only these.
 fn files(issue: &Issue) -> impl Iterator<Item = String> {
     let quoted = issue.evidence.iter().filter(|quote| quote.side == Side::New);
     let quoted = quoted.map(|quote| quote.file.clone());
@@ -76,33 +75,34 @@ fn files(issue: &Issue) -> impl Iterator<Item = String> {
 
 fn asked(
     ground: &Ground<'_>,
-    crew: &Crew,
-    errand: &Errand,
-    tree: &WorkTree,
+    crew: &ModelSet,
+    errand: &FixTask,
+    tree: &TempCheckout,
 ) -> Result<Repair, Failure> {
     let begun = ground.begun;
-    let contents = if begun.log_content { Contents::Full } else { Contents::Withheld };
+    let contents =
+        if begun.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly };
     let folder = Some(ground.run().clone());
-    let journal = Journal::open(folder, begun.redactor.clone(), contents, Vec::new(), |_| {});
+    let journal = ReviewJournal::open(folder, begun.redactor.clone(), contents, Vec::new(), |_| {});
     let stopped = journal.clone();
-    let _interrupts = Interrupts::watch(move || {
+    let _interrupts = InterruptGuard::watch(move || {
         stopped.cancel().cancel();
         ui::warn(STOPPING);
     })?;
-    let spent: Totals = ground.run().spent_before().map_err(run_place::failed)?;
+    let spent: UsageTotals = ground.run().spent_before().map_err(run_lookup::folder_failure)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.or_fail(Kind::Outside)?;
+    let runtime = runtime.or_fail(FailureKind::External)?;
     let repair = runtime.block_on(async {
         let terms = Arc::new(begun.terms.clone());
-        let office = Office {
-            subject: Arc::new(begun.subject.clone()),
-            prompts: Arc::new(Prompts::new(&begun.subject, &terms, crew.context())),
-            crew: crew.clone(),
-            ledger: Ledger::resumed(terms.allowance.budget(), spent),
-            terms,
-            found: FoundByCode::new(),
+        let office = ReviewContext {
+            change: Arc::new(begun.subject.clone()),
+            prompts: Arc::new(Prompts::new(&begun.subject, &terms, crew.min_context())),
+            models: crew.clone(),
+            ledger: Ledger::resume(terms.budget.ledger_budget(), spent),
+            options: terms,
+            static_findings: StaticFindings::new(),
             journal: journal.clone(),
-            seed: RandomState::new().hash_one(()),
+            retry_seed: RandomState::new().hash_one(()),
         };
         repair(&office, errand, tree).await
     });
@@ -110,8 +110,8 @@ fn asked(
     Ok(repair)
 }
 
-/// What it brought, by what goes together.
-fn sorted(edits: Vec<FileEdit>, told: BTreeMap<u32, Told>) -> Repaired {
+/// Groups the edits by shared issues.
+fn sorted(edits: Vec<FileEdit>, told: BTreeMap<u32, IssueOutcome>) -> Repaired {
     let mut brought = Repaired::default();
     for edit in edits {
         let (touching, others): (Vec<Part>, Vec<Part>) =
@@ -127,9 +127,11 @@ fn sorted(edits: Vec<FileEdit>, told: BTreeMap<u32, Told>) -> Repaired {
     let changed = |number: &u32| brought.parts.iter().any(|part| part.issues.contains(number));
     for (number, told) in told {
         match told {
-            Told::Done(what) if changed(&number) => drop(brought.described.insert(number, what)),
-            Told::Done(_) => brought.left.push(Left::new(number, UNCHANGED)),
-            Told::NotDone(why) => brought.left.push(Left::new(number, why)),
+            IssueOutcome::Done(what) if changed(&number) => {
+                drop(brought.described.insert(number, what));
+            }
+            IssueOutcome::Done(_) => brought.left.push(Left::new(number, UNCHANGED)),
+            IssueOutcome::NotDone(why) => brought.left.push(Left::new(number, why)),
         }
     }
     brought
@@ -145,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn edits_that_share_issues_go_together() {
+    fn edits_with_shared_issues_are_grouped() {
         let edits = vec![edit("a", &[1]), edit("b", &[2]), edit("c", &[1, 3]), edit("d", &[3])];
         let told = [
-            (1, Told::Done("one".to_owned())),
-            (2, Told::Done("two".to_owned())),
-            (3, Told::Done("three".to_owned())),
-            (4, Told::Done("nothing".to_owned())),
-            (5, Told::NotDone("it needs a decision".to_owned())),
+            (1, IssueOutcome::Done("one".to_owned())),
+            (2, IssueOutcome::Done("two".to_owned())),
+            (3, IssueOutcome::Done("three".to_owned())),
+            (4, IssueOutcome::Done("nothing".to_owned())),
+            (5, IssueOutcome::NotDone("it needs a decision".to_owned())),
         ];
         let brought = sorted(edits, told.into_iter().collect());
         let parts: Vec<(Vec<&str>, &BTreeSet<u32>)> = brought

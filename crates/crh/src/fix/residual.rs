@@ -1,22 +1,23 @@
-//! What a run leaves to be worked on, and why: a reason stays until its issue is tried again, is fixed, or all fixes are taken back.
+//! Stores the open issues of a run and why they were not fixed. A reason stays until its issue is
+//! tried again or fixed, or all fixes are undone.
 
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Left;
 use super::{NOT_ITS_TURN, RESIDUAL};
-use crh_pipeline::run_folder::{NotWritten, RunFolder};
+use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{Issue, Queue, Report};
 
-/// An open issue that somebody has to work on.
+/// An open issue that needs work.
 #[derive(Debug, Serialize)]
 pub(super) struct Residual<'r> {
     issue: &'r Issue,
-    /// Why it was not fixed, if that was tried.
+    /// Why it was not fixed, if crh tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<&'r str>,
 }
 
-/// The open issues of a report that somebody has to work on, and why they were left.
+/// The open issues that need work, with their reasons.
 pub(super) fn residual<'r>(report: &'r Report, left: &'r [Left]) -> Vec<Residual<'r>> {
     let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
     let waiting = open.filter(|issue| match issue.queue {
@@ -27,26 +28,26 @@ pub(super) fn residual<'r>(report: &'r Report, left: &'r [Left]) -> Vec<Residual
     waiting.map(|issue| Residual { issue, left: why(issue).map(|it| it.why.as_str()) }).collect()
 }
 
-/// These reasons, and those that a run keeps of issues that are not among them.
+/// Adds stored reasons of other issues.
 pub(super) fn with_kept(run: &RunFolder, left: &[Left]) -> Vec<Left> {
     let is_new = |kept: &Left| left.iter().all(|left| left.number != kept.number);
     left.iter().cloned().chain(kept(run).into_iter().filter(is_new)).collect()
 }
 
-/// What was tried and left, as a run keeps it: to try it again would come to the same.
+/// Stored reasons of earlier attempts, which would fail again.
 pub(crate) fn left_before(run: &RunFolder) -> Vec<Left> {
     kept(run).into_iter().filter(|left| left.why != NOT_ITS_TURN).collect()
 }
 
-/// Forgets all reasons: the issues get new numbers, or the tree is as it was before anything was tried.
-pub(crate) fn forget_left(run: &RunFolder) -> Result<(), NotWritten> {
+/// Clears all reasons, because issues get new numbers or the fixes are undone.
+pub(crate) fn forget_left(run: &RunFolder) -> Result<(), FileWriteError> {
     match kept(run).is_empty() {
         true => Ok(()),
-        false => run.store_as_it_is(RESIDUAL, &Vec::<Residual<'_>>::new()),
+        false => run.store_masked(RESIDUAL, &Vec::<Residual<'_>>::new()),
     }
 }
 
-/// What is read of an open issue in a run.
+/// The stored part of an open issue that is read back.
 #[derive(Debug, Deserialize)]
 struct Kept {
     issue: Numbered,
@@ -59,7 +60,7 @@ struct Numbered {
     number: u32,
 }
 
-/// The reasons that a run keeps. What cannot be read has none.
+/// Stored reasons. Empty if the file cannot be read.
 fn kept(run: &RunFolder) -> Vec<Left> {
     let kept: Vec<Kept> = run.read(RESIDUAL).unwrap_or_default();
     kept.into_iter().filter_map(|kept| Some(Left::new(kept.issue.number, kept.left?))).collect()

@@ -1,19 +1,19 @@
-//! What of a run's fixes stands in the checkout, by its journals.
+//! The fixes of a run that are in the checkout, read from its journals.
 //!
-//! Invariant: the report follows from this and never the other way round. It is written after the tree, so that whoever is ended in
-//! between leaves one that does not know of the fix, or of its being taken back.
+//! Invariant: the report is derived from the journals, never the reverse. The report is written
+//! after the tree, so a crash can leave a report without the last fix or undo.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::journal::{Asker, Journal, NotApplied};
 use super::{fixes_of, journal};
-use crh_pipeline::run_folder::{NotWritten, RunFolder};
+use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::AppliedFix;
 
-/// Where a run keeps which issues were found again after their fix: the number of that fix by the number of the issue.
+/// File with issues that were found again after their fix: fix number by issue number.
 const FOUND_AGAIN: &str = "stages/found-again.json";
 
-/// What stands in a checkout, by the numbers of the fixes.
+/// Applied fixes, by fix number.
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     journals: BTreeMap<u32, Journal>,
@@ -32,38 +32,37 @@ impl Standing {
         self.journals.is_empty()
     }
 
-    /// Whether files of the fixes also have what somebody did to them after they were reviewed.
+    /// Whether fixed files also have edits of the user since the review.
     pub(crate) fn is_mixed(&self) -> bool {
         self.journals.values().any(|journal| !journal.edited.is_empty())
     }
 
-    /// The files that it has changed.
     pub(crate) fn files(&self) -> BTreeSet<String> {
         self.journals.values().flat_map(Journal::files).map(str::to_owned).collect()
     }
 
-    /// Whether all of it was made for this one.
+    /// Whether all fixes have this origin.
     pub(crate) fn is_all_for(&self, asker: Asker) -> bool {
         self.journals.values().all(|journal| journal.asker == Some(asker))
     }
 
-    /// What the checkout is like with the last fix in it, as a commit of the private store; none if there is no fix.
+    /// Commit of the private store with the last fix. `None` without fixes.
     pub(crate) fn commit(&self) -> Option<&str> {
         let (_, journal) = self.journals.last_key_value()?;
         journal.after.as_deref()
     }
 
-    /// The number of the last fix; 0 if there is none.
+    /// Number of the last fix, or 0.
     pub(crate) fn last(&self) -> u32 {
         self.journals.last_key_value().map_or(0, |(number, _)| *number)
     }
 
-    /// What was done and still holds, by the numbers of the issues: what was found again after its fix is open.
+    /// Applied fixes by issue number, without those whose issue was found again.
     pub(crate) fn applied(&self) -> Vec<AppliedFix> {
         self.applied_after(0)
     }
 
-    /// The same without the fixes up to this number.
+    /// The same, without fixes up to this number.
     pub(crate) fn applied_after(&self, number: u32) -> Vec<AppliedFix> {
         let mut applied: BTreeMap<u32, AppliedFix> = BTreeMap::new();
         for (at, journal) in self.journals.range(number.saturating_add(1)..) {
@@ -76,15 +75,15 @@ impl Standing {
         applied.into_values().collect()
     }
 
-    /// Keeps that these issues were found again with all these fixes in the tree.
+    /// Stores that these issues were found again after the last fix.
     pub(crate) fn keep_found_again(
         mut self,
         run: &RunFolder,
         numbers: impl IntoIterator<Item = u32>,
-    ) -> Result<(), NotWritten> {
+    ) -> Result<(), FileWriteError> {
         let last = self.last();
         self.found_again.extend(numbers.into_iter().map(|number| (number, last)));
-        run.store_as_it_is(FOUND_AGAIN, &self.found_again)
+        run.store_masked(FOUND_AGAIN, &self.found_again)
     }
 }
 
@@ -92,7 +91,7 @@ impl Standing {
 mod tests {
     use super::*;
 
-    /// Fixes of these issues, one after the other.
+    /// Consecutive fixes of these issues.
     fn standing(fixes: &[&[u32]], found_again: &[(u32, u32)]) -> Standing {
         let fix = |number: &u32| {
             let (description, files) = (format!("fixes #{number}"), Vec::new());
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_again_is_open_until_it_is_fixed_again() {
+    fn refound_issue_is_open_until_fixed_again() {
         let check = |standing: Standing, after: u32, expected: &[u32]| {
             let applied = standing.applied_after(after);
             assert_eq!(applied.iter().map(|fix| fix.number).collect::<Vec<_>>(), expected);

@@ -1,26 +1,26 @@
-//! The files that issues are in: as they were when the issues were found, as they are now, and what was changed in between.
+//! Reads the files of issues: as reviewed, as they are now, and the difference.
 
 use std::collections::BTreeMap;
 
 use super::edits::{Changed, Texts};
 use super::ground::{Ground, Start};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::Objects;
 use crh_review::diff::{Diff, LineKind};
 use crh_review::report::Issue;
 
-/// The files of issues as they were when the issues were found and as they are now, by the numbers of the issues.
+/// The files of issues by issue number.
 pub(super) fn texts(
     ground: &Ground<'_>,
     start: &Start,
     issues: &[&Issue],
 ) -> Result<BTreeMap<u32, Result<Texts, String>>, Failure> {
-    let objects = ground.bare.objects().or_fail(Kind::Outside)?;
+    let objects = ground.bare.objects().or_fail(FailureKind::External)?;
     let mut since: BTreeMap<&str, Diff> = BTreeMap::new();
     for issue in issues {
         let found_on = ground.found_on(issue.number);
         if !since.contains_key(found_on) {
-            let diff = ground.bare.diff(found_on, &start.commit).or_fail(Kind::Outside)?;
+            let diff = ground.bare.diff(found_on, &start.commit).or_fail(FailureKind::External)?;
             since.insert(found_on, Diff::read(diff));
         }
     }
@@ -47,13 +47,13 @@ fn text(objects: &Objects, commit: &str, path: &str) -> Result<Vec<u8>, String> 
     }
 }
 
-/// What a diff changes in a file.
+/// The line changes of a diff in one file.
 fn changed(diff: &Diff, path: &str) -> Vec<Changed> {
     let file = diff.files().iter().find(|file| file.path.shown() == path);
     let mut all: Vec<Changed> = Vec::new();
     for hunk in file.iter().flat_map(|file| &file.hunks) {
         let start = usize::try_from(hunk.old.start).unwrap_or_default();
-        // An empty run starts behind its line.
+        // A hunk without old lines starts after its line.
         let mut next = if hunk.old.len == 0 { start } else { start.saturating_sub(1) };
         let mut run = Changed { at: next, were: 0, are: 0 };
         let keep = |run: Changed, all: &mut Vec<Changed>| {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_diff_changes_is_told_by_runs() {
+    fn diff_changes_are_grouped_into_runs() {
         let diff = "\
 diff --git a/a.py b/a.py
 --- a/a.py

@@ -1,4 +1,4 @@
-//! The files of a checkout, for whoever changes them: no path leads out of it, through a link or into git's own folder, and no
+//! File operations in a checkout. No path leads outside, through a symlink or into `.git`, and no
 //! file is ever half written.
 
 use std::ffi::OsStr;
@@ -11,27 +11,26 @@ use std::{fmt, io};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// A file with more bytes is no source text that somebody fixes; git itself keeps larger ones out of diffs.
+/// Maximum file size. Larger files are not source code; git leaves them out of diffs too.
 const FILE_MAX: u64 = 64 << 20;
-/// Folders that are not the project's: git's own, in any spelling that some file system takes for it.
+/// Git's folder. Compared without case, because some file systems ignore it.
 const GIT: &str = ".git";
-/// The bits of a mode that are permissions.
+/// Permission bits of a mode.
 const PERMISSIONS: u32 = 0o7777;
 
-/// The root of a checkout.
 #[derive(Debug)]
 pub(super) struct Tree {
     root: File,
     path: PathBuf,
 }
 
-/// A path from the root that leads to a place inside.
+/// A relative path inside the checkout.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inside<'p> {
     path: &'p str,
 }
 
-/// What stands at a path.
+/// The file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
@@ -39,12 +38,12 @@ pub(super) struct Found {
     pub(super) owner: (u32, u32),
 }
 
-/// What a file is renamed to.
+/// Kind of an atomic rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// What nothing has.
+    /// Fails if the target exists.
     ToNew,
-    /// What another one has, which gets its name.
+    /// Swaps two files.
     Exchange,
 }
 
@@ -55,14 +54,14 @@ impl fmt::Display for Inside<'_> {
 }
 
 impl<'p> Inside<'p> {
-    /// The path, or why it leads to no file that may be changed, as the end of a sentence.
+    /// Checks a path. The error is the end of a sentence.
     pub(super) fn new(path: &'p str) -> Result<Self, &'static str> {
         if path.starts_with('"') {
             return Err("has a name that is not UTF-8");
         }
         for part in path.split('/') {
             match part {
-                "" | "." | ".." => return Err("is no path inside the checkout"),
+                "" | "." | ".." => return Err("is not inside the checkout"),
                 part if part.eq_ignore_ascii_case(GIT) => return Err("belongs to git"),
                 _ => {}
             }
@@ -70,7 +69,7 @@ impl<'p> Inside<'p> {
         Ok(Self { path })
     }
 
-    /// The folder around it, empty for the root.
+    /// The parent folder; empty for the root.
     fn folder(self) -> &'p str {
         self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
@@ -79,13 +78,13 @@ impl<'p> Inside<'p> {
         self.path.rsplit_once('/').map_or(self.path, |(_, name)| name)
     }
 
-    /// The folders around it, outermost first.
+    /// All parent folders, outermost first.
     fn folders(self) -> impl Iterator<Item = &'p str> {
         let path = self.path;
         path.match_indices('/').map(move |(at, _)| &path[..at])
     }
 
-    /// The path of another name in the same folder.
+    /// Path of another name in the same folder.
     pub(super) fn beside(self, name: &str) -> String {
         match self.folder() {
             "" => name.to_owned(),
@@ -103,28 +102,28 @@ impl Tree {
         &self.path
     }
 
-    /// The root, to be locked.
+    /// The root folder, for the lock.
     pub(super) fn root(&self) -> &File {
         &self.root
     }
 
-    /// What stands at a path; none if nothing does. Anything but a plain file is an error.
+    /// The file at a path, or `None`. Anything but a regular file is an error.
     pub(super) fn found(&self, at: Inside<'_>) -> io::Result<Option<Found>> {
         let folder = match self.folder(at.folder()) {
             Err(error) if is_missing(&error) => return Ok(None),
             folder => folder?,
         };
-        // A fifo would be waited for.
+        // Opening a FIFO would block.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = match rustix::fs::openat(&folder, at.name(), flags, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP) => return Err(io::Error::other("it is a symbolic link")),
+            Err(Errno::LOOP) => return Err(io::Error::other("it is a symlink")),
             Err(error) => return Err(error.into()),
         };
         let facts = file.metadata()?;
         if !facts.is_file() {
-            return Err(io::Error::other("it is no plain file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         if facts.len() > FILE_MAX {
             return Err(io::Error::other("it is too large"));
@@ -135,7 +134,7 @@ impl Tree {
         Ok(Some(Found { bytes, mode: facts.mode() & PERMISSIONS, owner }))
     }
 
-    /// The folders around a path that are not there, outermost first.
+    /// Missing parent folders, outermost first.
     pub(super) fn missing_folders(&self, at: Inside<'_>) -> io::Result<Vec<String>> {
         let mut missing = Vec::new();
         for folder in at.folders() {
@@ -150,18 +149,18 @@ impl Tree {
     pub(super) fn make_folder(&self, at: Inside<'_>) -> io::Result<()> {
         let folder = self.folder(at.folder())?;
         match rustix::fs::mkdirat(&folder, at.name(), Mode::from_raw_mode(0o777)) {
-            // Only a folder will do; that is seen when it is opened.
+            // If it is not a folder, opening it fails later.
             Ok(()) | Err(Errno::EXIST) => folder.sync_all(),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Removes a folder, if it is there and empty.
+    /// Removes a folder if it exists and is empty.
     pub(super) fn remove_empty_folder(&self, at: Inside<'_>) -> io::Result<()> {
         self.unlink(at, AtFlags::REMOVEDIR)
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file if it exists.
     pub(super) fn remove(&self, at: Inside<'_>) -> io::Result<()> {
         self.unlink(at, AtFlags::empty())
     }
@@ -174,18 +173,18 @@ impl Tree {
         match rustix::fs::unlinkat(&folder, at.name(), flags) {
             Ok(()) => folder.sync_all(),
             Err(Errno::NOENT) => Ok(()),
-            // Somebody else has put something there.
+            // Another program has put a file there.
             Err(Errno::NOTEMPTY | Errno::EXIST) if flags.contains(AtFlags::REMOVEDIR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Makes a new file of its own, which nobody else had. It has the usual mode of new files.
+    /// Creates a new file with the usual mode.
     pub(super) fn create(&self, at: Inside<'_>) -> io::Result<File> {
         self.create_with(at, Mode::from_raw_mode(0o666))
     }
 
-    /// The same, for what only its owner may read until it is known who else may.
+    /// Creates a new file that only its owner can read, until its final mode is set.
     pub(super) fn create_private(&self, at: Inside<'_>) -> io::Result<File> {
         self.create_with(at, Mode::from_raw_mode(0o600))
     }
@@ -197,29 +196,30 @@ impl Tree {
         Ok(File::from(rustix::fs::openat(&folder, at.name(), flags, mode)?))
     }
 
-    /// Puts a file in the place of another beside it, in one step that lasts.
+    /// Replaces a file by another in the same folder, atomically and durably.
     pub(super) fn rename(&self, from: Inside<'_>, to: Inside<'_>) -> io::Result<()> {
         let folder = self.folder(to.folder())?;
         rustix::fs::renameat(&folder, from.name(), &folder, to.name())?;
         folder.sync_all()
     }
 
-    /// Gives a file another name beside it that nothing has, in one step that lasts. Something may have it: then it is
-    /// `AlreadyExists`; the file system may not know how to do that: then it is `Unsupported`.
+    /// Renames a file in the same folder, atomically and durably. Fails with `AlreadyExists` if the
+    /// name is taken, and with `Unsupported` if the file system cannot do it.
     pub(super) fn rename_to_new(&self, from: Inside<'_>, to: Inside<'_>) -> io::Result<()> {
         let folder = self.folder(to.folder())?;
         in_one_step(&folder, (from.name(), to.name()), Manner::ToNew)?;
         folder.sync_all()
     }
 
-    /// Puts two files beside each other in each other's places, in one step that lasts; `Unsupported` as above.
+    /// Swaps two files in the same folder, atomically and durably. Fails with `Unsupported` as
+    /// above.
     pub(super) fn exchange(&self, one: Inside<'_>, other: Inside<'_>) -> io::Result<()> {
         let folder = self.folder(other.folder())?;
         in_one_step(&folder, (one.name(), other.name()), Manner::Exchange)?;
         folder.sync_all()
     }
 
-    /// A folder below the root, through no link.
+    /// Opens a folder below the root without following symlinks.
     fn folder(&self, path: &str) -> io::Result<File> {
         let mut folder = self.root.try_clone()?;
         for part in path.split('/').filter(|part| !part.is_empty()) {
@@ -231,7 +231,7 @@ impl Tree {
                     let flags = AtFlags::SYMLINK_NOFOLLOW;
                     let is_link = rustix::fs::statat(&folder, part, flags)
                         .is_ok_and(|facts| FileType::from_raw_mode(facts.st_mode).is_symlink());
-                    let what = if is_link { "a symbolic link" } else { "no folder" };
+                    let what = if is_link { "a symlink" } else { "not a folder" };
                     return Err(io::Error::other(format!("`{part}` is {what}")));
                 }
                 Err(error) => return Err(error.into()),
@@ -250,13 +250,13 @@ fn in_one_step(folder: &File, (from, to): (&str, &str), manner: Manner) -> io::R
         Manner::Exchange => RenameFlags::EXCHANGE,
     };
     match rustix::fs::renameat_with(folder, from, folder, to, flags) {
-        // How kernels and file systems say that they do not know a flag.
+        // Errors of kernels and file systems that do not know the flag.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(io::ErrorKind::Unsupported.into()),
         renamed => Ok(renamed?),
     }
 }
 
-/// Other systems have no such call.
+/// Not available on other systems.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 fn in_one_step(_: &File, _: (&str, &str), _: Manner) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

@@ -1,4 +1,4 @@
-//! The command that says whether a tree still works, on a copy of it: shut in, unless the change is trusted.
+//! Runs the verification command on a copy of the tree, in a sandbox unless the change is trusted.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -10,61 +10,60 @@ use crate::commands::interrupts;
 use crate::commands::review::Begun;
 use crate::config::environment::{Environment, PATH};
 use crate::programs;
-use crate::programs::Check;
-use crh_git::WorkTree;
-use crh_lint::sandbox::{CommandEnd, Sandbox, UserCommand};
+use crate::programs::VerifyJob;
+use crh_git::TempCheckout;
+use crh_lint::sandbox::{CommandOutcome, Sandbox, UserCommand};
 
-/// As much of what a command printed as fits into a sentence: the end of it tells.
+/// Maximum characters of output in a message. The end is kept.
 const WORDS_CHARS: usize = 200;
 
-/// All runs for one pass of fixes together may take so many times as long as one: with all fixes, with none, and as long again to tell
-/// those that hold from those that do not.
+/// Time for all runs of one pass, as a multiple of the time for one: with all fixes, without them,
+/// and twice for the bisection.
 const RUNS: u32 = 4;
 
-/// What the user has said about it.
+/// The configured command.
 pub(super) struct Verification<'b> {
     program: &'b str,
     args: &'b [String],
-    /// How long one run may take.
+    /// Timeout of one run.
     time: Duration,
-    /// How long all that are to come may take.
+    /// Remaining time for all runs.
     left: Cell<Duration>,
     path: &'b OsStr,
     shut_in: ShutIn<'b>,
 }
 
-/// Where it runs.
+/// Isolation of the command.
 enum ShutIn<'b> {
     /// In the sandbox.
     Yes(Sandbox),
-    /// As the user would run it: the change is trusted. With where crh is, if that is known.
+    /// As the user, because the change is trusted. Has the path of crh, if known.
     No(Option<&'b Path>),
-    /// Nowhere, and why: the change is not trusted, and there is no sandbox here.
+    /// Not at all: the change is not trusted and no sandbox is available.
     Impossible(String),
 }
 
-/// What it said of a tree.
+/// Result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Said {
-    /// It works.
     Passed,
-    /// It does not, and how that was seen, as the end of a sentence.
+    /// It failed, with its last output as the end of a sentence.
     Failed(String),
-    /// It could not be asked, and why.
+    /// It could not be started, with the reason.
     Nothing(String),
-    /// There was no time left to ask it, or to wait for what it says; how long there was.
+    /// The remaining time was too short; has that time.
     OutOfTime(String),
 }
 
 impl<'b> Verification<'b> {
-    /// The one that is set up, for one pass of fixes; none if none is.
+    /// The command for one pass of fixes. `None` if none is configured.
     pub(super) fn of(begun: &'b Begun, environment: &'b Environment) -> Option<Self> {
         let (program, args) = begun.settings.fix_verify.value.split()?;
         let time = Duration::from_secs(begun.settings.fix_verify_seconds.value.get());
         let path = environment.variable(PATH).unwrap_or_default();
         let shut_in = match (begun.is_trusted(), &environment.program) {
             (true, crh) => ShutIn::No(crh.as_deref()),
-            (false, None) => ShutIn::Impossible("it is not known where crh is".to_owned()),
+            (false, None) => ShutIn::Impossible("the path of crh is unknown".to_owned()),
             (false, Some(helper)) => match Sandbox::probe(helper) {
                 Ok(sandbox) => ShutIn::Yes(sandbox),
                 Err(why) => ShutIn::Impossible(why.to_string()),
@@ -74,7 +73,7 @@ impl<'b> Verification<'b> {
         Some(Self { program, args, time, left, path, shut_in })
     }
 
-    /// What it says of a commit of the private store, on a copy that is gone afterwards.
+    /// Runs the command on a temporary copy of a commit.
     pub(super) fn of_commit(&self, ground: &Ground<'_>, commit: &str) -> Said {
         let (began, left) = (Instant::now(), self.left.get());
         if left.is_zero() {
@@ -87,20 +86,20 @@ impl<'b> Verification<'b> {
 
     fn out_of_time(&self) -> Said {
         let all = self.time.saturating_mul(RUNS).as_secs();
-        Said::OutOfTime(format!("all runs of `fix.verify` together may take {all} seconds"))
+        Said::OutOfTime(format!("the time limit for all runs of `fix.verify` is {all} seconds"))
     }
 
     fn said_within(&self, time: Duration, ground: &Ground<'_>, commit: &str) -> Said {
-        let tree = match WorkTree::of(ground.bare, commit) {
+        let tree = match TempCheckout::create(ground.bare, commit) {
             Ok(tree) => tree,
             Err(why) => return Said::Nothing(why.to_string()),
         };
         let folder = tree.path();
         let end = match &self.shut_in {
             ShutIn::Impossible(why) => {
-                return Said::Nothing(format!("there is no sandbox for it: {why}"));
+                return Said::Nothing(format!("no sandbox is available: {why}"));
             }
-            ShutIn::Yes(sandbox) => sandbox.command(&UserCommand {
+            ShutIn::Yes(sandbox) => sandbox.run_command(&UserCommand {
                 program: self.program,
                 args: self.args,
                 path: self.path,
@@ -110,37 +109,37 @@ impl<'b> Verification<'b> {
                 is_stopped: interrupts::is_pressed,
             }),
             ShutIn::No(crh) => {
-                let check = Check {
+                let check = VerifyJob {
                     program: self.program.to_owned(),
                     args: self.args.to_vec(),
                     tree: folder.to_owned(),
                     time,
                 };
-                programs::verified(*crh, &check, interrupts::is_pressed)
+                programs::run_verify(*crh, &check, interrupts::is_pressed)
             }
         };
         match end {
-            CommandEnd::Passed => Said::Passed,
-            CommandEnd::Failed(code, printed) => {
+            CommandOutcome::Passed => Said::Passed,
+            CommandOutcome::Failed(code, printed) => {
                 let how = match code {
-                    Some(code) => format!("it ended with exit code {code}"),
-                    None => "a signal ended it".to_owned(),
+                    Some(code) => format!("exit code {code}"),
+                    None => "killed by a signal".to_owned(),
                 };
                 Said::Failed(match last_words(&printed) {
                     words if words.is_empty() => how,
                     words => format!("{how}: {words}"),
                 })
             }
-            CommandEnd::TooSlow(_) if time < self.time => self.out_of_time(),
-            CommandEnd::TooSlow(seconds) => {
-                Said::Failed(format!("it did not end within {seconds} seconds"))
+            CommandOutcome::TooSlow(_) if time < self.time => self.out_of_time(),
+            CommandOutcome::TooSlow(seconds) => {
+                Said::Failed(format!("timed out after {seconds} s"))
             }
-            CommandEnd::NotRun(why) => Said::Nothing(why),
+            CommandOutcome::NotRun(why) => Said::Nothing(why),
         }
     }
 }
 
-/// The last line that says something.
+/// The last line of the output that is not empty.
 fn last_words(printed: &str) -> String {
     let line = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
     line.unwrap_or_default().chars().take(WORDS_CHARS).collect()

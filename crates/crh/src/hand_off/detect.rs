@@ -1,19 +1,19 @@
-//! Which tracker a project uses, from what it says itself: a setting, what it tells agents, then its pages. Pure.
+//! Detects the tracker of a project from its settings, its agent instructions and its pages. No
+//! I/O.
 
 use crate::config::hand_off::TrackerChoice;
 
-/// A tracker that can be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tracker {
     GitHub,
     Linear,
     Jira,
-    /// What the user has set up a command for.
+    /// The user's own command.
     Command,
 }
 
 impl Tracker {
-    /// Its name, for people.
+    /// Display name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::GitHub => "GitHub",
@@ -24,52 +24,51 @@ impl Tracker {
     }
 }
 
-/// How sure it is that this is the one.
+/// How certain the detection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confidence {
     High,
     Low,
 }
 
-/// The tracker of a project.
+/// The detected tracker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) tracker: Tracker,
     pub(super) confidence: Confidence,
 }
 
-/// A text of the project's.
+/// A text of the project that may mention a tracker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Text {
     pub(super) kind: Kind,
     pub(super) text: String,
 }
 
-/// What a text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It tells agents how to work here.
+    /// Instructions for agents.
     Instructions,
-    /// It tells people about the project.
+    /// A page for people, such as the README.
     Page,
 }
 
-/// How a tracker is mentioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mention {
-    /// By an address of it.
+    /// By URL.
     Address,
-    /// In words.
+    /// By name.
     Words,
 }
 
-/// What may follow the name of Linear where it is no adjective.
+/// Words that follow `Linear` if it is the product and not the adjective.
 const LINEAR_AFTER: [&str; 9] =
     ["issue", "ticket", "project", "team", "board", "workspace", "task", "backlog", "tracker"];
-/// What may come before it, likewise.
+/// Words that precede `Linear` if it is the product.
 const LINEAR_BEFORE: [&str; 7] = ["in", "on", "to", "with", "use", "via", "using"];
 
-/// The tracker of a project; none if nothing names one. `own` is the project itself at GitHub: the issues of others are not its.
+/// The tracker of a project, or `None`. `own` is the GitHub repository of the project; links to
+/// issues of other repositories do not count.
 pub(super) fn named(choice: TrackerChoice, own: Option<&str>, texts: &[Text]) -> Option<Named> {
     let certain = |tracker| Some(Named { tracker, confidence: Confidence::High });
     match choice {
@@ -111,7 +110,7 @@ fn sure_if(only_one: bool) -> Confidence {
     if only_one { Confidence::High } else { Confidence::Low }
 }
 
-/// The trackers that a text mentions, each once in each way.
+/// The trackers that a text mentions, once per kind of mention.
 fn mentions(text: &str, own: Option<&str>) -> Vec<(Tracker, Mention)> {
     let lower = text.to_lowercase();
     let has_own_issues = own.is_some_and(|own| {
@@ -133,7 +132,7 @@ fn mentions(text: &str, own: Option<&str>) -> Vec<(Tracker, Mention)> {
         .collect()
 }
 
-/// Whether `Linear` is a name here: the word is an adjective elsewhere.
+/// Whether `Linear` means the product here, not the adjective.
 fn is_about_linear(text: &str) -> bool {
     let all: Vec<&str> = words(text).collect();
     all.iter().enumerate().filter(|(_, word)| **word == "Linear").any(|(at, _)| {
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_counts_for_more_than_any_text() {
+    fn setting_overrides_detected_tracker() {
         let told = [(Kind::Instructions, "File bugs in Linear.")];
         check(TrackerChoice::Jira, &told, Some((Tracker::Jira, Confidence::High)));
         check(TrackerChoice::Github, &told, Some((Tracker::GitHub, Confidence::High)));
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agents_are_told_counts_for_more_than_pages() {
+    fn agent_instructions_override_pages() {
         use Confidence::{High, Low};
         let auto = |texts: &[(Kind, &str)], expected| check(TrackerChoice::Auto, texts, expected);
         let (told, page) = (Kind::Instructions, Kind::Page);

@@ -1,4 +1,4 @@
-//! What a review leaves for later: todo files in the repository, and tickets of the project's tracker.
+//! Hands issues off for later: todo files in the repository, tickets in the project's tracker.
 
 mod detect;
 mod sinks;

@@ -1,4 +1,5 @@
-//! The places that a ticket can go to, with what each needs: keys from the environment, a repository at GitHub, a command.
+//! Trackers that tickets can be filed in, with their requirements: keys in the environment, a
+//! GitHub repository, a command.
 
 use std::collections::VecDeque;
 
@@ -7,58 +8,57 @@ use serde_json::{Value, json};
 
 use super::detect::{Named, Tracker};
 use crate::commands::forge::Forge;
-use crate::commands::github::Hub;
+use crate::commands::github::GitHubSession;
 use crate::commands::review::Begun;
 use crate::commands::{github, models};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
-use crate::programs::Job;
+use crate::programs::ProgramCall;
 use crate::{programs, ui};
 use crh_forge::ForgeError;
-use crh_forge::github::{Host, Repo};
+use crh_forge::github::{GitHubHost, Repo};
 use crh_forge::tracker::{
-    Asked, Filed, GitHubIssues, Jira, JiraAccount, LINEAR, Linear, LinearAccount, Ticket,
+    FiledTicket, GitHubIssues, GitHubProgramCall, Jira, JiraAccount, LINEAR, Linear, LinearAccount,
+    TrackerTicket,
 };
-use crh_http::{BaseUrl, Network};
+use crh_http::{BaseUrl, NetworkSettings};
 use crh_review::report::{Issue, Report};
 use crh_review::stable_json_line;
 
-/// The key of Linear.
 const LINEAR_KEY: &str = "LINEAR_API_KEY";
-/// Where the Jira is, the account, and its token.
+/// Variables of the Jira address, account and token.
 const JIRA: [&str; 3] = ["JIRA_BASE_URL", "JIRA_EMAIL", "JIRA_API_TOKEN"];
 
-/// The variables that hold secrets of trackers: what is printed and stored shows none of them, and git sees none.
+/// Environment variables with tracker secrets. crh masks their values everywhere and hides the
+/// variables from git.
 pub(crate) const SECRETS: [&str; 2] = [LINEAR_KEY, JIRA[2]];
 
-/// As much of what a command says as is an address or an id.
+/// Maximum length of the address or id that a command prints.
 const SAID_MAX: usize = 500;
 
-/// A place that a ticket can go to.
 pub(super) enum Sink {
-    /// By our own client.
+    /// By crh's own client.
     GitHub(GitHubIssues),
-    /// By GitHub's own client.
+    /// By the `gh` program.
     Gh(GitHubIssues),
     Linear(Linear),
     Jira(Jira),
     Command(TicketCommand),
 }
 
-/// A program of the user's that files tickets.
 pub(super) struct TicketCommand {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
-    /// Variables that it does not get to see.
+    /// Variables that are removed from its environment.
     pub(super) withheld: Vec<String>,
 }
 
-/// Who may be asked. A command of the user's asks whom it likes.
+/// Whether crh may use the network. The user's command is not restricted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    Everybody,
-    /// It was said that nothing goes over the network.
-    Nobody,
+    Online,
+    /// Offline mode.
+    Offline,
 }
 
 impl Sink {
@@ -71,7 +71,7 @@ impl Sink {
         }
     }
 
-    /// Its name, for people.
+    /// Display name.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::GitHub(_) => "GitHub",
@@ -83,25 +83,27 @@ impl Sink {
     }
 }
 
-/// The repository at GitHub whose issues are meant: the one that the change is proposed to, or that of a remote.
-pub(super) fn repository(begun: &Begun, environment: &Environment) -> Option<(Host, Repo)> {
-    match begun.pull.as_ref().map(|pull| &pull.at) {
-        Some(Forge::GitHub { name, .. }) => Some((name.host.clone(), name.repo.clone())),
-        Some(Forge::Launchpad { .. }) | None => github::of_folder(environment),
+/// The GitHub repository for issues: the target of the pull request, or that of a remote.
+pub(super) fn repository(begun: &Begun, environment: &Environment) -> Option<(GitHubHost, Repo)> {
+    match begun.pull.as_ref().map(|pull| &pull.forge) {
+        Some(Forge::GitHub { pull_ref, .. }) => {
+            Some((pull_ref.host.clone(), pull_ref.repo.clone()))
+        }
+        Some(Forge::Launchpad { .. }) | None => github::repo_of_folder(environment),
     }
 }
 
-/// What can be tried, in order, and why the rest cannot. Nothing is asked yet.
+/// The usable trackers in order, and why the others are not usable. Sends no request.
 pub(super) fn chain(
     named: Option<Named>,
-    at_github: Option<&(Host, Repo)>,
+    at_github: Option<&(GitHubHost, Repo)>,
     settings: &Settings,
     environment: &Environment,
 ) -> (VecDeque<Sink>, Vec<String>) {
-    let reach = if settings.git_offline.value { Reach::Nobody } else { Reach::Everybody };
+    let reach = if settings.git_offline.value { Reach::Offline } else { Reach::Online };
     let (mut sinks, mut missing) = (VecDeque::new(), Vec::new());
-    if reach == Reach::Nobody {
-        missing.push("nobody is asked offline".to_owned());
+    if reach == Reach::Offline {
+        missing.push("offline mode is on".to_owned());
     }
     let mut add = |sink: Result<Sink, String>| match sink {
         Ok(sink) => sinks.push_back(sink),
@@ -116,20 +118,21 @@ pub(super) fn chain(
                 add(by_client(at, settings, environment));
                 add(by_gh(at));
             }
-            (Tracker::GitHub, None) => add(Err("there is no repository at GitHub".to_owned())),
+            (Tracker::GitHub, None) => add(Err("no GitHub repository".to_owned())),
         }
     }
     (sinks, missing)
 }
 
-/// The trackers to try: the project's own, then GitHub, then the user's command. Linear and Jira are tried only where they are named.
+/// Order of the trackers: the project's own, GitHub, the user's command. Linear and Jira are used
+/// only if they are named.
 fn order(named: Option<Tracker>, reach: Reach) -> Vec<Tracker> {
     let own = named.into_iter();
     let usual = [Tracker::GitHub, Tracker::Command].into_iter();
     let all = own.chain(usual.filter(|tracker| named != Some(*tracker)));
     let is_within = |tracker: &Tracker| match (reach, tracker) {
-        (Reach::Everybody, _) | (Reach::Nobody, Tracker::Command) => true,
-        (Reach::Nobody, Tracker::GitHub | Tracker::Linear | Tracker::Jira) => false,
+        (Reach::Online, _) | (Reach::Offline, Tracker::Command) => true,
+        (Reach::Offline, Tracker::GitHub | Tracker::Linear | Tracker::Jira) => false,
     };
     all.filter(is_within).collect()
 }
@@ -161,55 +164,58 @@ fn jira(settings: &Settings, environment: &Environment) -> Result<Sink, String> 
 
 fn command(settings: &Settings) -> Result<TicketCommand, String> {
     let (program, arguments) =
-        settings.tracker_command.value.get().ok_or("there is no `tracker.command`")?;
+        settings.tracker_command.value.get().ok_or("`tracker.command` is not set")?;
     let keys = models::key_variables(settings).map_err(|failure| failure.error.to_string())?;
     let withheld = keys.into_iter().collect();
     Ok(TicketCommand { program: program.to_owned(), arguments: arguments.to_vec(), withheld })
 }
 
 fn by_client(
-    (host, repo): &(Host, Repo),
+    (host, repo): &(GitHubHost, Repo),
     settings: &Settings,
     environment: &Environment,
 ) -> Result<Sink, String> {
-    let failed =
-        |failure: crate::failure::Failure| ui::on_one_line(&format!("{:#}", failure.error));
-    if !Hub::has_key(host, environment).map_err(failed)? {
-        return Err(format!("there is no token for `{}`", host.name()));
+    let failed = |failure: crate::failure::Failure| ui::one_line(&format!("{:#}", failure.error));
+    if !GitHubSession::has_credentials(host, environment).map_err(failed)? {
+        return Err(format!("no token for `{}`", host.name()));
     }
-    let hub = Hub::open(host, repo, environment, settings).map_err(failed)?;
-    Ok(Sink::GitHub(GitHubIssues::by_client(hub.client(), repo.clone())))
+    let hub = GitHubSession::open(host, repo, environment, settings).map_err(failed)?;
+    Ok(Sink::GitHub(GitHubIssues::with_client(hub.client(), repo.clone())))
 }
 
-fn by_gh((host, repo): &(Host, Repo)) -> Result<Sink, String> {
-    // That is what `gh auth status` would say, without a word to the network.
+fn by_gh((host, repo): &(GitHubHost, Repo)) -> Result<Sink, String> {
+    // The same answer as `gh auth status`, without a request.
     if programs::gh_token(host.name()).is_none() {
-        return Err(format!("`gh` is not logged in at `{}`", host.name()));
+        return Err(format!("`gh` is not logged in to `{}`", host.name()));
     }
     let name = host.name().to_owned();
-    let ask = move |asked: &Asked| gh_api(&name, asked);
-    Ok(Sink::Gh(GitHubIssues::by_program(Box::new(ask), repo.clone())))
+    let ask = move |asked: &GitHubProgramCall| gh_api(&name, asked);
+    Ok(Sink::Gh(GitHubIssues::with_program(Box::new(ask), repo.clone())))
 }
 
-/// Asks GitHub by its own client.
-fn gh_api(host: &str, asked: &Asked) -> Result<Value, ForgeError> {
+/// Sends a request with `gh`.
+fn gh_api(host: &str, asked: &GitHubProgramCall) -> Result<Value, ForgeError> {
     let (what, answer) = match asked {
-        Asked::Get(path) => (format!("GET {}", path_of(path)), programs::gh_get(host, path)),
-        Asked::Query(query) => {
+        GitHubProgramCall::Get(path) => {
+            (format!("GET {}", path_of(path)), programs::gh_get(host, path))
+        }
+        GitHubProgramCall::Query(query) => {
             let body = json!({ "query": query }).to_string();
             ("POST a query".to_owned(), programs::gh_post(host, "graphql", &body))
         }
-        Asked::Post(path, body) => {
+        GitHubProgramCall::Post(path, body) => {
             (format!("POST {path}"), programs::gh_post(host, path, &body.to_string()))
         }
     };
     let text = answer.map_err(|why| gh_failed(host, &what, &why, asked))?;
     serde_json::from_str(&text).map_err(|error| match asked {
-        Asked::Get(_) | Asked::Query(_) => {
-            ForgeError::Unreadable { what: what.clone(), message: error.to_string() }
+        GitHubProgramCall::Get(_) | GitHubProgramCall::Query(_) => {
+            ForgeError::Unreadable { request: what.clone(), message: error.to_string() }
         }
-        // It was made, whatever the answer looks like.
-        Asked::Post(..) => ForgeError::Ambiguous { what: what.clone(), message: error.to_string() },
+        // The ticket may exist, even if the response is unreadable.
+        GitHubProgramCall::Post(..) => {
+            ForgeError::Ambiguous { request: what.clone(), message: error.to_string() }
+        }
     })
 }
 
@@ -217,32 +223,35 @@ fn path_of(path: &str) -> &str {
     path.split('?').next().unwrap_or(path)
 }
 
-/// What went wrong, by the status that `gh` ends its sentence with: `gh: Not Found (HTTP 404)`.
-fn gh_failed(host: &str, what: &str, said: &str, asked: &Asked) -> ForgeError {
+/// The error by the status at the end of the message of `gh`: `gh: Not Found (HTTP 404)`.
+fn gh_failed(host: &str, what: &str, said: &str, asked: &GitHubProgramCall) -> ForgeError {
     let (what, host) = (what.to_owned(), host.to_owned());
     let status = said.rsplit_once("(HTTP ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-    let message = ui::on_one_line(said);
+    let message = ui::one_line(said);
     match (status, asked) {
         (Some(401), _) => ForgeError::BadToken { host, message },
-        (Some(403), _) => ForgeError::Forbidden { what, message, needs: None },
-        (Some(404 | 410), _) => ForgeError::NotFound { what },
-        (Some(status @ 400..=499), _) => ForgeError::Refused { what, status, message },
-        (Some(_) | None, Asked::Get(_) | Asked::Query(_)) => {
+        (Some(403), _) => ForgeError::Forbidden { request: what, message, needs: None },
+        (Some(404 | 410), _) => ForgeError::NotFound { request: what },
+        (Some(status @ 400..=499), _) => ForgeError::Refused { request: what, status, message },
+        (Some(_) | None, GitHubProgramCall::Get(_) | GitHubProgramCall::Query(_)) => {
             ForgeError::Unreachable { host, message }
         }
-        (Some(_) | None, Asked::Post(..)) => ForgeError::Ambiguous { what, message },
+        (Some(_) | None, GitHubProgramCall::Post(..)) => {
+            ForgeError::Ambiguous { request: what, message }
+        }
     }
 }
 
 impl TicketCommand {
-    /// Hands an issue over. Whether it has a ticket already is for the command to see, by its key.
+    /// Passes an issue to the command. The command itself has to detect duplicates, by the
+    /// `dedupe_key`.
     pub(super) fn file(
         &self,
-        ticket: &Ticket,
+        ticket: &TrackerTicket,
         issue: &Issue,
         report: &Report,
-    ) -> Result<Filed, String> {
-        let Ticket { title, body, labels, dedupe_key, instance } = ticket;
+    ) -> Result<FiledTicket, String> {
+        let TrackerTicket { title, body, labels, dedupe_key, instance } = ticket;
         let change = &report.change;
         let told = json!({
             "title": title, "body": body, "labels": labels, "dedupe_key": dedupe_key, "instance": instance,
@@ -252,17 +261,17 @@ impl TicketCommand {
             "repo": change.repo, "pr_number": change.pr_number, "head_sha": change.head_sha,
         });
         let input = stable_json_line(&told).map_err(|error| error.to_string())?;
-        let job = Job {
+        let job = ProgramCall {
             program: &self.program,
             arguments: &self.arguments,
             input: &input,
-            withheld: &self.withheld,
+            removed_variables: &self.withheld,
         };
-        let said =
-            programs::done(&job).map_err(|why| format!("`tracker.command` failed: {why}"))?;
+        let said = programs::run_program(&job)
+            .map_err(|why| format!("`tracker.command` failed: {why}"))?;
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let url: String = ui::on_one_line(first.trim()).chars().take(SAID_MAX).collect();
-        Ok(Filed { url, was_there: false })
+        let url: String = ui::one_line(first.trim()).chars().take(SAID_MAX).collect();
+        Ok(FiledTicket { url, already_filed: false })
     }
 }
 
@@ -270,9 +279,9 @@ fn is_set(value: &SecretString) -> bool {
     !value.expose_secret().trim().is_empty()
 }
 
-/// A tracker answers a person who waits.
-fn network(environment: &Environment) -> Network {
-    Network { timeouts: crh_forge::github::TIMEOUTS, ..environment.network() }
+/// Short timeouts: a user is waiting.
+fn network(environment: &Environment) -> NetworkSettings {
+    NetworkSettings { timeouts: crh_forge::github::TIMEOUTS, ..environment.network_settings() }
 }
 
 #[cfg(test)]

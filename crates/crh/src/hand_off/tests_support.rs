@@ -1,15 +1,14 @@
-//! Issues and reports for the tests of this folder.
+//! Issues and reports for the tests of this module.
 
 use serde_json::{Value, json};
 
 use crh_review::report::{Issue, Report};
 
-/// The key of the issue of a number.
 pub(super) fn key(number: u32) -> String {
     format!("{number:016x}")
 }
 
-/// An issue that is left to others, with other fields than usual.
+/// An issue owned by `downstream-resolver`, with changed fields.
 pub(super) fn issue(number: u32, changes: Value) -> Issue {
     let mut issue = json!({
         "number": number, "dedupe_key": key(number), "title": format!("Trouble {number}"),
@@ -30,7 +29,6 @@ pub(super) fn issue(number: u32, changes: Value) -> Issue {
     serde_json::from_value(issue).unwrap()
 }
 
-/// A report of these issues.
 pub(super) fn report(issues: Vec<Issue>) -> Report {
     let run_id = "20260101-000000_0123456789abcdef".to_owned();
     Report { issues, run_id, ..Report::default() }

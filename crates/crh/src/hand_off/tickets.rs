@@ -1,7 +1,8 @@
-//! Tickets: which tracker the project has, what of it can be reached, and filing an issue there.
+//! Files tickets in the project's tracker.
 //!
-//! The chain is the tracker that the project names, then issues at GitHub by our client, then by `gh`, then the user's command.
-//! Each is looked at once, and not before it is needed; one that has failed stays off.
+//! The chain is: the tracker that the project names, GitHub issues by crh's client, GitHub issues
+//! by `gh`, the user's command. Each is checked once, when it is needed. A tracker that failed is
+//! not used again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -19,46 +20,45 @@ use crate::commands::review::Begun;
 use crate::config::environment::Environment;
 use crate::config::hand_off::TrackerChoice;
 use crate::ui;
-use crh_forge::tracker::{Filed, Ticket, TrackerError};
+use crh_forge::tracker::{FiledTicket, TrackerError, TrackerTicket};
 use crh_llm::Redactor;
 use crh_review::render;
 use crh_review::report::{Issue, Report};
 
-/// How much of one text is read: long instructions have a tenth of it.
+/// Maximum bytes to read per file; long instructions have a tenth of that.
 const TEXT_MAX: u64 = 256 << 10;
-/// Templates that are read.
+/// Maximum number of issue templates to read.
 const TEMPLATES_MAX: usize = 20;
 
-/// What tells agents how to work here, and what tells people.
+/// Instructions for agents.
 const INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 const PAGES: [&str; 4] =
     ["CONTRIBUTING.md", ".github/CONTRIBUTING.md", "README.md", ".github/ISSUE_TEMPLATE.md"];
 const TEMPLATES: &str = ".github/ISSUE_TEMPLATE";
 
-/// What filing a ticket is called.
+/// How questions name a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TrackerLabel {
-    /// By the tracker: it is surely the project's, and can be reached.
+    /// The tracker is certain and reachable.
     Named(String),
-    /// Without a name: some tracker can be reached.
+    /// Some tracker is reachable.
     Generic,
-    /// Not at all; why.
+    /// No tracker, with the reason.
     None(String),
 }
 
-/// Why an issue has no ticket, in a sentence for people.
+/// Why a ticket was not filed, in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotFiled(pub(crate) String);
 
-/// Where tickets are filed.
 pub(crate) struct Tickets {
-    /// What is left of the chain; the first one is in use, and was looked at.
+    /// Remaining trackers. The first one is in use.
     chain: VecDeque<Sink>,
     named: Option<Named>,
     label: TrackerLabel,
-    /// What was filed since this is here: a command cannot be asked what it has.
-    filed: BTreeMap<String, Filed>,
-    /// Why sinks were passed over.
+    /// Tickets filed by this process, because a command cannot be asked for existing tickets.
+    filed: BTreeMap<String, FiledTicket>,
+    /// Why trackers were skipped.
     passed_over: Vec<String>,
     runtime: Option<Runtime>,
     instance: String,
@@ -66,7 +66,7 @@ pub(crate) struct Tickets {
 }
 
 impl Tickets {
-    /// Looks once which tracker the project has and what of it can be reached.
+    /// Detects the project's tracker and checks whether it is reachable.
     pub(crate) fn detect(begun: &Begun, environment: &Environment) -> Self {
         let settings = &begun.settings;
         let choice = settings.tracker_kind.value;
@@ -92,7 +92,7 @@ impl Tickets {
         Self::of(chain, passed_over, named, instance, begun.redactor.clone())
     }
 
-    /// The same of a chain that is known.
+    /// The same for a given chain.
     fn of(
         chain: VecDeque<Sink>,
         passed_over: Vec<String>,
@@ -109,18 +109,17 @@ impl Tickets {
         tickets
     }
 
-    /// What filing a ticket is called.
     pub(crate) fn label(&self) -> &TrackerLabel {
         &self.label
     }
 
-    /// Files an issue, unless it was.
-    pub(crate) fn file(&mut self, issue: &Issue, report: &Report) -> Result<Filed, NotFiled> {
+    /// Files a ticket unless the issue has one.
+    pub(crate) fn file(&mut self, issue: &Issue, report: &Report) -> Result<FiledTicket, NotFiled> {
         if let Some(filed) = self.filed.get(&issue.dedupe_key) {
-            return Ok(Filed { was_there: true, ..filed.clone() });
+            return Ok(FiledTicket { already_filed: true, ..filed.clone() });
         }
         let mask = |text: String| self.redactor.redact(&text).into_owned();
-        let ticket = Ticket {
+        let ticket = TrackerTicket {
             title: mask(render::ticket_title(issue)),
             body: mask(render::ticket(issue, report)),
             labels: vec![issue.severity.to_string()],
@@ -128,7 +127,7 @@ impl Tickets {
             instance: self.instance.clone(),
         };
         let Some(sink) = self.chain.front() else {
-            return Err(NotFiled("there is no tracker that can be reached".to_owned()));
+            return Err(NotFiled("no tracker is reachable".to_owned()));
         };
         let filed = match sink {
             Sink::GitHub(issues) | Sink::Gh(issues) => self.wait(issues.file(&ticket)),
@@ -136,20 +135,20 @@ impl Tickets {
             Sink::Jira(jira) => self.wait(jira.file(&ticket)),
             Sink::Command(command) => command.file(&ticket, issue, report),
         };
-        let filed = filed.map_err(|why| NotFiled(ui::on_one_line(&why)))?;
+        let filed = filed.map_err(|why| NotFiled(ui::one_line(&why)))?;
         self.filed.insert(issue.dedupe_key.clone(), filed.clone());
         Ok(filed)
     }
 
-    /// Whether there is another sink to go on with, as far as that is known before it is tried.
+    /// Whether another tracker is left. It may still turn out to be unreachable.
     pub(crate) fn has_next(&self) -> bool {
         self.chain.len() > 1
     }
 
-    /// Goes on with the next sink; the one that failed stays off. None if there is no other.
+    /// Switches to the next tracker. The failed one is not used again. `None` if there is no other.
     pub(crate) fn fall_back(&mut self) -> Option<&TrackerLabel> {
         if let Some(sink) = self.chain.pop_front() {
-            self.passed_over.push(format!("{} has failed", sink.name()));
+            self.passed_over.push(format!("{} failed", sink.name()));
         }
         self.settle();
         match self.label {
@@ -158,19 +157,19 @@ impl Tickets {
         }
     }
 
-    /// Drops what cannot be reached from the beginning of the chain, and says what is left.
+    /// Drops unreachable trackers from the front of the chain and updates the label.
     fn settle(&mut self) {
         while let Some(sink) = self.chain.front() {
             let reached = match sink {
                 Sink::GitHub(issues) | Sink::Gh(issues) => self.wait(issues.probe()),
                 Sink::Linear(linear) => self.wait(linear.probe()),
                 Sink::Jira(jira) => self.wait(jira.probe()),
-                // To try it out would be to file something.
+                // A trial run would file a ticket.
                 Sink::Command(_) => Ok(()),
             };
             match reached {
                 Ok(()) => break,
-                Err(why) => self.passed_over.push(ui::on_one_line(&why)),
+                Err(why) => self.passed_over.push(ui::one_line(&why)),
             }
             self.chain.pop_front();
         }
@@ -182,7 +181,7 @@ impl Tickets {
             }
             (Some(_), _) => TrackerLabel::Generic,
             (None, _) if self.passed_over.is_empty() => {
-                TrackerLabel::None("no tracker is known here".to_owned())
+                TrackerLabel::None("no tracker is known".to_owned())
             }
             (None, _) => TrackerLabel::None(self.passed_over.join("; ")),
         };
@@ -191,7 +190,7 @@ impl Tickets {
     fn wait<T>(&self, work: impl Future<Output = Result<T, TrackerError>>) -> Result<T, String> {
         match &self.runtime {
             Some(runtime) => runtime.block_on(work).map_err(|error| error.to_string()),
-            None => Err("this system lets nothing be waited for".to_owned()),
+            None => Err("cannot start the network client".to_owned()),
         }
     }
 }
@@ -208,7 +207,7 @@ fn texts(root: &Path) -> Vec<Text> {
     told.chain(pages).chain(templates).collect()
 }
 
-/// The beginning of a file. What is none has no text: a link may lead anywhere, and a pipe may have no end.
+/// The beginning of a regular file. Symlinks and pipes are not read.
 fn text(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;

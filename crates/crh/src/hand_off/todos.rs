@@ -1,7 +1,7 @@
-//! Todo files: one for each issue that somebody has to work on later, in a folder of the checkout.
+//! Writes one todo file per open issue that is left to others, in a folder of the checkout.
 //!
-//! An id is never given out twice: not when two runs write at once (a lock on the folder), and not after a todo was deleted (the
-//! highest id is kept in the folder). What is there already is left as it is, whatever its status.
+//! Invariants: an id is never used twice, neither by concurrent runs (the folder is locked) nor
+//! after a todo was deleted (the folder stores the highest id). Existing todos are not changed.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
@@ -14,31 +14,31 @@ use anyhow::Context;
 
 use crate::commands::review::Begun;
 use crate::config::keys::Settings;
-use crate::failure::{Failure, Kind, OrFail};
-use crh_pipeline::run_folder::remove_drafts;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_pipeline::run_folder::remove_temp_files;
 use crh_review::finding::{AutofixClass, Owner};
 use crh_review::render;
 use crh_review::report::{Issue, Report};
 
-/// Where other programs wrote todos once. Nothing is written there; its ids are taken.
+/// Older folder of other tools. crh only reads ids from it.
 const LEGACY: &str = "todos";
-/// The file in the folder that keeps the highest id that was ever given out.
+/// File in the folder with the highest id ever used.
 const HIGHEST: &str = ".highest-id";
-/// What a file is called while it is written.
+/// Prefix of a file while it is written.
 const DRAFT: &str = ".crh-";
-/// Files of a checkout are readable as others are; the umask may take from it.
+/// Mode of new files, before the umask.
 const FILE_MODE: u32 = 0o644;
-/// Front matter has a tenth of it.
+/// Maximum bytes to read for front matter, about ten times its usual size.
 const FRONT_MATTER_MAX: u64 = 4 << 10;
-/// A hundred times what a project has. Beyond it nobody could say which ids are free.
+/// Maximum number of entries in the folder. With more, crh cannot determine a free id and fails.
 const ENTRIES_MAX: usize = 100_000;
-/// What has more digits is a date or a hash, and no id.
+/// A longer number is a date or a hash.
 const DIGITS_MAX: usize = 9;
-/// The last id of that many digits.
+/// Largest id with `DIGITS_MAX` digits.
 const ID_MAX: u64 = 999_999_999;
 
-/// Writes a todo for every issue that is open, to be worked on, and not the reviewer's own to fix; the files that are new. Without
-/// a checkout there is no folder for them.
+/// Writes a todo for every open issue of the owner `downstream-resolver`. Returns the new files.
+/// Does nothing without a checkout.
 pub(crate) fn write(
     begun: &Begun,
     report: &Report,
@@ -49,7 +49,7 @@ pub(crate) fn write(
     written(root, settings.todos_dir.value.path(), report, &mask)
 }
 
-/// The same, with everything that it depends on. `mask` takes secrets out of a text.
+/// The same with explicit dependencies. `mask` removes secrets from a text.
 fn written(
     root: &Path,
     dir: &Path,
@@ -62,9 +62,9 @@ fn written(
     }
     let folder = made(root, dir)?;
     let failed = || format!("writing todos in `{}`", folder.display());
-    let lock = File::open(&folder).with_context(failed).or_fail(Kind::Outside)?;
-    lock.lock().with_context(failed).or_fail(Kind::Outside)?;
-    remove_drafts(&folder).with_context(failed).or_fail(Kind::Outside)?;
+    let lock = File::open(&folder).with_context(failed).or_fail(FailureKind::External)?;
+    lock.lock().with_context(failed).or_fail(FailureKind::External)?;
+    remove_temp_files(&folder).with_context(failed).or_fail(FailureKind::External)?;
     let mut taken = Taken::of(&folder, &root.join(LEGACY))?;
     let mut new = Vec::new();
     for issue in issues {
@@ -77,9 +77,11 @@ fn written(
             let path = folder.join(render::todo_name(issue, &id));
             match put(&path, &text) {
                 Ok(()) => break path,
-                // Some other program has just taken the name, and the id with it.
+                // Another program took this name and id.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error).with_context(failed).or_fail(Kind::Outside),
+                Err(error) => {
+                    return Err(error).with_context(failed).or_fail(FailureKind::External);
+                }
             }
         };
         taken.keys.insert(issue.dedupe_key.clone());
@@ -88,7 +90,7 @@ fn written(
     Ok(new)
 }
 
-/// The issues that are open, ask for work, and are left to whoever works on what a review leaves.
+/// The open issues that need work by the owner `downstream-resolver`.
 fn left_to_others(report: &Report) -> impl Iterator<Item = &Issue> {
     let is_fixed =
         |issue: &Issue| report.applied_fixes.iter().any(|fix| fix.number == issue.number);
@@ -100,7 +102,8 @@ fn left_to_others(report: &Report) -> impl Iterator<Item = &Issue> {
     })
 }
 
-/// The folder inside the checkout, made if it is not there. A link on the way is the repository's, and may lead anywhere.
+/// Creates the folder inside the checkout. Fails on a symlink, because the repository controls
+/// where it leads.
 fn made(root: &Path, dir: &Path) -> Result<PathBuf, Failure> {
     let mut folder = root.to_owned();
     for part in dir {
@@ -111,26 +114,26 @@ fn made(root: &Path, dir: &Path) -> Result<PathBuf, Failure> {
                 let found = fs::symlink_metadata(&folder);
                 if !found.is_ok_and(|found| found.is_dir()) {
                     let shown = folder.display();
-                    return Err(Failure::usage(format!("`{shown}` is a link or a file"))
-                        .hint("make it a folder, or name another with `dir` in `[todos]`"));
+                    return Err(Failure::usage(format!("`{shown}` is a symlink or a file"))
+                        .hint("make it a folder, or set another one with `dir` in `[todos]`"));
                 }
             }
             Err(error) => {
                 return Err(error)
                     .with_context(|| format!("making `{}`", folder.display()))
-                    .or_fail(Kind::Outside);
+                    .or_fail(FailureKind::External);
             }
         }
     }
     Ok(folder)
 }
 
-/// What is there already.
+/// Existing todos.
 #[derive(Debug, PartialEq, Eq)]
 struct Taken {
-    /// The highest id that was ever given out.
+    /// Highest id ever used.
     highest: u64,
-    /// The issues that have a todo.
+    /// Dedupe keys of issues that have a todo.
     keys: BTreeSet<String>,
 }
 
@@ -141,7 +144,7 @@ impl Taken {
             taken
                 .read(place)
                 .with_context(|| format!("reading the todos in `{}`", place.display()))
-                .or_fail(Kind::Outside)?;
+                .or_fail(FailureKind::External)?;
         }
         Ok(taken)
     }
@@ -164,7 +167,7 @@ impl Taken {
             let name = entry.file_name();
             let Some(id) = id_of(&name.to_string_lossy()) else { continue };
             self.highest = self.highest.max(id);
-            // Nothing but a file has front matter, and to open some other things is to wait.
+            // Only regular files are opened: opening a pipe would block.
             if entry.file_type()?.is_file() {
                 self.keys.extend(key_in(&entry.path())?);
             }
@@ -172,25 +175,23 @@ impl Taken {
         Ok(())
     }
 
-    /// The next id. It counts as given out before anything has it, so that nobody has it a second time.
+    /// The next id. It is stored as used before a file has it.
     fn next(&mut self, folder: &Path) -> Result<String, Failure> {
         if self.highest >= ID_MAX {
-            return Err(Failure::usage(format!(
-                "the todos in `{}` have no id left",
-                folder.display()
-            ))
-            .hint(format!("rename the one whose name begins with {ID_MAX}")));
+            return Err(Failure::usage(format!("no todo id is left in `{}`", folder.display()))
+                .hint(format!("rename the todo that starts with {ID_MAX}")));
         }
         self.highest += 1;
         let path = folder.join(HIGHEST);
         let kept = draft(folder, &format!("{}\n", self.highest))
             .and_then(|file| file.persist(&path).map_err(|error| error.error));
-        kept.with_context(|| format!("writing `{}`", path.display())).or_fail(Kind::Outside)?;
+        kept.with_context(|| format!("writing `{}`", path.display()))
+            .or_fail(FailureKind::External)?;
         Ok(format!("{:03}", self.highest))
     }
 }
 
-/// The id that a file is named by: the digits before its first dash.
+/// The id in a file name: the digits before its first dash.
 fn id_of(name: &str) -> Option<u64> {
     let (digits, _) = name.split_once('-')?;
     let is_id = (1..=DIGITS_MAX).contains(&digits.len())
@@ -198,7 +199,7 @@ fn id_of(name: &str) -> Option<u64> {
     digits.parse().ok().filter(|_| is_id)
 }
 
-/// The issue that a todo is about. One that was deleted meanwhile is about none.
+/// The dedupe key in a todo. `None` if the file was deleted meanwhile.
 fn key_in(path: &Path) -> io::Result<Option<String>> {
     let mut start = Vec::new();
     match File::open(path).and_then(|file| file.take(FRONT_MATTER_MAX).read_to_end(&mut start)) {
@@ -208,7 +209,7 @@ fn key_in(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// The highest id that was kept; 0 if none was.
+/// The stored highest id, or 0.
 fn highest_before(folder: &Path) -> Result<u64, Failure> {
     let path = folder.join(HIGHEST);
     let mut text = String::new();
@@ -216,20 +217,20 @@ fn highest_before(folder: &Path) -> Result<u64, Failure> {
         Ok(found) if found.is_file() => {
             File::open(&path).and_then(|file| file.take(FRONT_MATTER_MAX).read_to_string(&mut text))
         }
-        Ok(_) => Err(io::Error::other("it is no file")),
+        Ok(_) => Err(io::Error::other("it is not a regular file")),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
         Err(error) => Err(error),
     };
     let failed = || format!("reading `{}`", path.display());
-    read.with_context(failed).or_fail(Kind::Outside)?;
+    read.with_context(failed).or_fail(FailureKind::External)?;
     match text.trim().parse() {
         Ok(highest) if highest <= ID_MAX => Ok(highest),
-        Ok(_) | Err(_) => Err(Failure::usage(format!("`{}` holds no id", path.display()))
-            .hint("write the highest id that a todo ever had into it")),
+        Ok(_) | Err(_) => Err(Failure::usage(format!("`{}` contains no id", path.display()))
+            .hint("write the highest todo id ever used into it")),
     }
 }
 
-/// Puts a new file in its place in one step, unless something is there.
+/// Creates a file atomically. Fails if the name is taken.
 fn put(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     draft(folder, text)?.persist_noclobber(path).map_err(|error| error.error)?;

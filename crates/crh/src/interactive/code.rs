@@ -4,17 +4,17 @@ use super::replacement::more_lines;
 use crh_review::diff::{Diff, DiffLine, Hunk, LineKind};
 use crh_review::finding::Side;
 use crh_review::report::Issue;
-use crh_review::{cut, visible};
+use crh_review::{escape_invisible, truncate};
 
-/// How many lines are shown before and after those that an issue is about, where there is room for them.
+/// Context lines before and after the lines of an issue, if there is room.
 const AROUND: usize = 2;
-/// The most lines that are shown of one issue: it is to be recognised, and its file is at hand.
+/// Maximum rows of code per issue: enough to recognise it.
 pub(super) const ROWS_MAX: usize = 8;
-/// Numbers of lines take as much as files of ten thousand lines need.
+/// Width of line numbers.
 const NUMBER: usize = 5;
 
-/// The code of an issue on so many rows at most, each line with its number, and those that it is about marked; its quote if the
-/// diff does not show it. An empty line follows.
+/// The code of an issue in at most `rows` rows, with line numbers and the issue's lines marked.
+/// Falls back to the quote if the diff does not contain the lines. Ends with an empty line.
 pub(super) fn text(issue: &Issue, diff: Option<&Diff>, rows: usize, width: usize) -> String {
     let location = &issue.location;
     let own = |line: &DiffLine<'_>| match location.side {
@@ -34,7 +34,6 @@ pub(super) fn text(issue: &Issue, diff: Option<&Diff>, rows: usize, width: usize
     quote(issue, rows, width)
 }
 
-/// The parts of a diff that are about a file.
 pub(super) fn hunks<'d>(
     diff: Option<&'d Diff>,
     path: &str,
@@ -44,7 +43,8 @@ pub(super) fn hunks<'d>(
     file.into_iter().flat_map(|(diff, file)| file.hunks.iter().map(move |hunk| (diff, hunk)))
 }
 
-/// Lines on so many rows, of which the last says how many are missing; and an empty line.
+/// Cuts lines to `rows` rows. The last row says how many lines are missing. Ends with an empty
+/// line.
 fn bounded(lines: Vec<String>, rows: usize, width: usize) -> String {
     let missing = match lines.len() > rows {
         true => lines.len() - rows.saturating_sub(1),
@@ -53,7 +53,10 @@ fn bounded(lines: Vec<String>, rows: usize, width: usize) -> String {
     let mut out: String = lines[..lines.len() - missing].concat();
     if missing > 0 {
         let blank = " ".repeat(NUMBER + 2);
-        out.push_str(&format!("{}\n", cut(&format!("{blank} {}", more_lines(missing)), width)));
+        out.push_str(&format!(
+            "{}\n",
+            truncate(&format!("{blank} {}", more_lines(missing)), width)
+        ));
     }
     out.push('\n');
     out
@@ -72,7 +75,7 @@ fn row(line: &DiffLine<'_>, is_own: bool, width: usize) -> String {
     shown(number, sign, &String::from_utf8_lossy(line.text()), is_own, width)
 }
 
-/// What the issue quotes, where it was found.
+/// The quoted code of an issue.
 fn quote(issue: &Issue, rows: usize, width: usize) -> String {
     let Some(quote) = issue.evidence.iter().find(|quote| quote.file == issue.location.file) else {
         return String::new();
@@ -86,10 +89,10 @@ fn quote(issue: &Issue, rows: usize, width: usize) -> String {
 
 fn shown(number: u32, sign: char, text: &str, is_own: bool, width: usize) -> String {
     let mark = if is_own { '>' } else { ' ' };
-    // A tab would be as wide as the terminal likes.
-    let text = visible(text.trim_end_matches('\r')).replace('\t', "    ");
+    // The width of a tab depends on the terminal.
+    let text = escape_invisible(text.trim_end_matches('\r')).replace('\t', "    ");
     let line = format!("{mark} {number:NUMBER$} {sign} {text}");
-    format!("{}\n", cut(line.trim_end(), width))
+    format!("{}\n", truncate(line.trim_end(), width))
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! The completion report: what became of every issue, with what went wrong first.
+//! The completion report: the result for every issue, failures first.
 
 use super::flow::Flow;
 use super::next::Decision;
 use super::words::counted;
-use crate::ui::on_one_line;
+use crate::ui::one_line;
 use crh_review::report::{CoverageState, Issue, Report};
-use crh_review::wrapped;
+use crh_review::wrap;
 
-/// How a fixer begins that was refused as a whole: of one issue, the same is said already.
+/// Prefix of a reason if all fixes were rejected. The report strips it, because its line says "not
+/// applied" already.
 const NOTHING_APPLIED: &str = "nothing was applied: ";
 
-/// What became of every issue that was fixed or decided about.
 pub(super) fn text(report: &Report, flow: &Flow, columns: usize) -> String {
     let groups = Groups::of(report, flow);
     let mut out = String::from("\nReview completed.\n");
@@ -20,23 +20,23 @@ pub(super) fn text(report: &Report, flow: &Flow, columns: usize) -> String {
         }
         out.push_str(&format!("\n{name}\n"));
         for line in lines {
-            out.push_str(&wrapped("  - ", "    ", line, columns));
+            out.push_str(&wrap("  - ", "    ", line, columns));
         }
     }
     out.push('\n');
-    out.push_str(&wrapped("", "  ", &groups.counts(), columns));
-    out.push_str(&wrapped("", "  ", &coverage(report), columns));
+    out.push_str(&wrap("", "  ", &groups.counts(), columns));
+    out.push_str(&wrap("", "  ", &coverage(report), columns));
     out.push_str(&verdict(report, columns));
     out
 }
 
-/// What the review says now about merging.
+/// The current verdict.
 pub(super) fn verdict(report: &Report, columns: usize) -> String {
-    let verdict = format!("{}: {}", report.verdict, on_one_line(&report.verdict_reason));
-    wrapped("", "  ", &verdict, columns)
+    let verdict = format!("{}: {}", report.verdict, one_line(&report.verdict_reason));
+    wrap("", "  ", &verdict, columns)
 }
 
-/// A line for each issue, by what became of it.
+/// One line per issue, grouped by result.
 #[derive(Default)]
 struct Groups {
     failed: Vec<String>,
@@ -44,7 +44,7 @@ struct Groups {
     deferred: Vec<String>,
     skipped: Vec<String>,
     acknowledged: Vec<String>,
-    /// How many nobody decided about.
+    /// Number of issues without a decision.
     left: usize,
 }
 
@@ -58,37 +58,33 @@ impl Groups {
     }
 
     fn add(&mut self, issue: &Issue, report: &Report, flow: &Flow) {
-        let title = on_one_line(&issue.title);
+        let title = one_line(&issue.title);
         let line = |what: &str| format!("#{} {} {title}: {what}", issue.number, issue.severity);
         let applied = report.applied_fixes.iter().find(|fix| fix.number == issue.number);
         if let Some(fix) = applied {
-            let done = on_one_line(&fix.description);
+            let done = one_line(&fix.description);
             self.applied.push(line(if done.is_empty() { "fixed" } else { &done }));
             return;
         }
-        let not_fixed = flow.not_fixed.get(&issue.number).map(|why| on_one_line(why));
-        // What was to be fixed without asking and was not has its reason beside whatever was decided then.
+        let not_fixed = flow.not_fixed.get(&issue.number).map(|why| one_line(why));
+        // If a safe fix failed first, its reason is shown next to the later decision.
         let line = |what: &str| match &not_fixed {
-            Some(why) => line(&format!("{what} (not fixed at first: {why})")),
+            Some(why) => line(&format!("{what} (safe fix failed: {why})")),
             None => line(what),
         };
         match flow.decided.get(&issue.number) {
             Some(Decision::NotApplied(why)) => {
-                let why = on_one_line(why);
+                let why = one_line(why);
                 let why = why.strip_prefix(NOTHING_APPLIED).unwrap_or(&why);
                 self.failed.push(line(&format!("not applied: {why}")));
             }
             Some(Decision::NotFiled(why)) => {
-                self.failed.push(line(&format!("no ticket, skipped: {}", on_one_line(why))));
+                self.failed.push(line(&format!("no ticket, skipped: {}", one_line(why))));
             }
             Some(Decision::Deferred { url }) => {
-                // A tracker need not say where.
-                let place = on_one_line(url);
-                self.deferred.push(line(if place.is_empty() {
-                    "a ticket is filed"
-                } else {
-                    &place
-                }));
+                // A tracker may return no address.
+                let place = one_line(url);
+                self.deferred.push(line(if place.is_empty() { "ticket filed" } else { &place }));
             }
             Some(Decision::Skipped) => self.skipped.push(line("not applied, not tracked")),
             Some(Decision::Acknowledged) => self.acknowledged.push(line("noted")),
@@ -109,7 +105,7 @@ impl Groups {
         ]
     }
 
-    /// How many of each there are: all that are part of every such report, and others where there are some.
+    /// The counts of all groups. "failed" and "left" appear only if they are not zero.
     fn counts(&self) -> String {
         let mut counts = vec![
             format!("{} applied", self.applied.len()),
@@ -143,7 +139,7 @@ fn coverage(report: &Report) -> String {
     });
     let mut parts = vec![format!("{} reviewed", counted(reviewed, "file", "files"))];
     if partly > 0 {
-        parts.push(format!("{partly} not wholly"));
+        parts.push(format!("{partly} not fully"));
     }
     let failed = report.failed_reviewers().count();
     if failed > 0 {

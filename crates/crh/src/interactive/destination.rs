@@ -1,65 +1,64 @@
-//! Where the fixes of a review could go: what its checkout is, and whether anything can be pushed from there.
+//! Decides whether the fixes of a review can be pushed from its checkout.
 
 use std::path::Path;
 
-use crate::commands::github::Opening;
+use crate::commands::github::PullRequestTarget;
 use crate::commands::review::Begun;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
 use crh_git::{RemoteBranch, Repository};
-use crh_review::report::{Change, Report};
+use crh_review::report::{Report, ReviewedChange};
 
-pub(super) const NOT_COMMITTED: &str = "the checkout has changes that are not committed";
-const FOLLOWS_NOTHING: &str = "the branch follows no branch of a remote";
-const OFFLINE: &str = "nobody is asked offline";
+pub(super) const NOT_COMMITTED: &str = "the checkout has uncommitted changes";
+const FOLLOWS_NOTHING: &str = "the branch tracks no remote branch";
+const OFFLINE: &str = "offline mode is on";
 
-/// What the reviewed checkout is, and whether fixes can go on from there.
+/// The kind of the reviewed checkout, and why fixes cannot be pushed from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Destination {
     pub(super) checkout: Checkout,
-    /// Why they cannot, without a period; none if they can, or there is nowhere to go.
+    /// Why nothing can be pushed, without a period. `None` if it can, or if there is no target.
     pub(super) stays: Option<String>,
 }
 
-/// What a reviewed checkout is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checkout {
     /// The branch of a pull request.
     PullRequest,
-    /// A branch of its own, without a pull request.
+    /// A feature branch without a pull request.
     Branch,
     /// The branch that changes are merged into, or no branch.
     Base,
 }
 
-/// Where a checkout is: what a commit of the fixes would stand on, and which branch it would go to.
+/// Position of a checkout: the parent of a commit of the fixes, and its branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The commit that is checked out.
     pub(super) head: Option<String>,
-    /// The branch that is checked out.
     pub(super) branch: Option<String>,
 }
 
 impl Place {
-    /// Where it is now.
+    /// Reads the current position.
     pub(super) fn of(checkout: &Path) -> Result<Self, Failure> {
-        let repository = Repository::discover(checkout).or_fail(Kind::Outside)?;
-        let head = repository.head().or_fail(Kind::Outside)?;
+        let repository = Repository::discover(checkout).or_fail(FailureKind::External)?;
+        let head = repository.head().or_fail(FailureKind::External)?;
         Ok(Self { head, branch: repository.branch() })
     }
 
-    /// How a checkout that was here is somewhere else now; none if it is here. A question may stand there for hours.
+    /// Why the checkout is not at this position any more, or `None`. The user may switch branches
+    /// while a question waits.
     pub(super) fn left_for(&self, now: &Self) -> Option<&'static str> {
         if now.branch != self.branch {
-            return Some("another branch is checked out than before the fixes");
+            return Some("another branch is checked out now");
         }
-        (now.head != self.head).then_some("`HEAD` is another commit than before the fixes")
+        (now.head != self.head).then_some("`HEAD` has moved since the fixes")
     }
 }
 
-/// What a checkout is that was at a place before anything was fixed in it, and whether fixes can be pushed from there.
+/// Classifies a checkout that was at `place` before the fixes, and checks whether fixes can be
+/// pushed.
 pub(super) fn destination(
     begun: &Begun,
     report: &Report,
@@ -79,7 +78,7 @@ pub(super) fn destination(
         (Checkout::PullRequest, true) => at(checkout, not_pushed(begun, report, place).err()),
         (Checkout::Branch, true) => match opening(begun, environment) {
             Err(why) => at(checkout, Some(why)),
-            // It was compared with something else than what the pull request is proposed to, and so nobody has looked for one.
+            // The review compared with another base, so crh did not look for a pull request yet.
             Ok(opening) if opening.is_open(branch_of(place), environment, &begun.settings) => {
                 at(Checkout::PullRequest, not_pushed(begun, report, place).err())
             }
@@ -88,8 +87,8 @@ pub(super) fn destination(
     }
 }
 
-/// Whether files of the fixes also have what somebody did to them while they were reviewed, or asked about. What cannot be told is
-/// taken for that.
+/// Whether files of the fixes also contain edits of the user. Returns true if that cannot be
+/// determined.
 pub(super) fn is_mixed(begun: &Begun) -> bool {
     begun.place.folder().is_some_and(|run| fix::Standing::of(run).map_or(true, |it| it.is_mixed()))
 }
@@ -98,9 +97,9 @@ fn branch_of(place: &Place) -> &str {
     place.branch.as_deref().unwrap_or_default()
 }
 
-fn checkout_at(change: &Change, place: &Place, defaults: &[String]) -> Checkout {
+fn checkout_at(change: &ReviewedChange, place: &Place, defaults: &[String]) -> Checkout {
     let Some(branch) = place.branch.as_deref() else { return Checkout::Base };
-    // Whatever it was compared with: nobody proposes the default branch to itself.
+    // The default branch is a base for any comparison.
     let is_base = branch_named(&change.base_ref) == Some(branch)
         || defaults.iter().any(|default| default == branch);
     match (change.pr_number.is_empty(), is_base) {
@@ -110,13 +109,13 @@ fn checkout_at(change: &Change, place: &Place, defaults: &[String]) -> Checkout 
     }
 }
 
-/// The branch that a ref stands for, here or at a remote; none for a tag, a commit, or no ref.
+/// The branch name of a local or remote ref. `None` for a tag, a commit or an empty ref.
 pub(super) fn branch_named(name: &str) -> Option<&str> {
     let remote = || name.strip_prefix("refs/remotes/")?.split_once('/').map(|(_, branch)| branch);
     name.strip_prefix("refs/heads/").or_else(remote)
 }
 
-/// Why `git push` would have nowhere to push the branch of a pull request to.
+/// Checks that the checked-out branch tracks the branch of its pull request.
 fn not_pushed(begun: &Begun, report: &Report, place: &Place) -> Result<(), String> {
     if begun.settings.git_offline.value {
         return Err(OFFLINE.to_owned());
@@ -124,13 +123,14 @@ fn not_pushed(begun: &Begun, report: &Report, place: &Place) -> Result<(), Strin
     followed_by_pull(&discovered(begun)?, report, head_of_pull(begun, report), place).map(drop)
 }
 
-/// The commit that a pull request is at; what was reviewed where that is not known any more.
+/// The head commit of the pull request. Falls back to the reviewed commit.
 pub(super) fn head_of_pull<'r>(begun: &'r Begun, report: &'r Report) -> &'r str {
     let pull = begun.pull.as_ref();
     pull.map_or(&report.change.head_sha, |pull| &pull.proposal.source.commit)
 }
 
-/// The branch of a pull request at its remote, if the one that is checked out follows it: nothing is pushed elsewhere.
+/// The remote branch of the pull request, if the checked-out branch tracks it. crh pushes nowhere
+/// else.
 pub(super) fn followed_by_pull(
     repository: &Repository,
     report: &Report,
@@ -138,13 +138,14 @@ pub(super) fn followed_by_pull(
     place: &Place,
 ) -> Result<RemoteBranch, String> {
     let branch = branch_of(place);
-    let followed = repository.followed(branch).ok_or(FOLLOWS_NOTHING)?;
+    let followed = repository.upstream_branch(branch).ok_or(FOLLOWS_NOTHING)?;
     let change = &report.change;
     let RemoteBranch { remote, branch: name } = &followed;
     let is_its = match change.pr_number.is_empty() {
-        // It was looked for by its name at `origin`.
+        // crh looked for this branch name on `origin`.
         true => (remote.as_str(), name.as_str()) == ("origin", branch),
-        // A name is no proof: a fork may propose its own `main`. What was last seen there is what was reviewed.
+        // The name alone proves nothing: a fork may have its own `main`. The last fetched commit
+        // must be the reviewed one.
         false => {
             let seen = repository.commit(&format!("refs/remotes/{remote}/{name}"));
             let wanted = branch_named(&change.head_ref).unwrap_or(&change.head_ref);
@@ -154,14 +155,17 @@ pub(super) fn followed_by_pull(
     match is_its {
         true => Ok(followed),
         false => Err(format!(
-            "`{name}` of `{remote}`, which the branch follows, is not the pull request's"
+            "the branch tracks `{name}` of `{remote}`, which is not the branch of the pull request"
         )),
     }
 }
 
-/// Where a pull request could be opened, or why none can be.
-pub(super) fn opening(begun: &Begun, environment: &Environment) -> Result<Opening, String> {
-    Opening::of(&discovered(begun)?, environment, &begun.settings)
+/// Where a pull request can be opened, or why none can.
+pub(super) fn opening(
+    begun: &Begun,
+    environment: &Environment,
+) -> Result<PullRequestTarget, String> {
+    PullRequestTarget::find(&discovered(begun)?, environment, &begun.settings)
 }
 
 fn discovered(begun: &Begun) -> Result<Repository, String> {

@@ -1,27 +1,27 @@
-//! The diffs that issues were found in: that of the review, and those of the looks at what was fixed. None has a secret in it.
+//! The diffs that issues were found in: the reviewed one, and those of repeated reviews after
+//! fixes. Credentials are hidden in all of them.
 
 use std::collections::BTreeMap;
 
 use crate::commands::review::Begun;
 use crate::fix;
-use crh_git::Bare;
-use crh_pipeline::credentials::Credentials;
+use crh_git::BareRepository;
+use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_review::diff::Diff;
 
-/// The diffs that the issues of a report were found in.
 pub(super) struct Diffs {
     reviewed: Diff,
-    /// The commits that issues were found on which a later look has found, by their numbers.
+    /// Commits that later issues were found on, by issue number.
     found_on: BTreeMap<u32, String>,
-    /// The diffs of those commits.
+    /// Diffs of these commits.
     later: BTreeMap<String, Diff>,
 }
 
 impl Diffs {
-    /// Those of a review as it is now.
+    /// Reads the diffs of a review and of its rounds.
     pub(super) fn of(begun: &Begun) -> Self {
         let found_on = begun.place.folder().map(fix::found_on).unwrap_or_default();
-        let base = &begun.subject.change.base_sha;
+        let base = &begun.subject.report_change.base_sha;
         let later = found_on.values().filter_map(|commit| {
             let (bare, _) = begun.files.as_ref()?;
             Some((commit.clone(), hidden(&diff(bare, base, commit)?)))
@@ -29,13 +29,14 @@ impl Diffs {
         Self { later: later.collect(), found_on, ..Self::only(&begun.subject.diff) }
     }
 
-    /// The diff of a review that has not looked again.
+    /// The diff of a review without rounds.
     pub(super) fn only(reviewed: &Diff) -> Self {
         let (found_on, later) = (BTreeMap::new(), BTreeMap::new());
         Self { reviewed: hidden(reviewed), found_on, later }
     }
 
-    /// The one that an issue was found in; none if that cannot be read any more. Another one has other lines in its place.
+    /// The diff that an issue was found in. `None` if it cannot be read any more; line numbers of
+    /// another diff would not match.
     pub(super) fn of_issue(&self, number: u32) -> Option<&Diff> {
         match self.found_on.get(&number) {
             None => Some(&self.reviewed),
@@ -44,10 +45,10 @@ impl Diffs {
     }
 }
 
-fn diff(bare: &Bare, base: &str, commit: &str) -> Option<Diff> {
+fn diff(bare: &BareRepository, base: &str, commit: &str) -> Option<Diff> {
     bare.diff(base, commit).ok().map(Diff::read)
 }
 
 fn hidden(diff: &Diff) -> Diff {
-    Credentials::of(diff).hidden_in(diff)
+    ChangeSecrets::from_diff(diff).mask_diff(diff)
 }

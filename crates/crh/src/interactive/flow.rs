@@ -1,40 +1,41 @@
-//! The flow of an interactive review as a value: it says what to do next and is told what came of it. Nothing here asks, files or
-//! fixes.
+//! State machine of an interactive review. It returns the next step and receives the result; it
+//! does no I/O.
 //!
-//! Invariants: a fix that is asked for in the walk-through is made at its end, with all the others, in one pass; going back from a
-//! preview changes nothing; an answer that the question does not offer changes nothing.
+//! Invariants: fixes chosen in the walk-through are applied together at its end; cancelling a
+//! preview changes nothing; an answer that the question does not offer is ignored.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::destination::{Checkout, Destination};
 use super::next::{
     About, Ask, Decision, Deferring, Finding, Next, NextSink, NotFiled, Pick, Plan, PlanKind,
-    Publish, Resolved,
+    Publish, Resolved, SafeFixes,
 };
 use crate::fix;
+use crate::fix::SafeFixTiming;
 use crate::fix::outcome::Fixed;
 use crate::hand_off::tickets::TrackerLabel;
 use crh_review::finding::AutofixClass;
 use crh_review::report::{Action, Issue, Report};
 
-/// Said of a ticket that was to be filed after every place for tickets had failed.
-const NO_SINK_LEFT: &str = "no place for tickets is left";
-/// Said of an issue that was to be fixed and of which nothing was said.
-const NOTHING_SAID: &str = "the fixer said nothing about it";
+/// Reason for a ticket if every tracker has failed.
+const NO_SINK_LEFT: &str = "no tracker is left";
+/// Reason for an issue that the fixer did not report on.
+const NOTHING_SAID: &str = "the fixer did not report on it";
 
-/// An interactive review after its report.
 pub(super) struct Flow {
     state: State,
+    safe: SafeFixes,
     items: Vec<Item>,
     tracker: TrackerLabel,
     resolved: Resolved,
     fixes: usize,
-    /// Why what is safe was not fixed, by the number of the issue.
+    /// Why a safe fix failed, by issue number.
     pub(super) not_fixed: BTreeMap<u32, String>,
     pub(super) decided: BTreeMap<u32, Decision>,
 }
 
-/// An issue that somebody has to decide about.
+/// An issue that needs a decision.
 #[derive(Debug, Clone, Copy)]
 struct Item {
     number: u32,
@@ -54,6 +55,7 @@ enum State {
     NotFiled { filing: Filing, not_filed: NotFiled },
     FallingBack(Filing),
     Fixing,
+    Undoing,
     Completing,
     FindingDestination,
     NextSteps(Destination),
@@ -61,14 +63,14 @@ enum State {
     Ended,
 }
 
-/// Where a preview is left to without any change.
+/// Where Cancel in a preview leads.
 #[derive(Debug, Clone, Copy)]
 enum Back {
     Routing,
     Walking(usize),
 }
 
-/// Tickets that are being filed, the first of them now.
+/// Tickets to file; the first is in progress.
 #[derive(Debug, Clone)]
 struct Filing {
     left: VecDeque<u32>,
@@ -77,16 +79,23 @@ struct Filing {
 
 #[derive(Debug, Clone, Copy)]
 enum Then {
-    /// The walk-through goes on behind this issue.
+    /// Continue the walk-through at this index.
     WalkFrom(usize),
     Fixing,
 }
 
 impl Flow {
-    /// The flow for a report as the review has made it.
-    pub(super) fn new(report: &Report) -> Self {
+    /// Starts with the report of the review, before any fix.
+    pub(super) fn new(report: &Report, timing: SafeFixTiming) -> Self {
+        let numbers = fix::safe(report);
+        let safe = match timing {
+            _ if numbers.is_empty() => SafeFixes::None,
+            SafeFixTiming::AfterAgreement => SafeFixes::Offered(numbers.into_iter().collect()),
+            SafeFixTiming::BeforeQuestions => SafeFixes::AppliedFirst(0),
+        };
         let mut flow = Self {
             state: State::SafeFixes,
+            safe,
             items: Vec::new(),
             tracker: TrackerLabel::None(String::new()),
             resolved: Resolved { safe_fixes: 0, advisory: 0, pre_existing: 0 },
@@ -94,9 +103,11 @@ impl Flow {
             not_fixed: BTreeMap::new(),
             decided: BTreeMap::new(),
         };
-        // Where nothing is safe to fix, nothing is fixed.
-        if fix::safe(report).is_empty() {
-            flow.take_stock(report);
+        match flow.safe {
+            SafeFixes::AppliedFirst(_) => {}
+            SafeFixes::None | SafeFixes::Offered(_) | SafeFixes::Agreed(_) => {
+                flow.take_stock(report);
+            }
         }
         flow
     }
@@ -121,6 +132,7 @@ impl Flow {
             State::NotFiled { filing, not_filed } => Next::Ask(not_filed_ask(filing, not_filed)),
             State::FallingBack(_) => Next::FallBack,
             State::Fixing => Next::Fix(self.to_apply()),
+            State::Undoing => Next::Undo,
             State::Completing => Next::Complete,
             State::FindingDestination => Next::FindDestination,
             State::NextSteps(destination) => Next::Ask(self.next_steps(destination)),
@@ -129,16 +141,21 @@ impl Flow {
         }
     }
 
-    /// The tracker that is offered.
     pub(super) fn tracker(&self) -> &TrackerLabel {
         &self.tracker
     }
 
-    /// Fixing has ended, and the report is up to date.
+    /// Receives the result of a fix pass. `report` is up to date.
     pub(super) fn fixed(&mut self, report: &Report, fixed: &Fixed) {
         match &self.state {
             State::SafeFixes => {
-                self.resolved.safe_fixes = report.applied_fixes.len();
+                let count = report.applied_fixes.len();
+                self.resolved.safe_fixes = count;
+                self.safe = match &self.safe {
+                    _ if count == 0 => SafeFixes::None,
+                    SafeFixes::Offered(_) | SafeFixes::Agreed(_) => SafeFixes::Agreed(count),
+                    SafeFixes::None | SafeFixes::AppliedFirst(_) => SafeFixes::AppliedFirst(count),
+                };
                 let not_fixed = fixed.left.iter().map(|left| (left.number, left.why.clone()));
                 self.not_fixed.extend(not_fixed);
                 self.take_stock(report);
@@ -159,7 +176,16 @@ impl Flow {
         self.fixes = report.applied_fixes.len();
     }
 
-    /// The report stands on the screen.
+    /// Receives the result of an undo. `report` still has fixes if it failed.
+    pub(super) fn undone(&mut self, report: &Report) {
+        self.fixes = report.applied_fixes.len();
+        if self.fixes == 0 {
+            self.not_fixed.clear();
+        }
+        self.state = State::Completing;
+    }
+
+    /// The report has been shown.
     pub(super) fn shown(&mut self, report: &Report) {
         self.state = match (report.issues.is_empty(), self.items.is_empty()) {
             (true, _) => State::Ended,
@@ -168,13 +194,13 @@ impl Flow {
         };
     }
 
-    /// Which tracker there is.
+    /// Receives the detected tracker.
     pub(super) fn detected(&mut self, tracker: TrackerLabel) {
         self.tracker = tracker;
         self.state = State::Routing;
     }
 
-    /// The answer to what was asked.
+    /// Receives the answer to the current question.
     pub(super) fn answered(&mut self, pick: Pick) {
         match (self.next(), self.state.clone()) {
             (Next::Ask(ask), state) if ask.picks.contains(&pick) => self.go(state, pick),
@@ -182,7 +208,7 @@ impl Flow {
         }
     }
 
-    /// The first of the tickets was filed, or why not.
+    /// Receives the address of the first ticket, or why it could not be filed.
     pub(super) fn filed(&mut self, filed: Result<String, NotFiled>) {
         let State::Filing(filing) = self.state.clone() else { return };
         match filed {
@@ -191,7 +217,7 @@ impl Flow {
         }
     }
 
-    /// The next place for tickets, if there is one.
+    /// Receives the next tracker, if there is one.
     pub(super) fn fell_back(&mut self, tracker: Option<TrackerLabel>) {
         let State::FallingBack(filing) = self.state.clone() else { return };
         match tracker {
@@ -209,17 +235,17 @@ impl Flow {
         }
     }
 
-    /// What was to be said at the end was said.
+    /// The completion report has been shown.
     pub(super) fn completed(&mut self) {
         self.state = if self.fixes > 0 { State::FindingDestination } else { State::Ended };
     }
 
-    /// Where the fixes could go.
+    /// Receives where fixes can be pushed.
     pub(super) fn leads_to(&mut self, destination: Destination) {
         self.state = State::NextSteps(destination);
     }
 
-    /// What has to be decided, after what is safe was fixed.
+    /// Collects the issues that need a decision.
     fn take_stock(&mut self, report: &Report) {
         let item = |issue: &Issue| Item { number: issue.number, action: issue.action };
         let is_advisory = |issue: &&Issue| issue.autofix_class == AutofixClass::Advisory;
@@ -230,9 +256,19 @@ impl Flow {
     }
 
     fn routing(&self) -> Ask {
-        let mut picks = vec![Pick::OneByOne, Pick::BestJudgment, Pick::FileAll, Pick::ReportOnly];
+        let last = match self.safe {
+            SafeFixes::Agreed(_) => Pick::KeepFixes,
+            SafeFixes::None | SafeFixes::Offered(_) | SafeFixes::AppliedFirst(_) => {
+                Pick::ReportOnly
+            }
+        };
+        let mut picks = vec![Pick::OneByOne, Pick::BestJudgment, Pick::FileAll, last];
         picks.retain(|pick| *pick != Pick::FileAll || self.can_file());
-        Ask { about: About::Routing { remaining: self.items.len() }, picks, recommended: None }
+        if let SafeFixes::Offered(_) = self.safe {
+            picks.insert(0, Pick::ApplySafe);
+        }
+        let about = About::Routing { remaining: self.items.len(), safe: self.safe.clone() };
+        Ask { about, picks, recommended: None }
     }
 
     fn finding(&self, at: usize) -> Ask {
@@ -282,9 +318,10 @@ impl Flow {
         }
     }
 
-    /// Does what was chosen, which the question offers.
+    /// Moves to the next state. The question offers `pick`.
     fn go(&mut self, state: State, pick: Pick) {
         match (state, pick) {
+            (State::Routing, Pick::ApplySafe) => self.state = State::SafeFixes,
             (State::Routing, Pick::OneByOne) => self.state = State::Walking(0),
             (State::Routing, Pick::BestJudgment) => {
                 let plan = self.plan(PlanKind::All, 0);
@@ -294,7 +331,15 @@ impl Flow {
                 let plan = self.plan(PlanKind::Tickets, 0);
                 self.state = State::Preview { plan, back: Back::Routing };
             }
-            (State::Routing, Pick::ReportOnly) => self.state = State::Completing,
+            (State::Routing, Pick::ReportOnly) => {
+                self.state = match self.safe {
+                    SafeFixes::AppliedFirst(_) => State::Undoing,
+                    SafeFixes::None | SafeFixes::Offered(_) | SafeFixes::Agreed(_) => {
+                        State::Completing
+                    }
+                };
+            }
+            (State::Routing, Pick::KeepFixes) => self.state = State::Completing,
             (State::Walking(at), pick) => self.walk(at, pick),
             (State::Preview { plan, .. }, Pick::Proceed) => self.carry_out(plan),
             (State::Preview { back, .. }, Pick::Cancel) => {
@@ -315,7 +360,7 @@ impl Flow {
                 self.state = State::Publishing(Publish::CreatePullRequest);
             }
             (State::NextSteps(_), _) => self.state = State::Ended,
-            // No other question offers it.
+            // No other question offers this answer.
             (state, _) => self.state = state,
         }
     }
@@ -336,11 +381,13 @@ impl Flow {
                 self.state = State::Preview { plan, back: Back::Walking(at) };
                 return;
             }
-            // The question offers none of these.
-            Pick::OneByOne
+            // A finding's question offers none of these.
+            Pick::ApplySafe
+            | Pick::OneByOne
             | Pick::BestJudgment
             | Pick::FileAll
             | Pick::ReportOnly
+            | Pick::KeepFixes
             | Pick::Proceed
             | Pick::Cancel
             | Pick::Retry
@@ -355,7 +402,7 @@ impl Flow {
         self.go_on(Then::WalkFrom(at + 1));
     }
 
-    /// What would be done with the issues from here on.
+    /// The plan for the issues from this index on.
     fn plan(&self, kind: PlanKind, from: usize) -> Plan {
         let (apply, file, skip, acknowledge) = (vec![], vec![], vec![], vec![]);
         let not_deferred = BTreeSet::new();
@@ -388,7 +435,7 @@ impl Flow {
         }
     }
 
-    /// Writes down what became of the first ticket, and goes on with the next.
+    /// Records the result of the first ticket and goes on with the next.
     fn next_ticket(&mut self, mut filing: Filing, decision: Decision) {
         if let Some(number) = filing.left.pop_front() {
             self.decided.insert(number, decision);
@@ -413,7 +460,7 @@ impl Flow {
     }
 }
 
-/// What can be done about the first of some tickets, which was not filed.
+/// The question after a ticket could not be filed.
 fn not_filed_ask(filing: &Filing, not_filed: &NotFiled) -> Ask {
     let number = filing.left.front().copied().unwrap_or_default();
     let picks = match not_filed.next {
@@ -424,7 +471,6 @@ fn not_filed_ask(filing: &Filing, not_filed: &NotFiled) -> Ask {
     Ask { about, picks, recommended: None }
 }
 
-/// The issues that are not fixed.
 fn open(report: &Report) -> impl Iterator<Item = &Issue> {
     report.issues.iter().filter(|issue| !report.is_fixed(issue.number))
 }

@@ -1,7 +1,7 @@
-//! Questions that are left: what a run keeps of them, how what they have changed is taken back, and how whoever left comes back to
-//! them.
+//! Stores the state of the questions in the run folder, undoes their fixes, and resumes them.
 //!
-//! Invariant: fixes are taken back only where they were made, and only as long as every file is as they have left it.
+//! Invariant: fixes are undone only at the commit and branch where they were made, and only if
+//! every file is as the fixes left it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,35 +13,32 @@ use crate::failure::Failure;
 use crate::fix::journal::{Locked, UNDISTURBED};
 use crate::fix::{Asker, Standing};
 use crate::{fix, ui};
-use crh_pipeline::run_folder::{NotWritten, RunFolder};
+use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::Report;
 
-/// Where a run keeps whether its questions were answered, and how.
+/// File of the questions in the run folder.
 const QUESTIONS: &str = "stages/questions.json";
 
-/// Why there can be no questions, and what can be done about that.
+/// Error and hint if the run has fixes of another command.
 const OTHERS_FIXES: (&str, &str) = (
-    "the checkout has fixes of this run that its questions have not made",
-    "`crh fix --undo RUN` takes them back; then the questions can come again",
+    "the checkout has fixes of this run that another command applied",
+    "run `crh fix --undo RUN`, then resume the review",
 );
 
-/// What a run keeps of its questions.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 enum Questions {
-    /// They are not all answered.
+    /// At least one question is not answered.
     Open(Open),
-    /// They are: what was decided, by the number of the issue.
+    /// All questions are answered.
     Answered { decisions: Vec<Decided> },
 }
 
-/// What has to be so still for the fixes of questions that were left to be taken back.
+/// Position of the checkout when the questions began. It must be the same for an undo.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Open {
-    /// The commit that was checked out when they began.
     #[serde(default)]
     head: Option<String>,
-    /// The branch that was.
     #[serde(default)]
     branch: Option<String>,
 }
@@ -54,13 +51,13 @@ struct Decided {
     detail: String,
 }
 
-/// Keeps that there are questions, and where the checkout was when they began.
+/// Stores that questions are open, and the position of the checkout.
 pub(super) fn keep_open(begun: &Begun, place: &Place) {
     let Place { head, branch } = place.clone();
     keep(begun, &Questions::Open(Open { head, branch }));
 }
 
-/// Keeps what was decided.
+/// Stores the decisions.
 pub(super) fn keep_answered(begun: &Begun, flow: &Flow) {
     let decided = |(number, decision): (&u32, &Decision)| {
         let (word, detail) = match decision {
@@ -84,7 +81,7 @@ fn keep(begun: &Begun, questions: &Questions) {
     }
 }
 
-/// Takes back what was fixed since a checkout was at a place; the files that it was in, or why it stays.
+/// Undoes all fixes if the checkout is still at `place`. Returns the restored files.
 pub(super) fn taken_back(begun: &Begun, place: &Place) -> Result<Vec<String>, Failure> {
     let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
     if let (false, Some(checkout)) = (standing.is_empty(), &begun.checkout)
@@ -95,7 +92,6 @@ pub(super) fn taken_back(begun: &Begun, place: &Place) -> Result<Vec<String>, Fa
     undo(begun)
 }
 
-/// Whether all questions about a review were answered.
 pub(crate) fn is_answered(run: &RunFolder) -> bool {
     match run.read::<Questions>(QUESTIONS) {
         Ok(Questions::Answered { .. }) => true,
@@ -103,22 +99,22 @@ pub(crate) fn is_answered(run: &RunFolder) -> bool {
     }
 }
 
-/// Forgets the answers, for a review that is made again.
-pub(crate) fn forget_answers(run: &RunFolder) -> Result<(), NotWritten> {
+/// Drops stored answers before a new review.
+pub(crate) fn forget_answers(run: &RunFolder) -> Result<(), FileWriteError> {
     match is_answered(run) {
         true => run.store(QUESTIONS, &Questions::Open(Open::default())),
         false => Ok(()),
     }
 }
 
-/// That there is something to be taken back first which questions would take back when they are left.
+/// Error: the run has fixes that the questions did not make and must not undo.
 pub(crate) fn others_fixes() -> Failure {
     let (why, hint) = OTHERS_FIXES;
     Failure::usage(why).hint(hint)
 }
 
-/// The report of a review that has ended and whose questions were left: it need not be made again. What the questions had changed is
-/// taken back, should they have ended without that.
+/// The report of a finished review with open questions, so that it need not run again. Undoes fixes
+/// that a killed process left behind.
 pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
     let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
         return Ok(None);
@@ -139,35 +135,33 @@ pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
     let files = undo(begun)?;
     if !files.is_empty() {
         let files = files.join(", ");
-        ui::note(&format!(
-            "what the questions had fixed is taken back before they come again: {files}"
-        ));
+        ui::note(&format!("undid the fixes of the interrupted questions: {files}"));
     }
     Ok(folder.read(fix::REVIEWED).ok())
 }
 
-/// How a checkout with fixes of questions is somewhere else than they were made, and what can be done about that.
+/// Why fixes cannot be undone at this position, with a hint.
 fn not_where_it_was(open: &Open, now: &Place) -> Option<(&'static str, &'static str)> {
     if open.head != now.head {
         return Some((
-            "the checkout has fixes of this run, and `HEAD` is another commit than before them",
-            "check that commit out, or review what there is now",
+            "the checkout has fixes of this run, and `HEAD` has moved since",
+            "check out the earlier commit, or start a new review",
         ));
     }
     (open.branch != now.branch).then_some((
-        "the checkout has fixes of this run, and another branch is checked out than before them",
-        "switch to that branch, or review what there is now",
+        "the checkout has fixes of this run, and another branch is checked out now",
+        "switch back to that branch, or start a new review",
     ))
 }
 
-/// Takes back all that was fixed after this review; the files that it was in.
+/// Undoes all fixes of the run. Returns the restored files.
 fn undo(begun: &Begun) -> Result<Vec<String>, Failure> {
     let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
         return Ok(Vec::new());
     };
     let locked = Locked::take(checkout)?;
     let files = locked.undo(&fix::fixes_of(folder), UNDISTURBED)?;
-    // What was left beside them is tried again.
+    // Issues that failed are tried again after an undo.
     if let Err(problem) = fix::forget_left(folder) {
         ui::warn(&problem.to_string());
     }
@@ -179,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fixes_of_questions_are_taken_back_only_where_they_were_made() {
+    fn fixes_are_undone_only_at_the_same_commit_and_branch() {
         let place = |head: &str, branch: &str| Place {
             head: Some(head.to_owned()),
             branch: Some(branch.to_owned()),
@@ -187,9 +181,8 @@ mod tests {
         let Place { head, branch } = place("c1", "work");
         let open = Open { head, branch };
         let why = |head, branch| not_where_it_was(&open, &place(head, branch)).map(|it| it.0);
-        let moved =
-            "the checkout has fixes of this run, and `HEAD` is another commit than before them";
-        let other = "the checkout has fixes of this run, and another branch is checked out than before them";
+        let moved = "the checkout has fixes of this run, and `HEAD` has moved since";
+        let other = "the checkout has fixes of this run, and another branch is checked out now";
         assert_eq!(why("c1", "work"), None);
         assert_eq!(why("c2", "work"), Some(moved));
         assert_eq!(why("c1", "other"), Some(other));

@@ -1,7 +1,8 @@
-//! What follows the report of an interactive review: safe fixes, questions to the person at the terminal, and what they decide.
+//! Interactive review after its report: asks the user, applies fixes, files tickets, pushes.
 //!
-//! Whoever leaves at a question leaves the tree as it was before the first of them; what somebody did to it meanwhile stays. Tickets
-//! that were filed stay; filing them again makes no second one.
+//! Invariants: without `--mode interactive`, no file changes before the user agrees. Leaving a
+//! question, and "Report only", restore the working tree, except for files that the user has edited
+//! since. Filed tickets stay; filing again creates no duplicate.
 
 mod code;
 mod completion;
@@ -24,49 +25,56 @@ pub(crate) use self::left::{forget_answers, is_answered, left_open, others_fixes
 use self::next::{Ask, Next, NextSink, NotFiled, Publish, Resolved};
 use self::words::Beside;
 use crate::commands::interrupts;
-use crate::commands::interrupts::Interrupts;
+use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::{Begun, chosen_fixes, safe_fixes};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
+use crate::fix::SafeFixTiming;
 use crate::fix::outcome::{Fixed, Left};
 use crate::hand_off::tickets::Tickets;
 use crate::ui::Verbosity;
-use crate::ui::questions::{Answer, Person};
+use crate::ui::questions::{MenuAnswer, TerminalPrompt};
 use crate::{fix, ui};
-use crh_review::report::{Mode, Report};
-use crh_review::verdict::Asked;
+use crh_review::report::{Report, ReviewMode};
+use crh_review::verdict::CommandKind;
 
-/// How the questions ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Talked {
-    /// All were answered, or there was none.
+    /// All questions are answered, or there was none.
     Ended,
-    /// All were answered, and what was to be published could not be. That is said already.
+    /// All questions are answered, but publishing failed. The error is printed already.
     NotPublished,
-    /// The person left, and what was fixed is taken back unless somebody has changed it since.
+    /// The user left. The fixes are undone unless the files were edited since.
     Left,
 }
 
-/// Whom a review can ask: the person at the terminal, if it is one of the checkout they are in.
-pub(crate) fn person(begun: &Begun, environment: &Environment) -> Option<Person> {
-    match (begun.terms.mode, begun.terms.asked) {
-        (Mode::Interactive, Asked::Review) if begun.checkout.is_some() => {
-            Person::at_terminal(environment, begun.settings.color.value)
+/// The user at the terminal, if the current checkout is under review in interactive mode.
+pub(crate) fn person(begun: &Begun, environment: &Environment) -> Option<TerminalPrompt> {
+    match (begun.terms.mode, begun.terms.command) {
+        (ReviewMode::Interactive, CommandKind::Review) if begun.checkout.is_some() => {
+            TerminalPrompt::detect(environment, begun.settings.color.value)
         }
-        (Mode::Interactive | Mode::Autofix | Mode::ReportOnly | Mode::Headless, _) => None,
+        (
+            ReviewMode::Interactive
+            | ReviewMode::Autofix
+            | ReviewMode::ReportOnly
+            | ReviewMode::Headless,
+            _,
+        ) => None,
     }
 }
 
-/// Everything that the talk is about.
+/// Context of the questions.
 pub(crate) struct Table<'a> {
     pub(crate) begun: &'a Begun,
     pub(crate) environment: &'a Environment,
-    pub(crate) person: &'a Person,
+    pub(crate) person: &'a TerminalPrompt,
+    pub(crate) safe_fixes: SafeFixTiming,
     pub(crate) verbosity: Verbosity,
 }
 
 impl Table<'_> {
-    /// Fixes what is safe, shows the report, and asks what to do with the rest.
+    /// Shows the report, asks the user, and runs the answers.
     pub(crate) fn after_review(
         &self,
         report: &mut Report,
@@ -76,53 +84,57 @@ impl Table<'_> {
         let reviewed = report.clone();
         let place = Place::of(checkout)?;
         left::keep_open(self.begun, &place);
-        interrupts::watch_end()?;
-        // Until the tree is as it was, should somebody leave: between two questions as well.
-        let _whole = Interrupts::watch(|| {})?;
-        let flow = Flow::new(report);
-        match self.talk(flow, &place, report, show)? {
+        interrupts::watch_termination()?;
+        // Covers the time between two questions until the undo is done.
+        let _whole = InterruptGuard::watch(|| {})?;
+        let flow = Flow::new(report, self.safe_fixes);
+        match self.talk(flow, &place, report, &reviewed, show)? {
             Some(talked) => Ok(talked),
             None => {
-                self.leave(&place, report, reviewed);
+                self.undo(&place, report, &reviewed);
+                left::keep_open(self.begun, &place);
                 Ok(Talked::Left)
             }
         }
     }
 
-    /// Takes everything back, unless the checkout is not what the fixes have left any more: what somebody did to it since is theirs.
-    fn leave(&self, place: &Place, report: &mut Report, reviewed: Report) {
-        let _outlasting = Interrupts::outlast();
+    /// Undoes all fixes. If the user edited a fixed file since, the fixes stay and the user is told
+    /// why.
+    fn undo(&self, place: &Place, report: &mut Report, reviewed: &Report) {
+        let _outlasting = InterruptGuard::ignore_next();
         match left::taken_back(self.begun, place) {
             Ok(files) => {
-                *report = reviewed;
+                // The repeated review has been paid for.
+                *report = Report { stats: std::mem::take(&mut report.stats), ..reviewed.clone() };
                 if !files.is_empty() {
-                    self.person.tell("The tree is as it was: the fixes are taken back.");
+                    self.person.print("The fixes are undone: the working tree is as it was.");
                 }
             }
             Err(failure) => {
-                let why = ui::on_one_line(&format!("{:#}", failure.error));
-                let said = format!("The fixes stay in the tree: {why}.");
-                self.person.tell(&crh_review::wrapped("", "  ", &said, self.person.columns()));
+                let why = ui::one_line(&format!("{:#}", failure.error));
+                let said = format!("The fixes stay in the working tree: {why}.");
+                self.person.print(&crh_review::wrap("", "  ", &said, self.person.columns()));
             }
         }
-        left::keep_open(self.begun, place);
         fix::store_or_warn(self.begun, report);
     }
 
-    /// Does what the flow says until it ends, and how that was; none if the person left.
+    /// Runs the steps of the flow. Returns `None` if the user left.
+    #[expect(clippy::too_many_lines, reason = "one branch per step of the flow")]
     fn talk(
         &self,
         mut flow: Flow,
         place: &Place,
         report: &mut Report,
+        reviewed: &Report,
         show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
     ) -> Result<Option<Talked>, Failure> {
         let mut diffs = Diffs::of(self.begun);
         let mut tickets: Option<Tickets> = None;
         loop {
-            let leave = self.person.wants_to_leave();
-            // Fixing watches for Ctrl-C itself, so that this is set again every time.
-            let watch = Interrupts::watch(move || leave.store(true, Ordering::SeqCst))?;
+            let leave = self.person.cancel_flag();
+            // A fix pass watches for Ctrl-C itself, so the handler is set again in each iteration.
+            let watch = InterruptGuard::watch(move || leave.store(true, Ordering::SeqCst))?;
             match flow.next() {
                 Next::FixSafe => {
                     drop(watch);
@@ -149,13 +161,15 @@ impl Table<'_> {
                     flow.shown(report);
                 }
                 Next::Detect => {
-                    let found = Tickets::detect(self.begun, self.environment);
+                    let found = tickets.take();
+                    let found =
+                        found.unwrap_or_else(|| Tickets::detect(self.begun, self.environment));
                     flow.detected(found.label().clone());
                     tickets = Some(found);
                 }
                 Next::Ask(ask) => match self.answer(&ask, &flow, report, &diffs) {
-                    Answer::Chosen(at) => flow.answered(ask.picks[at]),
-                    Answer::Left => return Ok(None),
+                    MenuAnswer::Chosen(at) => flow.answered(ask.picks[at]),
+                    MenuAnswer::Cancelled => return Ok(None),
                 },
                 Next::File(number) => flow.filed(file(tickets.as_mut(), number, report)),
                 Next::FallBack => {
@@ -166,9 +180,14 @@ impl Table<'_> {
                     self.say_resolved(resolved, report);
                     flow.completed();
                 }
+                Next::Undo => {
+                    drop(watch);
+                    self.undo(place, report, reviewed);
+                    flow.undone(report);
+                }
                 Next::Complete => {
                     let columns = self.person.columns();
-                    self.person.tell(&completion::text(report, &flow, columns));
+                    self.person.print(&completion::text(report, &flow, columns));
                     flow.completed();
                 }
                 Next::FindDestination => {
@@ -184,50 +203,50 @@ impl Table<'_> {
                     return Ok(Some(Talked::Ended));
                 }
             }
-            if self.person.is_leaving() {
+            if self.person.is_cancelled() {
                 return Ok(None);
             }
         }
     }
 
-    /// Publishes, which ends the talk: what is pushed is not taken back, and whoever wanted to leave meanwhile has come too late.
+    /// Publishes the fixes and ends the questions. Leaving is not possible any more, because a push
+    /// cannot be undone.
     fn published(&self, publish: Publish, flow: &Flow, report: &Report, place: &Place) -> Talked {
         left::keep_answered(self.begun, flow);
         match publish::publish(publish, self.begun, report, place, self.environment) {
             Ok(said) => {
-                self.person.tell(&said);
+                self.person.print(&said);
                 Talked::Ended
             }
             Err(failure) => {
-                ui::say_failure(&failure);
+                ui::print_failure(&failure);
                 Talked::NotPublished
             }
         }
     }
 
-    /// Asks what the flow asks.
-    fn answer(&self, ask: &Ask, flow: &Flow, report: &Report, diffs: &Diffs) -> Answer {
+    fn answer(&self, ask: &Ask, flow: &Flow, report: &Report, diffs: &Diffs) -> MenuAnswer {
         let beside =
             Beside { report, diffs, tracker: flow.tracker(), columns: self.person.columns() };
         let question = words::question(ask, beside);
-        // An empty line stands before each of them.
+        // One empty line above the lead and one above the question.
         let rows = self.person.rows_above(&question).saturating_sub(2);
         let lead = words::lead(&ask.about, beside, rows);
         if !lead.is_empty() {
-            self.person.tell(&lead);
+            self.person.print(&lead);
         }
-        self.person.tell("");
+        self.person.print("");
         self.person.ask(&question)
     }
 
     fn say_resolved(&self, resolved: Resolved, report: &Report) {
         let columns = self.person.columns();
         let said = words::resolved(resolved);
-        self.person.tell(&format!("\n{}", crh_review::wrapped("", "  ", &said, columns)));
-        self.person.tell(&completion::verdict(report, columns));
+        self.person.print(&format!("\n{}", crh_review::wrap("", "  ", &said, columns)));
+        self.person.print(&completion::verdict(report, columns));
     }
 
-    /// Fixes what was chosen; what fails as a whole has fixed nothing, and is said of each issue.
+    /// Applies chosen fixes. If the pass fails, every issue gets the reason.
     fn chosen(&self, report: &mut Report, numbers: &BTreeSet<u32>) -> Fixed {
         match chosen_fixes(self.begun, report, numbers, self.verbosity, self.environment) {
             Ok(fixed) => fixed,
@@ -243,14 +262,14 @@ impl Table<'_> {
     }
 }
 
-/// Says what stands in the tree and not in the report of the run.
+/// Warns that the stored report does not contain the fixes.
 fn warn_unkept(fixed: &Fixed) {
     if let Some(why) = &fixed.unkept {
-        ui::warn(&format!("the report of the run does not say what was fixed: {why}"));
+        ui::warn(&format!("the stored report does not contain the fixes: {why}"));
     }
 }
 
-/// Files a ticket; its address, or why there is none.
+/// Files a ticket and returns its address.
 fn file(tickets: Option<&mut Tickets>, number: u32, report: &Report) -> Result<String, NotFiled> {
     let issue = report.issues.iter().find(|issue| issue.number == number);
     let (Some(tickets), Some(issue)) = (tickets, issue) else {
@@ -258,7 +277,7 @@ fn file(tickets: Option<&mut Tickets>, number: u32, report: &Report) -> Result<S
         return Err(NotFiled { why, next: NextSink::None });
     };
     match tickets.file(issue, report) {
-        Ok(filed) if filed.was_there => Ok(format!("{} (was there)", filed.url)),
+        Ok(filed) if filed.already_filed => Ok(format!("{} (already filed)", filed.url)),
         Ok(filed) => Ok(filed.url),
         Err(not_filed) => {
             let next = if tickets.has_next() { NextSink::There } else { NextSink::None };

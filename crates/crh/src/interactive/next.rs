@@ -1,104 +1,112 @@
-//! What the flow of an interactive review says and is told: what to do next, what is asked about what, and what became of each
-//! issue.
+//! Steps, questions, answers and decisions of an interactive review.
 
 use std::collections::BTreeSet;
 
 use super::destination::Destination;
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Fix what is safe.
+    /// Apply the safe fixes.
     FixSafe,
-    /// Fix the issues of these numbers, in one pass.
+    /// Apply fixes for these issues in one pass.
     Fix(BTreeSet<u32>),
-    /// Show the report.
     Show,
-    /// Find out which tracker there is.
+    /// Detect the tracker.
     Detect,
-    /// Ask.
     Ask(Ask),
-    /// File a ticket for the issue of this number.
+    /// File a ticket for this issue.
     File(u32),
-    /// Go on with the next place for tickets.
+    /// Switch to the next tracker.
     FallBack,
-    /// Say that nothing is left to decide.
+    /// Say that no finding needs a decision.
     Resolved(Resolved),
-    /// Say what became of every issue.
+    /// Undo the fixes, so that the working tree is as it was before the review.
+    Undo,
+    /// Print the completion report.
     Complete,
-    /// Find out where the fixes could go.
+    /// Find out whether the fixes can be pushed.
     FindDestination,
-    /// Publish what was fixed.
     Publish(Publish),
-    /// Nothing.
     End,
 }
 
-/// A question, by what it is about.
+/// A question with its answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ask {
     pub(super) about: About,
-    /// What can be answered, in order.
+    /// Offered answers, in order.
     pub(super) picks: Vec<Pick>,
-    /// What is recommended.
     pub(super) recommended: Option<Pick>,
 }
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum About {
-    /// What to do with all that remains.
-    Routing { remaining: usize },
-    /// What to do with one issue.
+    /// What to do with the open findings.
+    Routing { remaining: usize, safe: SafeFixes },
+    /// What to do with one finding.
     Finding(Finding),
-    /// Whether to do what is planned.
+    /// Whether to run the plan.
     Preview(Plan),
     /// What to do about a ticket that could not be filed.
     NotFiled { number: u32, not_filed: NotFiled },
-    /// What to do with the fixes.
+    /// Whether to publish the fixes.
     NextSteps { fixes: usize, destination: Destination },
 }
 
-/// A ticket that could not be filed.
+/// Fixes that crh can apply by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SafeFixes {
+    /// There is none.
+    None,
+    /// None is applied yet. These are the numbers of the issues.
+    Offered(Vec<u32>),
+    /// So many were applied after the user agreed. They stay.
+    Agreed(usize),
+    /// So many were applied before the first question. "Report only" undoes them.
+    AppliedFirst(usize),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NotFiled {
     pub(super) why: String,
     pub(super) next: NextSink,
 }
 
-/// Whether a ticket could be filed elsewhere.
+/// Whether another tracker is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextSink {
     There,
     None,
 }
 
-/// An issue of the walk-through.
+/// A finding of the walk-through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) number: u32,
-    /// Which one of how many; none if it is the only one.
+    /// Index and total, from 1. `None` if it is the only one.
     pub(super) position: Option<(usize, usize)>,
-    /// Whether it should be deferred and cannot be.
     pub(super) deferring: Deferring,
 }
 
-/// Whether what should be deferred can be.
+/// Whether a finding can be deferred as recommended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deferring {
-    /// It can be, or need not be.
+    /// It can be deferred, or Defer is not recommended.
     AsRecommended,
-    /// It should be and cannot be, so that it is skipped.
+    /// Defer is recommended but there is no tracker. Skip is recommended instead.
     BecomesSkip,
 }
 
-/// An answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pick {
+    ApplySafe,
     OneByOne,
     BestJudgment,
     FileAll,
     ReportOnly,
+    KeepFixes,
     Apply,
     Acknowledge,
     Defer,
@@ -115,7 +123,7 @@ pub(super) enum Pick {
     Exit,
 }
 
-/// What is done with many issues at once.
+/// Actions for many issues, by issue number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) kind: PlanKind,
@@ -123,39 +131,38 @@ pub(super) struct Plan {
     pub(super) file: Vec<u32>,
     pub(super) skip: Vec<u32>,
     pub(super) acknowledge: Vec<u32>,
-    /// Of those that are skipped, the ones that should be deferred and cannot be.
+    /// Skipped issues for which Defer was recommended.
     pub(super) not_deferred: BTreeSet<u32>,
 }
 
-/// Where a plan comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlanKind {
-    /// The best judgement for every issue.
+    /// The recommended action for every issue.
     All,
-    /// For those that are left, when so many were decided.
+    /// The recommended action for the remaining issues, after so many decisions.
     Rest { decided: usize },
     /// A ticket for every issue.
     Tickets,
 }
 
-/// What became of an issue.
+/// The result for one issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// It is to be fixed when all is decided.
+    /// To be fixed after the last decision.
     ToApply,
     Applied,
-    /// It was to be fixed and was not, and why.
+    /// The fix failed, with the reason.
     NotApplied(String),
     Deferred {
         url: String,
     },
     Skipped,
-    /// It was to be deferred, no ticket could be filed, and why.
+    /// The ticket could not be filed, with the reason.
     NotFiled(String),
     Acknowledged,
 }
 
-/// Nothing is left to decide.
+/// Counts for the message that no finding needs a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Resolved {
     pub(super) safe_fixes: usize,
@@ -163,7 +170,6 @@ pub(super) struct Resolved {
     pub(super) pre_existing: usize,
 }
 
-/// How fixes are published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Publish {
     Push,

@@ -1,4 +1,5 @@
-//! Publishing what was fixed, when the user says so: a commit of the files of the fixes, a push, and a pull request if one is wanted.
+//! Publishes fixes if the user chose it: a commit of the fixed files, a push, and optionally a pull
+//! request.
 
 use std::path::Path;
 
@@ -6,19 +7,19 @@ use super::destination::{
     NOT_COMMITTED, Place, branch_named, followed_by_pull, head_of_pull, is_mixed, opening,
 };
 use super::next::Publish;
+use crate::commands::hidden_variables;
 use crate::commands::review::Begun;
-use crate::commands::withheld;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
 use crate::fix::Standing;
 use crate::fix::journal::Locked;
-use crate::ui::on_one_line;
-use crh_git::{RemoteBranch, Repository, Tip};
+use crate::ui::one_line;
+use crh_git::{BranchTip, RemoteBranch, Repository};
 use crh_review::report::Report;
 
-/// Commits what was fixed and pushes it, with a pull request where one is wanted. What came of it, in a sentence. `place` is
-/// where the checkout was before the fixes.
+/// Commits and pushes the fixes, and opens a pull request if wanted. Returns a message for the
+/// user. `place` is the position of the checkout before the fixes.
 pub(super) fn publish(
     publish: Publish,
     begun: &Begun,
@@ -27,16 +28,17 @@ pub(super) fn publish(
     environment: &Environment,
 ) -> Result<String, Failure> {
     let Some(checkout) = begun.checkout.as_deref() else { return Ok(String::new()) };
-    let repository = Repository::discover(checkout).or_fail(Kind::Outside)?;
-    let withheld = withheld(&begun.settings)?;
+    let repository = Repository::discover(checkout).or_fail(FailureKind::External)?;
+    let withheld = hidden_variables(&begun.settings)?;
     let not_committed = |error| {
-        let hint = "the fixes are in the working tree; `git commit` and `git push` go on by hand";
-        Failure::new(Kind::Outside, error).hint(hint)
+        let hint = "the fixes are in the working tree; commit and push them yourself";
+        Failure::new(FailureKind::External, error).hint(hint)
     };
     let by_hand = "the fixes are committed; push them by hand";
-    let not_pushed = |error| Failure::new(Kind::Outside, error).hint(by_hand);
-    let not_pushed_there = |why| Failure::new(Kind::Outside, anyhow::Error::msg(why)).hint(by_hand);
-    // Of all that stands: a fix whose issue was found again is in the tree too.
+    let not_pushed = |error| Failure::new(FailureKind::External, error).hint(by_hand);
+    let not_pushed_there =
+        |why| Failure::new(FailureKind::External, anyhow::Error::msg(why)).hint(by_hand);
+    // Includes fixes whose issue was found again: they are in the tree too.
     let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
     let files = standing.files();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
@@ -57,12 +59,13 @@ pub(super) fn publish(
             let to = RemoteBranch { remote: "origin".to_owned(), branch: branch.clone() };
             repository.push(&branch, &to, &withheld).map_err(not_pushed)?;
             let url = opened(begun, report, place, &repository, environment)?;
-            Ok(format!("The pull request is there: {}", on_one_line(&url)))
+            Ok(format!("Opened the pull request: {}", one_line(&url)))
         }
     }
 }
 
-/// Opens a pull request for the branch that was pushed, in the words of its commits; its address.
+/// Opens a pull request for the pushed branch, with a title and text from its commits. Returns its
+/// address.
 fn opened(
     begun: &Begun,
     report: &Report,
@@ -71,17 +74,19 @@ fn opened(
     environment: &Environment,
 ) -> Result<String, Failure> {
     let pushed = |failure: Failure| {
-        let message =
-            format!("the branch is pushed, and no pull request was opened: {:#}", failure.error);
+        let message = format!(
+            "the branch is pushed, but the pull request could not be opened: {:#}",
+            failure.error
+        );
         let hint = failure.hint.unwrap_or_else(|| "open it by hand".to_owned());
-        Failure::new(Kind::Outside, anyhow::anyhow!(message)).hint(hint)
+        Failure::new(FailureKind::External, anyhow::anyhow!(message)).hint(hint)
     };
     let opening = opening(begun, environment).map_err(|why| pushed(Failure::usage(why)))?;
     let change = &report.change;
     let branch = place.branch.as_deref().unwrap_or_default();
     let is_there =
         |name: &&str| repository.commit(&format!("refs/remotes/origin/{name}")).is_some();
-    // Where it is none of the remote's, the host knows what changes go to.
+    // If the remote does not have the base branch, the host chooses its default branch.
     let base = branch_named(&change.base_ref).filter(is_there);
     let said = begun.subject.workspace().map(|workspace| workspace.metadata().body.clone());
     let said = said.unwrap_or_default();
@@ -90,7 +95,7 @@ fn opened(
     opening.open(ends, (title, &said), environment, &begun.settings).map_err(pushed)
 }
 
-/// Why nothing is committed; none if the checkout is where it was and its files are as the fixes have left them.
+/// Why nothing is committed, or `None` if position and files are as the fixes left them.
 fn changed_since(
     checkout: &Path,
     place: &Place,
@@ -108,13 +113,13 @@ fn changed_since(
             Ok(fixed) => found == fixed || found == fixed.as_deref().map(fix::with_crlf),
         };
         if !is_as_fixed {
-            return Ok(Some(format!("`{path}` is not as the fix has left it")));
+            return Ok(Some(format!("`{path}` was changed after the fix")));
         }
     }
     Ok(None)
 }
 
-/// Refuses to publish where something else would be committed than what was fixed and shown.
+/// Fails if the commit would contain anything else than the fixes.
 fn check(
     begun: &Begun,
     checkout: &Path,
@@ -123,9 +128,10 @@ fn check(
     files: &[&str],
 ) -> Result<(), Failure> {
     let refused = |why: String| {
-        let hint = "the fixes are in the working tree; look at them, and commit and push by hand";
+        let hint =
+            "the fixes are in the working tree; check them, then commit and push them yourself";
         let message = format!("nothing was committed: {why}");
-        Failure::new(Kind::Outside, anyhow::anyhow!(message)).hint(hint)
+        Failure::new(FailureKind::External, anyhow::anyhow!(message)).hint(hint)
     };
     if files.is_empty() {
         return Err(refused("no fix has changed a file".to_owned()));
@@ -133,16 +139,16 @@ fn check(
     if is_mixed(begun) {
         return Err(refused(NOT_COMMITTED.to_owned()));
     }
-    let repository = Repository::discover(checkout).or_fail(Kind::Outside)?;
-    let staged = repository.staged().or_fail(Kind::Outside)?;
-    // To commit such a file is to lose what was staged of it.
+    let repository = Repository::discover(checkout).or_fail(FailureKind::External)?;
+    let staged = repository.staged().or_fail(FailureKind::External)?;
+    // A commit of such a file would lose its staged version.
     if let Some(path) = staged.iter().find(|path| files.contains(&path.as_str())) {
-        return Err(refused(format!("`{path}` is staged, which the fixes have not done")));
+        return Err(refused(format!("`{path}` is staged")));
     }
     let (Some((bare, _)), Some(commit)) = (&begun.files, standing.commit()) else {
-        return Err(refused("what the fixes have written is not known any more".to_owned()));
+        return Err(refused("the journal of the fixes is missing".to_owned()));
     };
-    let objects = bare.objects().or_fail(Kind::Outside)?;
+    let objects = bare.objects().or_fail(FailureKind::External)?;
     let fixed =
         |path: &str| objects.file_if_any(commit, path.as_bytes()).map_err(|why| why.to_string());
     match changed_since(checkout, place, files, fixed)? {
@@ -151,29 +157,27 @@ fn check(
     }
 }
 
-/// Refuses to push a commit that has more in it than the fixes: a hook, or somebody at another terminal, may have staged something
-/// while it was made.
-fn only_fixes(tip: &Tip, place: &Place, files: &[&str]) -> Result<(), String> {
+/// Fails if the commit contains more than the fixes. A hook or another program may have staged
+/// files meanwhile.
+fn only_fixes(tip: &BranchTip, place: &Place, files: &[&str]) -> Result<(), String> {
     let is_alone = place.head.iter().eq(&tip.parents);
     let other = tip.files.iter().find(|file| !files.contains(&file.as_str()));
     match (is_alone, other) {
-        (false, _) => {
-            Err("the commit of the fixes does not stand on what was reviewed alone".into())
-        }
-        (true, Some(file)) => Err(format!("the commit of the fixes has `{file}` in it, too")),
+        (false, _) => Err("the parent of the fix commit is not the reviewed commit".into()),
+        (true, Some(file)) => Err(format!("the fix commit also contains `{file}`")),
         (true, None) => Ok(()),
     }
 }
 
-/// What the commit of the fixes says.
+/// The commit message of the fixes.
 fn message(report: &Report) -> String {
     let fixed = || report.issues.iter().filter(|issue| report.is_fixed(issue.number));
-    let titles: Vec<String> = fixed().map(|issue| on_one_line(&issue.title)).collect();
+    let titles: Vec<String> = fixed().map(|issue| one_line(&issue.title)).collect();
     match titles.as_slice() {
         [only] => format!("fix(review): {only}"),
         titles => {
             let list: String = titles.iter().map(|title| format!("\n- {title}")).collect();
-            format!("fix(review): {} findings of a review\n{list}", titles.len())
+            format!("fix(review): {} review findings\n{list}", titles.len())
         }
     }
 }

@@ -1,22 +1,22 @@
-//! What an exact fix would write, as a short diff for a terminal.
+//! Renders an exact fix as a short diff for the terminal.
 
 use super::code::hunks;
 use crate::fix;
 use crh_review::diff::{Diff, DiffLine};
 use crh_review::finding::Side;
 use crh_review::report::Issue;
-use crh_review::{cut, visible};
+use crh_review::{escape_invisible, truncate};
 
-/// A fix for a person to judge: the lines that go, and those that come.
+/// An exact fix: removed and added lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
-    /// Empty where the diff does not show all of them.
+    /// Empty if the diff does not contain all of them.
     removed: Vec<String>,
     added: Vec<String>,
 }
 
 impl Replacement {
-    /// What applying the exact fix of an issue writes; none if it has no such fix, or one that changes nothing.
+    /// The exact fix of an issue. `None` if it has none, or one that changes nothing.
     pub(super) fn of(issue: &Issue, diff: Option<&Diff>) -> Option<Self> {
         let text = issue.replacement.as_deref().filter(|_| fix::is_exact(issue))?;
         let mut removed = replaced(issue, diff);
@@ -31,41 +31,42 @@ impl Replacement {
         (!removed.is_empty() || !added.is_empty()).then_some(Self { removed, added })
     }
 
-    /// How many rows all of it takes.
     pub(super) fn rows(&self) -> usize {
         self.removed.len() + self.added.len()
     }
 
-    /// It as lines of so many columns behind an indent, on so many rows at most, of which there are at least three; the last one says
-    /// how much is missing.
+    /// Renders the fix in at most `rows` rows, at least three. The last row says how many lines are
+    /// missing.
     pub(super) fn text(&self, indent: &str, rows: usize, width: usize) -> String {
         let room = if self.rows() <= rows { self.rows() } else { rows.saturating_sub(1) };
-        // Both sides are there; the one with less to show leaves its room to the other.
+        // Both sides get half of the room; the shorter side leaves its rest to the other.
         let half = (room / 2).max(room.saturating_sub(self.added.len()));
         let removed = self.removed.len().min(half);
         let added = self.added.len().min(room - removed);
         let line = |sign: char, line: &String| {
-            // A tab would be as wide as the terminal likes.
-            let line = visible(line).replace('\t', "    ");
-            format!("{}\n", cut(format!("{indent}{sign} {line}").trim_end(), width))
+            // The width of a tab depends on the terminal.
+            let line = escape_invisible(line).replace('\t', "    ");
+            format!("{}\n", truncate(format!("{indent}{sign} {line}").trim_end(), width))
         };
         let removed_lines = self.removed.iter().take(removed).map(|it| line('-', it));
         let added_lines = self.added.iter().take(added).map(|it| line('+', it));
         let mut out: String = removed_lines.chain(added_lines).collect();
         let missing = self.rows() - removed - added;
         if missing > 0 {
-            out.push_str(&format!("{}\n", cut(&format!("{indent}{}", more_lines(missing)), width)));
+            out.push_str(&format!(
+                "{}\n",
+                truncate(&format!("{indent}{}", more_lines(missing)), width)
+            ));
         }
         out
     }
 }
 
-/// Says how many lines are not shown.
 pub(super) fn more_lines(count: usize) -> String {
     format!("… {}", super::words::counted(count, "more line", "more lines"))
 }
 
-/// The lines that an issue is about, as the diff has them; none unless it has all of them.
+/// The lines of an issue in the diff. Empty unless the diff contains all of them.
 fn replaced(issue: &Issue, diff: Option<&Diff>) -> Vec<String> {
     let location = &issue.location;
     let own = |line: &DiffLine<'_>| {

@@ -1,4 +1,4 @@
-//! What the flow asks and says, in words. Everything that comes from a review is made harmless here.
+//! Texts of the questions. Everything that comes from a review is escaped here.
 
 use std::collections::BTreeMap;
 
@@ -6,38 +6,40 @@ use super::code;
 use super::destination::{Checkout, Destination};
 use super::diffs::Diffs;
 use super::next::{
-    About, Ask, Deferring, Finding, NextSink, NotFiled, Pick, Plan, PlanKind, Resolved,
+    About, Ask, Deferring, Finding, NextSink, NotFiled, Pick, Plan, PlanKind, Resolved, SafeFixes,
 };
 use super::replacement::Replacement;
 use crate::hand_off::tickets::TrackerLabel;
-use crate::ui::on_one_line;
-use crate::ui::questions::{Choice, Question};
+use crate::ui::one_line;
+use crate::ui::questions::{MenuOption, MenuQuestion};
 use crh_review::report::{Action, Issue, Report};
-use crh_review::{columns, cut, wrapped};
+use crh_review::{columns, truncate, wrap};
 
-/// What stands behind the option that the review would choose.
+/// Suffix of the recommended option.
 const RECOMMENDED: &str = " (recommended)";
-/// The fewest rows for the code of an issue and for what its fix writes, however small the window is.
+/// Minimum rows for code and for a fix, even in a tiny window.
 const ROWS_LEAST: usize = 3;
-/// The most rows for what a fix writes: it is longer in a patch, and read there.
+/// Maximum rows for a fix.
 const FIX_ROWS_MAX: usize = 12;
-/// The same for each issue of a plan.
+/// Maximum rows for each fix of a plan.
 const PLAN_FIX_ROWS_MAX: usize = 6;
-/// Stands before what belongs to an issue of a plan.
+/// Maximum length of the list of safe fixes.
+const SAFE_LISTED_MAX: usize = 10;
+/// Indent of lines that belong to an issue of a plan.
 const UNDER_ITEM: &str = "    ";
 
-/// What questions are made of, beside what the flow says.
+/// Data for rendering, besides the question itself.
 #[derive(Clone, Copy)]
 pub(super) struct Beside<'a> {
     pub(super) report: &'a Report,
     pub(super) diffs: &'a Diffs,
     pub(super) tracker: &'a TrackerLabel,
-    /// How wide the lines may be.
+    /// Maximum line width.
     pub(super) columns: usize,
 }
 
-/// What is shown before a question, to be read; empty if the question says it all. It takes no more than so many rows where it can
-/// be shorter without being wrong.
+/// Text above a question; may be empty. It keeps to `rows` rows if it can be shortened without
+/// losing facts.
 pub(super) fn lead(about: &About, beside: Beside<'_>, rows: usize) -> String {
     match about {
         About::Finding(finding) => match issue(beside.report, finding.number) {
@@ -45,31 +47,76 @@ pub(super) fn lead(about: &About, beside: Beside<'_>, rows: usize) -> String {
             None => String::new(),
         },
         About::Preview(plan) => format!("\n{}", plan_text(plan, beside, rows)),
+        About::Routing { remaining, safe: SafeFixes::Offered(numbers) } => {
+            format!("\n{}", safe_text(numbers, *remaining, beside, rows))
+        }
         About::Routing { .. } | About::NotFiled { .. } | About::NextSteps { .. } => String::new(),
     }
 }
 
-/// The question with its options, in the order of what can be picked.
-pub(super) fn question(ask: &Ask, beside: Beside<'_>) -> Question {
+/// The findings that crh can fix by itself, one line each, cut to the room.
+fn safe_text(numbers: &[u32], findings: usize, beside: Beside<'_>, rows: usize) -> String {
+    let count = numbers.len();
+    let of = counted(findings, "finding", "findings");
+    let head = match count == findings {
+        true if count == 1 => "crh can fix the finding by itself:".to_owned(),
+        true => format!("crh can fix all {of} by itself:"),
+        false => format!("crh can fix {count} of the {of} by itself:"),
+    };
+    let mut out = wrap("", "  ", &head, beside.columns);
+    let room = rows.saturating_sub(rows_of(&out, beside.columns));
+    let listed = match count <= room.min(SAFE_LISTED_MAX) {
+        true => count,
+        // The last line counts the missing ones.
+        false => room.min(SAFE_LISTED_MAX + 1).saturating_sub(1).max(1),
+    };
+    for issue in numbers.iter().take(listed).filter_map(|number| issue(beside.report, *number)) {
+        let title = one_line(&issue.title);
+        let line = format!("  #{} {} {} {title}", issue.number, issue.severity, place(issue));
+        out.push_str(&format!("{}\n", truncate(&line, beside.columns)));
+    }
+    if listed < count {
+        out.push_str(&format!("  … and {} more\n", count - listed));
+    }
+    out
+}
+
+/// The question with its options, in the order of `ask.picks`.
+pub(super) fn question(ask: &Ask, beside: Beside<'_>) -> MenuQuestion {
     let option = |pick: &Pick| {
-        // One label of the last question says it itself.
+        // The label of this option contains "Recommended" already.
         let is_marked = ask.recommended == Some(*pick) && *pick != Pick::CreatePullRequest;
         let mark = if is_marked { RECOMMENDED } else { "" };
-        Choice { key: letter(*pick), label: format!("{}{mark}", label(*pick, ask, beside)) }
+        MenuOption { key: letter(*pick), label: format!("{}{mark}", label(*pick, ask, beside)) }
     };
     let marked = ask.picks.iter().position(|pick| ask.recommended == Some(*pick));
-    Question {
-        stem: stem(&ask.about, beside),
+    MenuQuestion {
+        paragraphs: stem(&ask.about, beside),
         options: ask.picks.iter().map(option).collect(),
-        marked: marked.unwrap_or_default(),
+        preselected: marked.unwrap_or_default(),
     }
 }
 
 fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
     match about {
-        About::Routing { remaining } => {
+        About::Routing { remaining, safe } => {
             let findings = counted(*remaining, "finding", "findings");
-            let mut stem = vec![format!("What should the agent do with the remaining {findings}?")];
+            let mut stem = match safe {
+                SafeFixes::Offered(_) => vec![
+                    format!("What should the agent do with the {findings}?"),
+                    "No file is changed yet.".to_owned(),
+                ],
+                SafeFixes::AppliedFirst(count) => {
+                    let fixes = counted(*count, "safe fix is", "safe fixes are");
+                    vec![
+                        format!("What should the agent do with the remaining {findings}?"),
+                        format!("{fixes} applied already; \"Report only\" undoes that."),
+                    ]
+                }
+                SafeFixes::None | SafeFixes::Agreed(_) => {
+                    vec![format!("What should the agent do with the remaining {findings}?")]
+                }
+            };
             match beside.tracker {
                 TrackerLabel::Named(_) | TrackerLabel::Generic => {}
                 TrackerLabel::None(_) => {
@@ -81,11 +128,11 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
         About::Finding(finding) => {
             let heading =
                 issue(beside.report, finding.number).map(|issue| heading(issue, *finding));
-            let mut stem = vec![cut(&heading.unwrap_or_default(), beside.columns)];
+            let mut stem = vec![truncate(&heading.unwrap_or_default(), beside.columns)];
             match finding.deferring {
                 Deferring::AsRecommended => {}
                 Deferring::BecomesSkip => stem.push(format!(
-                    "Defer would be recommended, and cannot be done: {}",
+                    "Defer is recommended but unavailable: {}",
                     reason(beside.tracker)
                 )),
             }
@@ -95,10 +142,10 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
         About::Preview(_) => vec!["Should the agent do this?".to_owned()],
         About::NotFiled { number, not_filed: NotFiled { why, next } } => {
             let mut stem =
-                vec![format!("The ticket for #{number} was not filed: {}", on_one_line(why))];
+                vec![format!("The ticket for #{number} was not filed: {}", one_line(why))];
             match next {
                 NextSink::There => {}
-                NextSink::None => stem.push("There is no other place for tickets.".to_owned()),
+                NextSink::None => stem.push("There is no other tracker.".to_owned()),
             }
             stem.push("What should the agent do about it?".to_owned());
             stem
@@ -110,20 +157,21 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
                 Checkout::PullRequest => "Push",
                 Checkout::Branch | Checkout::Base => "Create a PR",
             };
-            let stays = destination.stays.as_deref().map(on_one_line);
+            let stays = destination.stays.as_deref().map(one_line);
             stem.extend(stays.map(|why| format!("{what} unavailable — {why}.")));
             stem
         }
     }
 }
 
-/// The letters of the first question, by which it is known; the others have numbers.
+/// Letters of the first question, as the specification names them. Other questions have numbers.
 fn letter(pick: Pick) -> Option<char> {
     match pick {
+        Pick::ApplySafe => Some('F'),
         Pick::OneByOne => Some('A'),
         Pick::BestJudgment => Some('B'),
         Pick::FileAll => Some('C'),
-        Pick::ReportOnly => Some('D'),
+        Pick::ReportOnly | Pick::KeepFixes => Some('D'),
         Pick::Apply
         | Pick::Acknowledge
         | Pick::Defer
@@ -143,6 +191,7 @@ fn letter(pick: Pick) -> Option<char> {
 
 fn label(pick: Pick, ask: &Ask, beside: Beside<'_>) -> String {
     let label = match pick {
+        Pick::ApplySafe => return apply_safe(&ask.about),
         Pick::OneByOne => {
             "Review each finding one by one — accept the recommendation or choose another action"
         }
@@ -152,6 +201,7 @@ fn label(pick: Pick, ask: &Ask, beside: Beside<'_>) -> String {
             return format!("File {ticket} per finding without applying fixes");
         }
         Pick::ReportOnly => "Report only — take no further action",
+        Pick::KeepFixes => "Stop here — keep the applied fixes, leave the rest in the report",
         Pick::Apply => "Apply the proposed fix",
         Pick::Acknowledge => "Acknowledge — take note, change nothing",
         Pick::Defer => return format!("Defer — file {}", ticket(beside.tracker)),
@@ -180,26 +230,41 @@ fn label(pick: Pick, ask: &Ask, beside: Beside<'_>) -> String {
     label.to_owned()
 }
 
-/// What a tracker files, with its article.
+/// Label of the option that applies the safe fixes.
+fn apply_safe(about: &About) -> String {
+    let About::Routing { remaining, safe: SafeFixes::Offered(numbers) } = about else {
+        return String::new();
+    };
+    let fixes = match numbers.len() {
+        1 => "Apply this fix".to_owned(),
+        count => format!("Apply these {count} fixes"),
+    };
+    match numbers.len() == *remaining {
+        true => fixes,
+        false => format!("{fixes}, then ask about the rest"),
+    }
+}
+
+/// The word for a ticket, with its article.
 fn ticket(tracker: &TrackerLabel) -> String {
     match tracker {
-        TrackerLabel::Named(name) => format!("a {} ticket", on_one_line(name)),
+        TrackerLabel::Named(name) => format!("a {} ticket", one_line(name)),
         TrackerLabel::Generic | TrackerLabel::None(_) => "an issue".to_owned(),
     }
 }
 
-/// One issue: where it is, its code, what is wrong, what is proposed, and what that would write.
+/// One finding: location, code, problem, proposed fix.
 fn finding_text(issue: &Issue, finding: Finding, beside: Beside<'_>, rows: usize) -> String {
     let width = beside.columns;
     let diff = beside.diffs.of_issue(issue.number);
     let exact = Replacement::of(issue, diff);
-    let mut head = wrapped("", "  ", &heading(issue, finding), width);
-    head.push_str(&format!("{}\n\n", cut(&place(issue), width)));
-    let why = on_one_line(&issue.why_it_matters);
-    let mut said = wrapped("What's wrong: ", "  ", &why, width);
-    said.push_str(&wrapped("Proposed fix: ", "  ", &proposed(issue, exact.is_some()), width));
-    let conflict = issue.disagreement.as_deref().map(on_one_line);
-    let conflict = conflict.map(|it| wrapped("Conflict: ", "  ", &it, width)).unwrap_or_default();
+    let mut head = wrap("", "  ", &heading(issue, finding), width);
+    head.push_str(&format!("{}\n\n", truncate(&place(issue), width)));
+    let why = one_line(&issue.why_it_matters);
+    let mut said = wrap("What's wrong: ", "  ", &why, width);
+    said.push_str(&wrap("Proposed fix: ", "  ", &proposed(issue, exact.is_some()), width));
+    let conflict = issue.disagreement.as_deref().map(one_line);
+    let conflict = conflict.map(|it| wrap("Conflict: ", "  ", &it, width)).unwrap_or_default();
     // An empty line follows the code.
     let taken: usize = [&head, &said, &conflict].map(|text| rows_of(text, width)).iter().sum();
     let left = rows.saturating_sub(taken + 1);
@@ -211,25 +276,23 @@ fn finding_text(issue: &Issue, finding: Finding, beside: Beside<'_>, rows: usize
     [head, code, said, fix, conflict].concat()
 }
 
-/// How many rows a text takes: a word that is longer than a row goes on in the next.
+/// Rows of a text at this width. Words longer than a row are broken.
 fn rows_of(text: &str, width: usize) -> usize {
     text.lines().map(|line| columns(line).div_ceil(width.max(1)).max(1)).sum()
 }
 
-/// What is proposed for an issue, in words; what is exact is shown besides.
+/// The proposed fix in words. An exact fix is shown as a diff below.
 fn proposed(issue: &Issue, is_exact: bool) -> String {
     let by_fixer = match (issue.action, is_exact) {
         (Action::Acknowledge, _) | (_, true) => None,
-        (Action::Apply | Action::Defer | Action::Skip, false) => {
-            Some("Apply leaves it to the fixer")
-        }
+        (Action::Apply | Action::Defer | Action::Skip, false) => Some("the fixer"),
     };
-    match (issue.suggested_fix.as_deref().map(on_one_line), by_fixer) {
-        (Some(fix), Some(by_fixer)) => format!("{fix} ({by_fixer} to write it)"),
+    match (issue.suggested_fix.as_deref().map(one_line), by_fixer) {
+        (Some(fix), Some(by_fixer)) => format!("{fix} ({by_fixer} writes it)"),
         (Some(fix), None) => fix,
-        (None, _) if is_exact => "exactly this".to_owned(),
-        (None, Some(by_fixer)) => format!("nobody proposed one; {by_fixer} to find one"),
-        (None, None) => "nobody proposed one".to_owned(),
+        (None, _) if is_exact => "this replacement".to_owned(),
+        (None, Some(by_fixer)) => format!("none yet; {by_fixer} looks for one"),
+        (None, None) => "none".to_owned(),
     }
 }
 
@@ -238,10 +301,10 @@ fn heading(issue: &Issue, finding: Finding) -> String {
         Some((at, of)) => format!("Finding {at} of {of}"),
         None => "Finding".to_owned(),
     };
-    format!("{counter} — {} {}", issue.severity, on_one_line(&issue.title))
+    format!("{counter} — {} {}", issue.severity, one_line(&issue.title))
 }
 
-/// What would be done, in buckets; what is longer than the window ends with how much it is.
+/// The plan by action. If it is longer than the window, it ends with the counts.
 fn plan_text(plan: &Plan, beside: Beside<'_>, rows: usize) -> String {
     let (fixes, note) = plan_fixes(plan, beside, rows);
     let mut out = plan_buckets(plan, beside, &fixes);
@@ -255,17 +318,17 @@ fn plan_text(plan: &Plan, beside: Beside<'_>, rows: usize) -> String {
     let counts: Vec<String> =
         counts.map(|(numbers, what)| format!("{} {what}", numbers.len())).collect();
     let in_all =
-        (rows_of(&out, beside.columns) > rows).then(|| format!("In all: {}.", counts.join(", ")));
+        (rows_of(&out, beside.columns) > rows).then(|| format!("Total: {}.", counts.join(", ")));
     let ends: Vec<String> = in_all.into_iter().chain(note).collect();
     if !ends.is_empty() {
         out.push('\n');
-        out.push_str(&wrapped("", "", &ends.join(" "), beside.columns));
+        out.push_str(&wrap("", "", &ends.join(" "), beside.columns));
     }
     out
 }
 
-/// What the exact fixes of a plan write, by the number of the issue, each in the same room; where that is too little, what is said
-/// instead.
+/// The exact fixes of a plan by issue number, with the same room for each. If there is too little
+/// room, returns a note instead.
 fn plan_fixes(
     plan: &Plan,
     beside: Beside<'_>,
@@ -287,7 +350,8 @@ fn plan_fixes(
     };
     if each < ROWS_LEAST {
         let fixes = counted(fixes.len(), "exact fix", "exact fixes");
-        let note = format!("This window has no room for {fixes}; one by one, each is shown.");
+        let note =
+            format!("The window is too small for {fixes}; answer \"one by one\" to see each.");
         return (BTreeMap::new(), Some(note));
     }
     let shown = |(number, exact): (u32, Replacement)| {
@@ -296,13 +360,13 @@ fn plan_fixes(
     (fixes.into_iter().map(shown).collect(), None)
 }
 
-/// The plan with what stands under an issue, by its number.
+/// The plan, with the text of `under` below each issue.
 fn plan_buckets(plan: &Plan, beside: Beside<'_>, under: &BTreeMap<u32, String>) -> String {
     let tickets = match beside.tracker {
-        TrackerLabel::Named(name) => format!("{} tickets", on_one_line(name)),
+        TrackerLabel::Named(name) => format!("{} tickets", one_line(name)),
         TrackerLabel::Generic | TrackerLabel::None(_) => "issues".to_owned(),
     };
-    let mut out = wrapped("", "  ", &plan_header(plan, beside.tracker, &tickets), beside.columns);
+    let mut out = wrap("", "  ", &plan_header(plan, beside.tracker, &tickets), beside.columns);
     let buckets = [
         ("Applying".to_owned(), &plan.apply),
         (format!("Filing {tickets}"), &plan.file),
@@ -312,15 +376,15 @@ fn plan_buckets(plan: &Plan, beside: Beside<'_>, under: &BTreeMap<u32, String>) 
     for (name, numbers) in buckets.iter().filter(|(_, numbers)| !numbers.is_empty()) {
         out.push_str(&format!("\n{name} ({}):\n", numbers.len()));
         for issue in numbers.iter().filter_map(|number| issue(beside.report, *number)) {
-            let why = on_one_line(&issue.why_it_matters);
+            let why = one_line(&issue.why_it_matters);
             let why = first_sentence(&why);
             let line = format!("  [{}] {} — {why}", issue.severity, place(issue));
-            out.push_str(&format!("{}\n", cut(&line, beside.columns)));
+            out.push_str(&format!("{}\n", truncate(&line, beside.columns)));
             out.push_str(under.get(&issue.number).map_or("", String::as_str));
             if plan.not_deferred.contains(&issue.number) {
-                let line = "instead of Defer, which cannot be done: ";
+                let line = "instead of Defer, which is unavailable: ";
                 let line = format!("{UNDER_ITEM}{line}{}", reason(beside.tracker));
-                out.push_str(&format!("{}\n", cut(&line, beside.columns)));
+                out.push_str(&format!("{}\n", truncate(&line, beside.columns)));
             }
         }
     }
@@ -339,7 +403,7 @@ fn plan_header(plan: &Plan, tracker: &TrackerLabel, tickets: &str) -> String {
         }
     };
     let tracker = match tracker {
-        TrackerLabel::Named(name) => Some(format!("tracker: {}", on_one_line(name))),
+        TrackerLabel::Named(name) => Some(format!("tracker: {}", one_line(name))),
         TrackerLabel::Generic | TrackerLabel::None(_) => None,
     };
     let more: Vec<String> = decided.into_iter().chain(tracker).collect();
@@ -349,7 +413,7 @@ fn plan_header(plan: &Plan, tracker: &TrackerLabel, tickets: &str) -> String {
     }
 }
 
-/// Nothing is left to decide: what was fixed, and what this does not speak of.
+/// The message that no finding needs a decision.
 pub(super) fn resolved(resolved: Resolved) -> String {
     let Resolved { safe_fixes, advisory, pre_existing } = resolved;
     let mut remain = Vec::new();
@@ -368,17 +432,19 @@ pub(super) fn resolved(resolved: Resolved) -> String {
     }
 }
 
-/// Why nothing can be deferred, without a period.
+/// Why Defer is unavailable, without a period.
 fn reason(tracker: &TrackerLabel) -> String {
     match tracker {
         TrackerLabel::Named(_) | TrackerLabel::Generic => String::new(),
-        TrackerLabel::None(why) => on_one_line(why).trim_end_matches('.').to_owned(),
+        TrackerLabel::None(why) => one_line(why).trim_end_matches('.').to_owned(),
     }
 }
 
-/// Where an issue is, on one line.
+/// Location of an issue on one line.
 pub(super) fn place(issue: &Issue) -> String {
-    crh_review::visible(&issue.location.to_string()).replace('\n', "\\n").replace('\t', "\\t")
+    crh_review::escape_invisible(&issue.location.to_string())
+        .replace('\n', "\\n")
+        .replace('\t', "\\t")
 }
 
 fn issue(report: &Report, number: u32) -> Option<&Issue> {

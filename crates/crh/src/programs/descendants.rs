@@ -1,77 +1,76 @@
-//! All that a command has started, wherever it went: whoever leaves its group still comes to the companion when the one that started
-//! it has ended, and is ended there.
+//! Kills all descendants of a command, including those that left its process group. The companion
+//! is a subreaper, so orphaned descendants become its children.
 
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-/// Where the kernel lists the children of this process, by its threads.
-const THREADS: &str = "/proc/self/task";
-/// How often it is looked whether all have ended.
-const LOOK: Duration = Duration::from_millis(2);
-/// How long they may take to end: a kill is a matter of milliseconds, but for what the user may not end or what starts itself anew
-/// faster than it is ended, and nobody waits for that.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Lists the children of this process, by thread.
+const THREADS_FOLDER: &str = "/proc/self/task";
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// Killing takes milliseconds, except for processes of other users and for fork bombs, which are
+/// not waited for.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Whether this process is the parent of whoever has lost theirs.
+/// Whether orphaned descendants become children of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Descendants {
     Adopted,
-    /// They come to somebody else, out of reach.
-    Loose,
+    /// Orphans go to another process.
+    Unreachable,
 }
 
 impl Descendants {
-    /// Adopts all that this process is going to start, and what that starts, where the system can do that.
-    pub(super) fn adopted() -> Self {
-        match adopt() {
+    /// Makes this process a subreaper if the system supports it.
+    pub(super) fn adopt() -> Self {
+        match become_subreaper() {
             Ok(()) => Self::Adopted,
-            Err(_) => Self::Loose,
+            Err(_) => Self::Unreachable,
         }
     }
 
-    /// Ends those that are within reach. Only for a process whose children are all to end.
-    pub(super) fn end(self) {
+    /// Kills all children. Use only in a process whose children should all end.
+    pub(super) fn kill(self) {
         match self {
-            Self::Adopted => end_children(),
-            Self::Loose => {}
+            Self::Adopted => kill_children(),
+            Self::Unreachable => {}
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-fn adopt() -> io::Result<()> {
+fn become_subreaper() -> io::Result<()> {
     let this = rustix::process::getpid();
     Ok(rustix::process::set_child_subreaper(Some(this))?)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn adopt() -> io::Result<()> {
+fn become_subreaper() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Ends children until there are none. When one ends, those that it has started become children.
-fn end_children() {
-    let until = Instant::now() + PATIENCE;
+/// Kills children until there are none. Children of a killed process become children of this one.
+fn kill_children() {
+    let until = Instant::now() + KILL_TIMEOUT;
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     while Instant::now() < until {
         for child in children() {
-            // Its number is its own until it is waited for below. If it fails, it has ended already.
+            // The pid stays valid until `waitid` below. Fails if the process has already exited.
             kill_process(child, Signal::KILL).unwrap_or_default();
         }
         match waitid(WaitId::All, look) {
             Ok(Some(_)) => {}
-            Ok(None) => std::thread::sleep(LOOK),
-            // There is nobody to wait for.
+            Ok(None) => std::thread::sleep(POLL_INTERVAL),
+            // There are no children.
             Err(_) => return,
         }
     }
 }
 
-/// The children of this process. What cannot be read has none.
+/// Children of this process, as far as `/proc` can be read.
 fn children() -> Vec<Pid> {
-    let threads = fs::read_dir(THREADS).into_iter().flatten().flatten();
+    let threads = fs::read_dir(THREADS_FOLDER).into_iter().flatten().flatten();
     let lists =
         threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     let numbers = |list: String| {

@@ -1,16 +1,16 @@
-//! Numbers and stages in words, as the panel, the lines and the closing line show them.
+//! Formats numbers, times and stages for progress output.
 
 use std::time::Duration;
 
-use crh_agent::Totals;
+use crh_agent::UsageTotals;
 use crh_llm::Money;
 use crh_pipeline::events::Stage;
 
-/// What a review does in a stage.
+/// Label of a stage.
 pub(super) fn stage(stage: Stage) -> &'static str {
     match stage {
-        Stage::Target => "Pinning the change",
-        Stage::Scope => "Choosing what to review",
+        Stage::Target => "Reading the change",
+        Stage::Scope => "Selecting files",
         Stage::Workspace => "Preparing the workspace",
         Stage::Context => "Choosing reviewers",
         Stage::Plan => "Planning",
@@ -23,29 +23,29 @@ pub(super) fn stage(stage: Stage) -> &'static str {
     }
 }
 
-/// A count and what is counted.
-pub(super) fn count(count: usize, one: &str, many: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
+/// A number with a singular or plural noun.
+pub(super) fn count(count: usize, singular: &str, plural: &str) -> String {
+    if count == 1 { format!("1 {singular}") } else { format!("{count} {plural}") }
 }
 
-/// Tokens, as far as they matter: `980 tokens`, `12.3k tokens`, `1.4M tokens`.
-pub(super) fn tokens(totals: &Totals) -> String {
-    let all = totals.usage.input.saturating_add(totals.usage.output);
-    match all {
-        0..1_000 => format!("{all} tokens"),
-        1_000..1_000_000 => format!("{:.1}k tokens", all as f64 / 1e3),
-        1_000_000.. => format!("{:.1}M tokens", all as f64 / 1e6),
+/// Token count, rounded: `980 tokens`, `12.3k tokens`, `1.4M tokens`.
+pub(super) fn tokens(totals: &UsageTotals) -> String {
+    let total = totals.usage.input.saturating_add(totals.usage.output);
+    match total {
+        0..1_000 => format!("{total} tokens"),
+        1_000..1_000_000 => format!("{:.1}k tokens", total as f64 / 1e3),
+        1_000_000.. => format!("{:.1}M tokens", total as f64 / 1e6),
     }
 }
 
-/// How many of a hundred tokens that were read came from the vendor's cache; none if none was.
-pub(super) fn cached(totals: &Totals) -> Option<String> {
+/// Share of input tokens read from the vendor's cache; none if zero.
+pub(super) fn cached(totals: &UsageTotals) -> Option<String> {
     let usage = &totals.usage;
     let percent = usage.cache_read.saturating_mul(100).checked_div(usage.input)?;
     (percent > 0).then(|| format!("{percent} % cached"))
 }
 
-/// What was spent of what may be: `0.42 of 2.00 USD`.
+/// Cost and budget: `0.42 of 2.00 USD`.
 pub(super) fn money(spent: Money, budget: Option<Money>) -> String {
     match budget {
         Some(budget) => format!("{} of {:.2} USD", cents(spent.as_dollars()), budget.as_dollars()),
@@ -53,17 +53,17 @@ pub(super) fn money(spent: Money, budget: Option<Money>) -> String {
     }
 }
 
-/// An amount in dollars: `0.42 USD`.
+/// Amount in dollars: `0.42 USD`.
 pub(super) fn dollars(dollars: f64) -> String {
     format!("{} USD", cents(dollars))
 }
 
-/// An amount to the cent. What cost something is not shown as nothing.
+/// Amount in cents. Small costs are shown as `<0.01`, not as zero.
 fn cents(dollars: f64) -> String {
     if dollars > 0.0 && dollars < 0.01 { "<0.01".to_owned() } else { format!("{dollars:.2}") }
 }
 
-/// A time on a clock: `0:07`, `12:05`, `1:02:03`.
+/// Elapsed time: `0:07`, `12:05`, `1:02:03`.
 pub(super) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -74,8 +74,8 @@ pub(super) fn clock(time: Duration) -> String {
     }
 }
 
-/// How long something took: `80 ms`, `3.2 s`, `75 s`.
-pub(super) fn took(milliseconds: u64) -> String {
+/// Duration: `80 ms`, `3.2 s`, `75 s`.
+pub(super) fn duration(milliseconds: u64) -> String {
     match milliseconds {
         0..1_000 => format!("{milliseconds} ms"),
         1_000..60_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
@@ -83,11 +83,12 @@ pub(super) fn took(milliseconds: u64) -> String {
     }
 }
 
-/// Who looks at the change and why, on one line: `Review team: correctness (always), security -- tokens are compared`.
+/// The reviewers with reasons on one line: `Review team: correctness (always), security -- tokens
+/// are compared`.
 pub(super) fn team(team: &[(String, String)]) -> String {
-    let member = |(name, why): &(String, String)| match why.as_str() {
+    let member = |(name, reason): &(String, String)| match reason.as_str() {
         "always" => format!("{name} (always)"),
-        why => format!("{name} -- {why}"),
+        reason => format!("{name} -- {reason}"),
     };
     format!("Review team: {}", team.iter().map(member).collect::<Vec<_>>().join(", "))
 }
@@ -95,13 +96,13 @@ pub(super) fn team(team: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crh_llm::Usage;
+    use crh_llm::TokenUsage;
 
     #[test]
-    fn numbers_are_as_long_as_they_matter() {
-        let totals = |input, cache_read, output| Totals {
-            usage: Usage { input, cache_read, cache_written: 0, output },
-            ..Totals::default()
+    fn numbers_are_rounded() {
+        let totals = |input, cache_read, output| UsageTotals {
+            usage: TokenUsage { input, cache_read, cache_written: 0, output },
+            ..UsageTotals::default()
         };
         for (shown, expected) in [
             (tokens(&totals(0, 0, 0)), "0 tokens"),
@@ -115,9 +116,9 @@ mod tests {
             (clock(Duration::from_secs(7)), "0:07"),
             (clock(Duration::from_secs(725)), "12:05"),
             (clock(Duration::from_secs(3_723)), "1:02:03"),
-            (took(80), "80 ms"),
-            (took(3_210), "3.2 s"),
-            (took(75_999), "75 s"),
+            (duration(80), "80 ms"),
+            (duration(3_210), "3.2 s"),
+            (duration(75_999), "75 s"),
             (count(1, "file", "files"), "1 file"),
             (count(0, "file", "files"), "0 files"),
         ] {

@@ -1,150 +1,162 @@
-//! What happens during a review as lines of plain text, and how fast they may follow each other.
+//! Progress events as lines of text, throttled for logs.
 
 use std::time::Duration;
 
-use super::face::Detail;
-use super::state::State;
-use super::{on_one_line, words};
+use super::state::ProgressState;
+use super::style::LineDetail;
+use super::{format, one_line};
 use crh_llm::Money;
-use crh_pipeline::events::Event;
+use crh_pipeline::events::ReviewEvent;
 
-/// How soon a line may follow another: a log is read afterwards, and nobody reads faster.
-const SOONEST: Duration = Duration::from_secs(1);
-/// How soon a line that only says how far it is may follow another line.
-const STATUS_SOONEST: Duration = Duration::from_secs(10);
+/// Minimum time between two lines of a log.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// Minimum time before a status line.
+const STATUS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A line about something that happened.
+/// A line of progress output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    /// What it says.
+pub(super) struct ProgressLine {
     pub(super) text: String,
-    /// How much it matters.
-    pub(super) weight: Weight,
+    pub(super) priority: LinePriority,
 }
 
-/// How much a line matters.
+/// Whether a line may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
-    /// It says how far the review is.
+pub(super) enum LinePriority {
+    /// Overall progress; dropped if a newer line arrives.
     Status,
-    /// It is of interest until there is something newer.
-    Passing,
-    /// It is printed whatever comes after it.
-    Lasting,
+    /// Replaced by newer lines.
+    Transient,
+    /// Always printed.
+    Permanent,
 }
 
-/// What to say about an event, given the state after it; none if that is not worth a line.
-pub(super) fn line(event: &Event, state: &State, detail: Detail) -> Option<Line> {
-    let every = |text: String| (detail == Detail::Every).then_some((text, Weight::Passing));
-    let (text, weight) = match event {
-        Event::StageStarted { stage } => (words::stage(*stage).to_owned(), Weight::Passing),
-        Event::StageEnded { stage, took_ms } => {
-            every(format!("{}: {}", words::stage(*stage), words::took(*took_ms)))?
+/// The line for an event, if any. `state` already includes the event.
+pub(super) fn line(
+    event: &ReviewEvent,
+    state: &ProgressState,
+    detail: LineDetail,
+) -> Option<ProgressLine> {
+    let if_verbose =
+        |text: String| (detail == LineDetail::Every).then_some((text, LinePriority::Transient));
+    let (text, priority) = match event {
+        ReviewEvent::StageStarted { stage } => {
+            (format::stage(*stage).to_owned(), LinePriority::Transient)
         }
-        Event::Planned { files, budget } => {
-            let files = words::count(*files, "file", "files");
+        ReviewEvent::StageEnded { stage, took_ms } => {
+            if_verbose(format!("{}: {}", format::stage(*stage), format::duration(*took_ms)))?
+        }
+        ReviewEvent::Planned { files, budget } => {
+            let files = format::count(*files, "file", "files");
             let cost = match *budget {
                 Money::ZERO => String::new(),
-                budget => format!(", for at most {:.2} USD", budget.as_dollars()),
+                budget => format!(", budget {:.2} USD", budget.as_dollars()),
             };
-            (format!("{files} under review{cost}"), Weight::Lasting)
+            (format!("reviewing {files}{cost}"), LinePriority::Permanent)
         }
-        Event::TeamChosen { team } => (words::team(team), Weight::Lasting),
-        Event::RunStarted { run, label, files } => {
-            let about = if label.is_empty() { String::new() } else { format!(" {label},") };
-            let files = words::count(*files, "file", "files");
-            (format!("{run} begins:{about} {files}"), Weight::Passing)
+        ReviewEvent::TeamChosen { team } => (format::team(team), LinePriority::Permanent),
+        ReviewEvent::RunStarted { run, label, files } => {
+            let part = if label.is_empty() { String::new() } else { format!(" {label},") };
+            let files = format::count(*files, "file", "files");
+            (format!("{run} started:{part} {files}"), LinePriority::Transient)
         }
-        Event::ToolCalled { run, tool, about } => every(format!("{run}: {tool} {about}"))?,
-        Event::Refused { run, told } => every(format!("{run} was refused: {told}"))?,
-        Event::FileReviewed { path } => match detail {
-            Detail::Every => (format!("reviewed {path}"), Weight::Passing),
-            Detail::Brief => (status(state), Weight::Status),
+        ReviewEvent::ToolCalled { run, tool, about: part } => {
+            if_verbose(format!("{run}: {tool} {part}"))?
+        }
+        ReviewEvent::Refused { run, told } => if_verbose(format!("{run}: call refused: {told}"))?,
+        ReviewEvent::FileReviewed { path } => match detail {
+            LineDetail::Every => (format!("reviewed {path}"), LinePriority::Transient),
+            LineDetail::Brief => (status(state), LinePriority::Status),
         },
-        Event::RunEnded { run, failure: Some(why), .. } => {
-            (format!("{run} failed: {why}"), Weight::Lasting)
+        ReviewEvent::RunEnded { run, failure: Some(failure), .. } => {
+            (format!("{run} failed: {failure}"), LinePriority::Permanent)
         }
-        Event::RunEnded { run, failure: None, limited, findings, took_ms } => {
-            let findings = words::count(*findings, "finding", "findings");
-            let took = words::took(*took_ms);
+        ReviewEvent::RunEnded { run, failure: None, limited, findings, took_ms } => {
+            let findings = format::count(*findings, "finding", "findings");
+            let duration = format::duration(*took_ms);
             match limited {
                 Some(limit) => (
-                    format!("{run} met its limit of {limit}: {findings} in {took}"),
-                    Weight::Lasting,
+                    format!("{run} reached its limit ({limit}): {findings} in {duration}"),
+                    LinePriority::Permanent,
                 ),
-                None => (format!("{run} is done: {findings} in {took}"), Weight::Passing),
+                None => {
+                    (format!("{run} finished: {findings} in {duration}"), LinePriority::Transient)
+                }
             }
         }
-        Event::Spent { .. } => (status(state), Weight::Status),
-        Event::Warning { text } => (format!("warning: {text}"), Weight::Lasting),
+        ReviewEvent::Spent { .. } => (status(state), LinePriority::Status),
+        ReviewEvent::Warning { text } => (format!("warning: {text}"), LinePriority::Permanent),
     };
-    Some(Line { text: on_one_line(&text), weight })
+    Some(ProgressLine { text: one_line(&text), priority })
 }
 
-/// How far the review is.
-fn status(state: &State) -> String {
+/// The status line: files, active reviewers, tokens, cost.
+fn status(state: &ProgressState) -> String {
     let mut parts = Vec::new();
     if let Some(files) = state.files {
         parts.push(format!(
             "{} of {} reviewed",
-            state.done(),
-            words::count(files, "file", "files")
+            state.reviewed_count(),
+            format::count(files, "file", "files")
         ));
     }
     if !state.runs.is_empty() {
-        parts.push(format!("{} at work", words::count(state.runs.len(), "run", "runs")));
+        parts.push(format!("{} active", format::count(state.runs.len(), "run", "runs")));
     }
-    parts.push(words::tokens(&state.totals));
-    parts.push(words::money(state.totals.money, state.budget));
+    parts.push(format::tokens(&state.totals));
+    parts.push(format::money(state.totals.money, state.budget));
     parts.join(", ")
 }
 
-/// Lines on their way to a log, at most one at a time: those that last wait for their turn, of the others only the newest does.
+/// Limits the rate of log lines. Permanent lines are queued; of the others only the newest is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Pace {
-    printed: Option<Duration>,
-    lasting: Vec<String>,
-    newest: Option<Line>,
+pub(super) struct LineThrottle {
+    last_printed: Option<Duration>,
+    permanent: Vec<String>,
+    newest: Option<ProgressLine>,
 }
 
-impl Pace {
-    /// Takes in a line that wants to be printed.
-    pub(super) fn offer(&mut self, line: Line) {
-        match line.weight {
-            Weight::Lasting => {
-                // What was before it comes before it, or not at all.
+impl LineThrottle {
+    /// Queues a line.
+    pub(super) fn queue(&mut self, line: ProgressLine) {
+        match line.priority {
+            LinePriority::Permanent => {
+                // An older transient line must not appear after this one.
                 self.newest = None;
-                self.lasting.push(line.text);
+                self.permanent.push(line.text);
             }
-            // A stage that has begun is news; how far the one before was is none.
-            Weight::Status
-                if self.newest.as_ref().is_some_and(|held| held.weight != Weight::Status) => {}
-            Weight::Status | Weight::Passing => self.newest = Some(line),
+            // The start of a stage is more interesting than the status of the stage before.
+            LinePriority::Status
+                if self
+                    .newest
+                    .as_ref()
+                    .is_some_and(|queued| queued.priority != LinePriority::Status) => {}
+            LinePriority::Status | LinePriority::Transient => self.newest = Some(line),
         }
     }
 
-    /// The lines to print at a time from the start.
-    pub(super) fn due(&mut self, now: Duration) -> Vec<String> {
-        let since = self.printed.map(|printed| now.saturating_sub(printed));
-        let is_due = |soonest| since.is_none_or(|since| since >= soonest);
-        if !is_due(SOONEST) {
+    /// Lines to print now. `now` is the time since the start.
+    pub(super) fn take_due(&mut self, now: Duration) -> Vec<String> {
+        let since_last = self.last_printed.map(|last_printed| now.saturating_sub(last_printed));
+        let has_passed = |soonest| since_last.is_none_or(|since_last| since_last >= soonest);
+        if !has_passed(MIN_INTERVAL) {
             return Vec::new();
         }
-        let mut lines = std::mem::take(&mut self.lasting);
-        let soonest = |line: &mut Line| match line.weight {
-            Weight::Status => STATUS_SOONEST,
-            Weight::Passing | Weight::Lasting => SOONEST,
+        let mut lines = std::mem::take(&mut self.permanent);
+        let soonest = |line: &mut ProgressLine| match line.priority {
+            LinePriority::Status => STATUS_INTERVAL,
+            LinePriority::Transient | LinePriority::Permanent => MIN_INTERVAL,
         };
-        lines.extend(self.newest.take_if(|line| is_due(soonest(line))).map(|line| line.text));
+        lines.extend(self.newest.take_if(|line| has_passed(soonest(line))).map(|line| line.text));
         if !lines.is_empty() {
-            self.printed = Some(now);
+            self.last_printed = Some(now);
         }
         lines
     }
 
-    /// The lines that must not be lost, at the end.
-    pub(super) fn rest(self) -> Vec<String> {
-        self.lasting
+    /// Permanent lines that were not printed yet.
+    pub(super) fn remaining(self) -> Vec<String> {
+        self.permanent
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a review does, shown while it does it: the thin shell around the faces.
+//! Shows the progress of a review on standard error.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -7,155 +7,160 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::face::{Detail, Face, Verbosity};
-use super::lines::{Pace, Weight};
+use super::lines::{LinePriority, LineThrottle};
 use super::panel::panel_lines;
-use super::state::State;
+use super::state::ProgressState;
+use super::style::{LineDetail, ProgressStyle, Verbosity};
 use super::{lines, screen};
 use crate::config::environment::Environment;
-use crh_pipeline::events::Event;
+use crh_pipeline::events::ReviewEvent;
 
-/// How often the panel is drawn: five times a second is lively enough, and costs nothing.
+/// Redraw interval of the panel.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Shows what a review does until it is ended or dropped: after a failure or a panic the terminal is left as it is after a
-/// good end.
-pub(crate) struct Progress {
-    shown: Arc<Shown>,
-    /// Dropping it ends the clock.
-    alive: Option<Sender<()>>,
+/// Shows progress until it is ended or dropped. Dropping restores the terminal, also after a panic.
+pub(crate) struct ProgressDisplay {
+    shared: Arc<SharedDisplay>,
+    /// Dropping the sender stops the clock thread.
+    clock_stop: Option<Sender<()>>,
     clock: Option<JoinHandle<()>>,
 }
 
-/// What the listener and the clock share.
-struct Shown {
-    face: Face,
+/// Shared by the event listener and the clock thread.
+struct SharedDisplay {
+    style: ProgressStyle,
     started: Instant,
-    latest: Mutex<Latest>,
+    latest: Mutex<LatestProgress>,
 }
 
 #[derive(Default)]
-struct Latest {
-    state: State,
-    pace: Pace,
+struct LatestProgress {
+    state: ProgressState,
+    throttle: LineThrottle,
 }
 
 /// An event as `--debug` prints it.
 #[derive(Serialize)]
 struct EventLine<'a> {
-    /// From the start, in milliseconds.
+    /// Milliseconds since the start.
     at_ms: u64,
     #[serde(flatten)]
-    event: &'a Event,
+    event: &'a ReviewEvent,
 }
 
-impl Progress {
-    /// Begins to show, in the way that fits standard error and what the user wants.
+impl ProgressDisplay {
+    /// Starts to show progress in the style for this terminal and verbosity.
     pub(crate) fn new(verbosity: Verbosity, environment: &Environment) -> Self {
-        let face = super::face(verbosity, environment);
+        let style = super::progress_style(verbosity, environment);
         let latest = Mutex::default();
-        let shown = Arc::new(Shown { face, started: Instant::now(), latest });
-        let (alive, clock) = shown.clone().clock();
-        Self { shown, alive, clock }
+        let shared = Arc::new(SharedDisplay { style, started: Instant::now(), latest });
+        let (clock_stop, clock) = shared.clone().start_clock();
+        Self { shared, clock_stop, clock }
     }
 
-    /// What is to be told everything that happens.
-    pub(crate) fn listener(&self) -> impl Fn(&Event) + Send + Sync + 'static {
-        let shown = self.shown.clone();
-        move |event| shown.hear(event)
+    /// The callback for review events.
+    pub(crate) fn listener(&self) -> impl Fn(&ReviewEvent) + Send + Sync + 'static {
+        let shared = self.shared.clone();
+        move |event| shared.handle(event)
     }
 
-    /// Shows what is left to be shown, and takes the panel away.
+    /// Prints the remaining lines and removes the panel.
     pub(crate) fn end(self) {
         drop(self);
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
-        drop(self.alive.take());
-        // A clock that has panicked has said so, and there is nothing left to wait for.
+        drop(self.clock_stop.take());
+        // A panic of the clock thread was already reported.
         self.clock.take().map(JoinHandle::join);
-        let pace = std::mem::take(&mut self.shown.latest().pace);
-        pace.rest().iter().for_each(|line| screen::say(line));
-        // Whoever stopped the review while being asked something is not asked any more.
-        screen::go_on_drawing();
+        let throttle = std::mem::take(&mut self.shared.latest().throttle);
+        throttle.remaining().iter().for_each(|line| screen::print_line(line));
+        // The review may have been interrupted while a prompt was open.
+        screen::resume_drawing();
         screen::clear();
     }
 }
 
-impl Shown {
-    fn hear(&self, event: &Event) {
-        let at = self.started.elapsed();
+impl SharedDisplay {
+    fn handle(&self, event: &ReviewEvent) {
+        let elapsed = self.started.elapsed();
         let mut latest = self.latest();
-        latest.state.take_in(event, at);
-        match self.face {
-            Face::Silent => {}
-            Face::Events => {
-                let at_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
+        latest.state.apply(event, elapsed);
+        match self.style {
+            ProgressStyle::Silent => {}
+            ProgressStyle::Events => {
+                let at_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
                 match crh_review::stable_json_line(&EventLine { at_ms, event }) {
-                    Ok(line) => screen::say(line.trim_end()),
-                    Err(error) => screen::say(&format!("warning: an event was lost: {error}")),
+                    Ok(line) => screen::print_line(line.trim_end()),
+                    Err(error) => {
+                        screen::print_line(&format!("warning: cannot print an event: {error}"));
+                    }
                 }
             }
-            Face::Panel(detail) => {
+            ProgressStyle::Panel(detail) => {
                 let line = lines::line(event, &latest.state, detail);
-                let stays = |weight| match weight {
-                    // The panel says it.
-                    Weight::Status => false,
-                    Weight::Passing => detail == Detail::Every,
-                    Weight::Lasting => true,
+                let is_printed = |priority| match priority {
+                    // The panel shows the status.
+                    LinePriority::Status => false,
+                    LinePriority::Transient => detail == LineDetail::Every,
+                    LinePriority::Permanent => true,
                 };
-                if let Some(line) = line.filter(|line| stays(line.weight)) {
-                    screen::say(&line.text);
+                if let Some(line) = line.filter(|line| is_printed(line.priority)) {
+                    screen::print_line(&line.text);
                 }
             }
-            Face::Lines(Detail::Every) => {
-                if let Some(line) = lines::line(event, &latest.state, Detail::Every) {
-                    screen::say(&line.text);
+            ProgressStyle::Lines(LineDetail::Every) => {
+                if let Some(line) = lines::line(event, &latest.state, LineDetail::Every) {
+                    screen::print_line(&line.text);
                 }
             }
-            Face::Lines(Detail::Brief) => {
-                if let Some(line) = lines::line(event, &latest.state, Detail::Brief) {
-                    latest.pace.offer(line);
+            ProgressStyle::Lines(LineDetail::Brief) => {
+                if let Some(line) = lines::line(event, &latest.state, LineDetail::Brief) {
+                    latest.throttle.queue(line);
                 }
-                latest.pace.due(at).iter().for_each(|line| screen::say(line));
+                latest.throttle.take_due(elapsed).iter().for_each(|line| screen::print_line(line));
             }
         }
     }
 
-    /// Starts the clock that shows what time alone changes; it runs until the sender is dropped.
-    fn clock(self: Arc<Self>) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
-        match self.face {
-            Face::Silent | Face::Events | Face::Lines(Detail::Every) => return (None, None),
-            Face::Panel(_) | Face::Lines(Detail::Brief) => {}
+    /// Starts the thread that redraws the panel; it stops when the sender is dropped.
+    fn start_clock(self: Arc<Self>) -> (Option<Sender<()>>, Option<JoinHandle<()>>) {
+        match self.style {
+            ProgressStyle::Silent
+            | ProgressStyle::Events
+            | ProgressStyle::Lines(LineDetail::Every) => return (None, None),
+            ProgressStyle::Panel(_) | ProgressStyle::Lines(LineDetail::Brief) => {}
         }
-        let (alive, ended) = mpsc::channel::<()>();
+        let (stop_sender, stop_receiver) = mpsc::channel::<()>();
         let run = move || {
-            while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            while stop_receiver.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 self.tick();
             }
         };
-        // Without a thread there is no panel; the review goes on all the same.
+        // If the thread cannot start, the review continues without a panel.
         let clock = std::thread::Builder::new().name("progress".to_owned()).spawn(run);
-        (Some(alive), clock.ok())
+        (Some(stop_sender), clock.ok())
     }
 
     fn tick(&self) {
-        let at = self.started.elapsed();
+        let elapsed = self.started.elapsed();
         let mut latest = self.latest();
-        match self.face {
-            Face::Panel(_) => {
-                let lines = panel_lines(&latest.state, at, screen::size());
+        match self.style {
+            ProgressStyle::Panel(_) => {
+                let lines = panel_lines(&latest.state, elapsed, screen::size());
                 drop(latest);
                 screen::draw(lines);
             }
-            Face::Lines(_) => latest.pace.due(at).iter().for_each(|line| screen::say(line)),
-            Face::Silent | Face::Events => {}
+            ProgressStyle::Lines(_) => {
+                latest.throttle.take_due(elapsed).iter().for_each(|line| screen::print_line(line));
+            }
+            ProgressStyle::Silent | ProgressStyle::Events => {}
         }
     }
 
-    fn latest(&self) -> MutexGuard<'_, Latest> {
+    fn latest(&self) -> MutexGuard<'_, LatestProgress> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

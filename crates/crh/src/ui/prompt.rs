@@ -1,26 +1,26 @@
-//! One line from whoever sits at the terminal.
+//! Reads one line from the terminal.
 
 use std::io;
 use std::io::{BufRead, Read};
 
-use super::questions::forget_typed;
+use super::questions::discard_input;
 use super::screen;
-use crh_review::wrapped;
+use crh_review::wrap;
 
-/// The longest line that is read: what is longer was pasted by mistake.
+/// Maximum length of an answer in bytes. A longer line was pasted by mistake.
 const LINE_MAX: u64 = 4_096;
 
-/// Asks, a paragraph a line, and waits for a line; none if there is none. What is under way is not shown meanwhile.
-pub(crate) fn line_from_person(question: &str) -> Option<String> {
+/// Prints a question and reads a line; none if it is empty. The progress panel is hidden meanwhile.
+pub(crate) fn prompt_line(question: &str) -> Option<String> {
     let width = screen::size().columns.saturating_sub(1).max(1);
-    let question = crh_review::visible(question);
-    let lines: String = question.lines().map(|line| wrapped("", "", line, width)).collect();
-    screen::stop_drawing();
-    screen::say(lines.trim_end());
-    forget_typed();
+    let question = crh_review::escape_invisible(question);
+    let lines: String = question.lines().map(|line| wrap("", "", line, width)).collect();
+    screen::pause_drawing();
+    screen::print_line(lines.trim_end());
+    discard_input();
     let mut line = String::new();
-    let read = io::stdin().lock().take(LINE_MAX).read_line(&mut line);
-    screen::go_on_drawing();
-    read.ok().filter(|count| *count > 0)?;
+    let byte_count = io::stdin().lock().take(LINE_MAX).read_line(&mut line);
+    screen::resume_drawing();
+    byte_count.ok().filter(|count| *count > 0)?;
     Some(line.trim().to_owned()).filter(|line| !line.is_empty())
 }

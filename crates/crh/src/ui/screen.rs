@@ -1,7 +1,7 @@
-//! Standard error as one screen: lines that stay, and below them at most one panel that is drawn over again.
+//! Standard error as a screen: permanent lines, and below them at most one panel that is redrawn.
 //!
-//! Invariant: nothing is switched on that would have to be switched off again. The cursor stays visible and rests on the line
-//! below the panel, so that a process that is killed leaves a terminal that works.
+//! Invariant: no terminal mode is changed. The cursor stays visible on the line below the panel, so
+//! a killed process leaves a working terminal.
 
 use std::io;
 use std::io::Write;
@@ -10,96 +10,94 @@ use std::time::Duration;
 
 use crh_review::columns;
 
-/// What a terminal has that does not say.
-const USUAL: Size = Size { columns: 80, rows: 24 };
+/// Size to assume if the terminal does not report one.
+const DEFAULT_SIZE: TerminalSize = TerminalSize { columns: 80, rows: 24 };
 
-/// Half a second in all, which is longer than anyone draws.
+/// Half a second in total, longer than any drawing takes.
 const PANIC_TRIES: u32 = 50;
 const PANIC_WAIT: Duration = Duration::from_millis(10);
 
 static SCREEN: Mutex<Screen> =
-    Mutex::new(Screen { warnings: Warnings::Shown, drawing: Drawing::On, drawn: Vec::new() });
+    Mutex::new(Screen { warnings: WarningLevel::Shown, drawing: Drawing::On, panel: Vec::new() });
 
-/// What is known about standard error.
+/// State of standard error.
 struct Screen {
-    warnings: Warnings,
+    warnings: WarningLevel,
     drawing: Drawing,
-    /// The lines of the panel that stand there now.
-    drawn: Vec<String>,
+    /// Lines of the panel on the screen.
+    panel: Vec<String>,
 }
 
-/// Whether the user wants to see what is no error.
+/// Which messages besides errors to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Warnings {
-    /// Yes.
+pub(super) enum WarningLevel {
+    /// Warnings and notes.
     Shown,
-    /// Yes, and what is of interest only to whoever looks closely.
+    /// Warnings, notes and details.
     Detailed,
-    /// No.
+    /// None.
     Hidden,
 }
 
-/// Whether a panel may be drawn.
+/// Whether the panel may be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Drawing {
-    /// It may.
     On,
-    /// Not now: somebody is typing below the last line.
+    /// The user is typing below the last line.
     Off,
 }
 
-/// How much fits a terminal.
+/// Size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Size {
-    /// Characters in a line.
+pub(super) struct TerminalSize {
     pub(super) columns: usize,
-    /// Lines.
     pub(super) rows: usize,
 }
 
-/// How much fits standard error now.
-pub(super) fn size() -> Size {
+/// Current size of standard error.
+pub(super) fn size() -> TerminalSize {
     match rustix::termios::tcgetwinsize(io::stderr()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-            Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
+            TerminalSize { columns: size.ws_col.into(), rows: size.ws_row.into() }
         }
-        Ok(_) | Err(_) => USUAL,
+        Ok(_) | Err(_) => DEFAULT_SIZE,
     }
 }
 
-/// Says whether warnings are shown from now on.
-pub(super) fn set_warnings(warnings: Warnings) {
+/// Sets which messages are shown from now on.
+pub(super) fn set_warnings(warnings: WarningLevel) {
     screen().warnings = warnings;
 }
 
-/// Prints lines that stay, if the user wants to see what is no error.
+/// Prints permanent lines unless warnings are hidden.
 pub(super) fn warn(text: &str) {
     let screen = screen();
-    if screen.warnings != Warnings::Hidden {
+    if screen.warnings != WarningLevel::Hidden {
         screen.print(text);
     }
 }
 
-/// Prints lines that stay, if the user looks closely.
+/// Prints permanent lines in verbose mode.
 pub(super) fn detail(text: &str) {
     let screen = screen();
-    if screen.warnings == Warnings::Detailed {
+    if screen.warnings == WarningLevel::Detailed {
         screen.print(text);
     }
 }
 
-/// Prints lines that stay.
-pub(super) fn say(text: &str) {
+/// Prints permanent lines.
+pub(super) fn print_line(text: &str) {
     screen().print(text);
 }
 
-/// Prints a text after which the answer is typed, on the same line.
+/// Prints a prompt; the answer is typed on the same line.
 pub(super) fn prompt(text: &str) {
     write(text);
 }
 
-/// Prints lines that stay, from wherever a panic was. If that was here, waiting for our turn would be forever.
-pub(super) fn say_from_panic(text: &str) {
+/// Prints lines from the panic hook. Does not block on the lock, because the panicking thread may
+/// hold it.
+pub(super) fn print_from_panic(text: &str) {
     for _ in 0..PANIC_TRIES {
         match SCREEN.try_lock() {
             Ok(screen) => return screen.print(text),
@@ -110,37 +108,37 @@ pub(super) fn say_from_panic(text: &str) {
     write(&format!("{text}\n"));
 }
 
-/// Draws the panel over the one that stands there. None of its lines is wider than the terminal.
+/// Redraws the panel. No line may be wider than the terminal.
 pub(super) fn draw(lines: Vec<String>) {
     let mut screen = screen();
     if screen.drawing == Drawing::Off {
         return;
     }
-    write(&frame(&screen.drawn, "", &lines, size().columns));
-    screen.drawn = lines;
+    write(&frame(&screen.panel, "", &lines, size().columns));
+    screen.panel = lines;
 }
 
-/// Takes the panel away.
+/// Removes the panel.
 pub(super) fn clear() {
     draw(Vec::new());
 }
 
-/// Takes the panel away, and leaves the place to whoever types there.
-pub(super) fn stop_drawing() {
+/// Removes the panel until [`resume_drawing`], so that the user can type.
+pub(super) fn pause_drawing() {
     clear();
     screen().drawing = Drawing::Off;
 }
 
-/// Lets the panel be drawn again.
-pub(super) fn go_on_drawing() {
+/// Allows the panel to be drawn again.
+pub(super) fn resume_drawing() {
     screen().drawing = Drawing::On;
 }
 
-/// Takes the panel away, if that can be done at once: whoever writes may be waiting for a reader that never comes.
-pub(super) fn clear_at_once() {
+/// Removes the panel unless another thread holds the lock, which may be blocked on a full pipe.
+pub(super) fn try_clear() {
     if let Ok(mut screen) = SCREEN.try_lock() {
-        write(&frame(&screen.drawn, "", &[], size().columns));
-        screen.drawn.clear();
+        write(&frame(&screen.panel, "", &[], size().columns));
+        screen.panel.clear();
     }
 }
 
@@ -151,45 +149,49 @@ fn screen() -> MutexGuard<'static, Screen> {
 impl Screen {
     /// Prints lines above the panel.
     fn print(&self, text: &str) {
-        write(&frame(&self.drawn, &format!("{text}\n"), &self.drawn, size().columns));
+        write(&frame(&self.panel, &format!("{text}\n"), &self.panel, size().columns));
     }
 }
 
 fn write(text: &str) {
-    // If nobody can be told, nobody can be told that either.
+    // If standard error fails, there is no place to report it.
     io::stderr().write_all(text.as_bytes()).ok();
 }
 
-/// What to write so that a terminal shows text and a panel where an old panel stands.
+/// Escape sequences that replace the old panel by text and a new panel.
 ///
-/// A terminal that was made narrower since has broken the old lines, so their rows are counted by its width of now. Every
-/// line is emptied before it is written and not after: in the last column that would take a character away.
-fn frame(old: &[String], text: &str, panel: &[String], width: usize) -> String {
-    let rows: usize = old.iter().map(|line| seen_columns(line).div_ceil(width.max(1)).max(1)).sum();
+/// Old lines may wrap on a terminal that became narrower, so their rows are counted with the
+/// current width. Each line is cleared before it is written, because clearing in the last column
+/// would erase a character.
+fn frame(old_panel: &[String], text: &str, new_panel: &[String], width: usize) -> String {
+    let old_rows: usize =
+        old_panel.iter().map(|line| visible_columns(line).div_ceil(width.max(1)).max(1)).sum();
     let mut out = String::new();
-    if rows > 0 {
-        out.push_str(&format!("\u{1b}[{rows}A\r"));
+    if old_rows > 0 {
+        out.push_str(&format!("\u{1b}[{old_rows}A\r"));
     }
     if !text.is_empty() {
-        // It may be longer than a line.
-        out.push_str(if rows > 0 { "\u{1b}[J" } else { "" });
+        // The text may be longer than one line.
+        out.push_str(if old_rows > 0 { "\u{1b}[J" } else { "" });
         out.push_str(text);
     }
-    for line in panel {
+    for line in new_panel {
         out.push_str(&format!("\u{1b}[K{line}\n"));
     }
-    if rows > panel.len() {
+    if old_rows > new_panel.len() {
         out.push_str("\u{1b}[J");
     }
     out
 }
 
-/// How many columns a line takes: what only says how it looks takes none.
-fn seen_columns(line: &str) -> usize {
+/// Width of a line without its colour codes.
+fn visible_columns(line: &str) -> usize {
     let mut parts = line.split("\u{1b}[");
-    let first = parts.next().map_or(0, columns);
-    first
-        + parts.map(|part| part.split_once('m').map_or(0, |(_, seen)| columns(seen))).sum::<usize>()
+    let width_before_codes = parts.next().map_or(0, columns);
+    width_before_codes
+        + parts
+            .map(|part| part.split_once('m').map_or(0, |(_, visible)| columns(visible)))
+            .sum::<usize>()
 }
 
 #[cfg(test)]
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_panel_is_just_printed() {
+    fn first_panel_is_printed() {
         check(
             &[],
             "",
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panel_is_drawn_over_the_one_before() {
+    fn panel_replaces_previous_panel() {
         check(
             &["a", "b"],
             "",
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_a_narrower_terminal_has_broken_are_all_taken_away() {
+    fn wrapped_rows_of_narrower_terminal_are_cleared() {
         check(
             &[&"x".repeat(79), &"y".repeat(40)],
             "",
@@ -258,14 +260,14 @@ mod tests {
     }
 
     #[test]
-    fn how_a_line_looks_takes_no_column() {
-        assert_eq!(seen_columns("\u{1b}[1mab\u{1b}[0mc"), 3);
-        assert_eq!(seen_columns("abc"), 3);
-        assert_eq!(seen_columns(""), 0);
+    fn colour_codes_have_no_width() {
+        assert_eq!(visible_columns("\u{1b}[1mab\u{1b}[0mc"), 3);
+        assert_eq!(visible_columns("abc"), 3);
+        assert_eq!(visible_columns(""), 0);
     }
 
     #[test]
-    fn what_stays_is_printed_above_the_panel() {
+    fn permanent_lines_are_printed_above_panel() {
         check(
             &["a", "b"],
             "warning: x\n",
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panel_that_ends_leaves_nothing() {
+    fn cleared_panel_leaves_nothing() {
         check(&["a", "b"], "", &[], 80, expect!["ESC[2ACRESC[J"]);
         check(&[], "", &[], 80, expect![""]);
     }

@@ -1,85 +1,83 @@
-//! What a review is doing now, as far as its events tell.
+//! Current state of a review, derived from its events.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::on_one_line;
-use crh_agent::Totals;
+use super::one_line;
+use crh_agent::UsageTotals;
 use crh_llm::Money;
-use crh_pipeline::events::{Event, Stage};
+use crh_pipeline::events::{ReviewEvent, Stage};
 
-/// What a review is doing now. Every text in it is safe to show and on one line.
+/// Current state of a review. All texts are escaped and on one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct State {
-    /// The stage it is in; none before the first.
+pub(super) struct ProgressState {
     pub(super) stage: Option<Stage>,
-    /// How many files are under review; none before that is known.
+    /// Number of files under review; none before planning.
     pub(super) files: Option<usize>,
-    /// What it may cost; none before that is known.
+    /// Cost limit; none before planning.
     pub(super) budget: Option<Money>,
-    /// The files that were marked as reviewed.
+    /// Files marked as reviewed.
     pub(super) reviewed: BTreeSet<String>,
-    /// The runs at work, in the order in which they began.
-    pub(super) runs: Vec<Running>,
-    /// How many findings the ended runs brought.
+    /// Active runs, oldest first.
+    pub(super) runs: Vec<ActiveRun>,
+    /// Findings of finished runs.
     pub(super) findings: usize,
-    /// What was spent.
-    pub(super) totals: Totals,
+    pub(super) totals: UsageTotals,
 }
 
-/// A run at work.
+/// An active run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Running {
-    /// The name of its assignment.
+pub(super) struct ActiveRun {
+    /// Name of the reviewer or sub-agent.
     pub(super) name: String,
-    /// What it is about; empty if it is about everything.
+    /// Part of the change; empty for the whole change.
     pub(super) label: String,
-    /// The tool it called last, and with what; empty before the first.
-    pub(super) doing: String,
-    /// When it began, from the start of the review.
-    pub(super) since: Duration,
+    /// Last tool call; empty before the first.
+    pub(super) last_tool_call: String,
+    /// Start time, relative to the start of the review.
+    pub(super) started_at: Duration,
 }
 
-impl State {
-    /// Takes in something that happened, at a time from the start of the review.
-    pub(super) fn take_in(&mut self, event: &Event, at: Duration) {
+impl ProgressState {
+    /// Applies an event. `elapsed` is the time since the start of the review.
+    pub(super) fn apply(&mut self, event: &ReviewEvent, elapsed: Duration) {
         match event {
-            Event::StageStarted { stage } => self.stage = Some(*stage),
-            Event::Planned { files, budget } => {
+            ReviewEvent::StageStarted { stage } => self.stage = Some(*stage),
+            ReviewEvent::Planned { files, budget } => {
                 self.files = Some(*files);
                 self.budget = Some(*budget);
             }
-            Event::RunStarted { run, label, .. } => self.runs.push(Running {
-                name: on_one_line(run),
-                label: on_one_line(label),
-                doing: String::new(),
-                since: at,
+            ReviewEvent::RunStarted { run, label, .. } => self.runs.push(ActiveRun {
+                name: one_line(run),
+                label: one_line(label),
+                last_tool_call: String::new(),
+                started_at: elapsed,
             }),
-            Event::ToolCalled { run, tool, about } => {
-                let doing = on_one_line(&format!("{tool} {about}"));
-                let name = on_one_line(run);
-                if let Some(run) = self.runs.iter_mut().find(|running| running.name == name) {
-                    run.doing = doing;
+            ReviewEvent::ToolCalled { run, tool, about } => {
+                let tool_call = one_line(&format!("{tool} {about}"));
+                let name = one_line(run);
+                if let Some(run) = self.runs.iter_mut().find(|active| active.name == name) {
+                    run.last_tool_call = tool_call;
                 }
             }
-            Event::FileReviewed { path } => {
+            ReviewEvent::FileReviewed { path } => {
                 self.reviewed.insert(path.clone());
             }
-            Event::RunEnded { run, findings, .. } => {
-                let name = on_one_line(run);
-                self.runs.retain(|running| running.name != name);
+            ReviewEvent::RunEnded { run, findings, .. } => {
+                let name = one_line(run);
+                self.runs.retain(|active| active.name != name);
                 self.findings += findings;
             }
-            Event::Spent { totals } => self.totals = *totals,
-            Event::StageEnded { .. }
-            | Event::TeamChosen { .. }
-            | Event::Refused { .. }
-            | Event::Warning { .. } => {}
+            ReviewEvent::Spent { totals } => self.totals = *totals,
+            ReviewEvent::StageEnded { .. }
+            | ReviewEvent::TeamChosen { .. }
+            | ReviewEvent::Refused { .. }
+            | ReviewEvent::Warning { .. } => {}
         }
     }
 
-    /// How many files were reviewed. Marks of files that are not under review do not make it more than all.
-    pub(super) fn done(&self) -> usize {
+    /// Number of reviewed files, at most the number of files under review.
+    pub(super) fn reviewed_count(&self) -> usize {
         self.reviewed.len().min(self.files.unwrap_or(usize::MAX))
     }
 }

@@ -1,69 +1,67 @@
-//! How a review shows what it does: chosen once, from what standard error is and what the user asked for.
+//! Chooses how progress is shown, depending on whether stderr is a terminal, and on the verbosity.
 
-/// How much the user wants to be told.
+/// How much to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verbosity {
-    /// Nothing but errors.
+    /// Errors only.
     Quiet,
-    /// What a person wants to know.
-    Usual,
-    /// Each run and each call of a tool too.
+    /// Errors, warnings and progress.
+    Normal,
+    /// Also each run and each tool call.
     Verbose,
-    /// Every event, for programs.
+    /// Every event as JSON.
     Debug,
 }
 
-/// What standard error is.
+/// Kind of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Channel {
-    /// A terminal that can draw over what it has shown.
+pub(super) enum OutputKind {
+    /// A terminal that supports cursor movement.
     Terminal,
-    /// A pipe, a file, a log of CI, or a terminal that can only go on.
+    /// A pipe, a file, a CI log or a dumb terminal.
     Stream,
 }
 
-/// How a review shows what it does.
+/// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Face {
-    /// Not at all.
+pub(super) enum ProgressStyle {
     Silent,
-    /// A panel below everything else, drawn again and again; what stays is printed above it.
-    Panel(Detail),
-    /// Lines, one after the other.
-    Lines(Detail),
-    /// Every event as a line of JSON.
+    /// A panel that is redrawn below all other output.
+    Panel(LineDetail),
+    /// Lines of text.
+    Lines(LineDetail),
+    /// Every event as a JSON line.
     Events,
 }
 
-/// Which lines are printed.
+/// Which lines to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    /// Few, and not too fast.
+pub(super) enum LineDetail {
+    /// Important lines, throttled.
     Brief,
-    /// All of them, at once.
+    /// All lines, immediately.
     Every,
 }
 
-impl Channel {
-    /// What standard error is, by what is known about it. A log of CI is read later and in full, even where the
-    /// service pretends to be a terminal.
-    pub(super) fn of(is_terminal: bool, ci: Option<&str>, term: Option<&str>) -> Self {
+impl OutputKind {
+    /// Detects the kind of an output. CI logs are streams even if the service provides a terminal.
+    pub(super) fn detect(is_terminal: bool, ci: Option<&str>, term: Option<&str>) -> Self {
         let in_ci = ci.is_some_and(|value| !matches!(value, "" | "0" | "false"));
         if is_terminal && !in_ci && term != Some("dumb") { Self::Terminal } else { Self::Stream }
     }
 }
 
-impl Face {
-    /// The face for what the user asked for.
-    pub(super) fn of(verbosity: Verbosity, channel: Channel) -> Self {
-        let shown = |detail| match channel {
-            Channel::Terminal => Self::Panel(detail),
-            Channel::Stream => Self::Lines(detail),
+impl ProgressStyle {
+    /// The style for a verbosity and an output.
+    pub(super) fn choose(verbosity: Verbosity, output: OutputKind) -> Self {
+        let with_detail = |detail| match output {
+            OutputKind::Terminal => Self::Panel(detail),
+            OutputKind::Stream => Self::Lines(detail),
         };
         match verbosity {
             Verbosity::Quiet => Self::Silent,
-            Verbosity::Usual => shown(Detail::Brief),
-            Verbosity::Verbose => shown(Detail::Every),
+            Verbosity::Normal => with_detail(LineDetail::Brief),
+            Verbosity::Verbose => with_detail(LineDetail::Every),
             Verbosity::Debug => Self::Events,
         }
     }
@@ -74,36 +72,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_terminal_that_a_person_looks_at_is_drawn_over() {
+    fn ci_logs_and_dumb_terminals_are_streams() {
         for (is_terminal, ci, term, expected) in [
-            (true, None, Some("xterm-256color"), Channel::Terminal),
-            (true, None, None, Channel::Terminal),
-            (true, Some("false"), None, Channel::Terminal),
-            (true, Some("0"), None, Channel::Terminal),
-            (true, Some(""), None, Channel::Terminal),
-            (true, Some("true"), Some("xterm"), Channel::Stream),
-            (true, Some("woodpecker"), Some("xterm"), Channel::Stream),
-            (true, None, Some("dumb"), Channel::Stream),
-            (false, None, Some("xterm"), Channel::Stream),
+            (true, None, Some("xterm-256color"), OutputKind::Terminal),
+            (true, None, None, OutputKind::Terminal),
+            (true, Some("false"), None, OutputKind::Terminal),
+            (true, Some("0"), None, OutputKind::Terminal),
+            (true, Some(""), None, OutputKind::Terminal),
+            (true, Some("true"), Some("xterm"), OutputKind::Stream),
+            (true, Some("woodpecker"), Some("xterm"), OutputKind::Stream),
+            (true, None, Some("dumb"), OutputKind::Stream),
+            (false, None, Some("xterm"), OutputKind::Stream),
         ] {
-            assert_eq!(Channel::of(is_terminal, ci, term), expected, "{ci:?} {term:?}");
+            assert_eq!(OutputKind::detect(is_terminal, ci, term), expected, "{ci:?} {term:?}");
         }
     }
 
     #[test]
-    fn the_face_is_what_the_user_asked_for() {
-        use Channel::*;
-        for (verbosity, channel, expected) in [
-            (Verbosity::Quiet, Terminal, Face::Silent),
-            (Verbosity::Quiet, Stream, Face::Silent),
-            (Verbosity::Usual, Terminal, Face::Panel(Detail::Brief)),
-            (Verbosity::Usual, Stream, Face::Lines(Detail::Brief)),
-            (Verbosity::Verbose, Terminal, Face::Panel(Detail::Every)),
-            (Verbosity::Verbose, Stream, Face::Lines(Detail::Every)),
-            (Verbosity::Debug, Terminal, Face::Events),
-            (Verbosity::Debug, Stream, Face::Events),
+    fn style_follows_verbosity_and_output() {
+        use OutputKind::*;
+        for (verbosity, output, expected) in [
+            (Verbosity::Quiet, Terminal, ProgressStyle::Silent),
+            (Verbosity::Quiet, Stream, ProgressStyle::Silent),
+            (Verbosity::Normal, Terminal, ProgressStyle::Panel(LineDetail::Brief)),
+            (Verbosity::Normal, Stream, ProgressStyle::Lines(LineDetail::Brief)),
+            (Verbosity::Verbose, Terminal, ProgressStyle::Panel(LineDetail::Every)),
+            (Verbosity::Verbose, Stream, ProgressStyle::Lines(LineDetail::Every)),
+            (Verbosity::Debug, Terminal, ProgressStyle::Events),
+            (Verbosity::Debug, Stream, ProgressStyle::Events),
         ] {
-            assert_eq!(Face::of(verbosity, channel), expected, "{verbosity:?} {channel:?}");
+            assert_eq!(
+                ProgressStyle::choose(verbosity, output),
+                expected,
+                "{verbosity:?} {output:?}"
+            );
         }
     }
 }

@@ -1,124 +1,130 @@
-//! Many like tasks, shown while they are done: a line for each that has ended, and below them a bar with an estimate of the rest.
+//! Progress of many similar tasks: a line per finished task, and a progress bar with the estimated
+//! remaining time.
 
 use std::time::{Duration, Instant};
 
-use super::face::{Face, Verbosity};
-use super::{screen, words};
+use super::style::{ProgressStyle, Verbosity};
+use super::{format, screen};
 use crate::config::environment::Environment;
-use crh_review::{columns, cut};
+use crh_review::{columns, truncate};
 
-/// The narrowest and the widest bar that still tells something.
-const BAR: std::ops::RangeInclusive<usize> = 6..=30;
-/// Wider lines are no easier to read.
-const WIDEST: usize = 100;
+/// Minimum and maximum width of the progress bar.
+const BAR_WIDTH: std::ops::RangeInclusive<usize> = 6..=30;
+/// Maximum width of the progress line. Longer lines are hard to read.
+const WIDTH_MAX: usize = 100;
 
-/// Shows tasks as they end. Dropping it takes the bar away.
-pub(crate) struct Rows {
-    face: Face,
+/// Shows tasks as they finish. Dropping it removes the bar.
+pub(crate) struct TaskProgress {
+    style: ProgressStyle,
     total: usize,
     done: usize,
-    /// Of these, how many were there already: they say nothing about how long the rest will take.
-    known: usize,
+    /// Tasks finished before this command; they do not count for the time estimate.
+    already_done: usize,
     started: Instant,
 }
 
-impl Rows {
-    /// Begins to show so many tasks, in the way that fits standard error and what the user wants.
+impl TaskProgress {
+    /// Starts to show progress for `total` tasks.
     pub(crate) fn new(total: usize, verbosity: Verbosity, environment: &Environment) -> Self {
-        let face = super::face(verbosity, environment);
-        let rows = Self { face, total, done: 0, known: 0, started: Instant::now() };
-        rows.draw();
-        rows
+        let style = super::progress_style(verbosity, environment);
+        let progress = Self { style, total, done: 0, already_done: 0, started: Instant::now() };
+        progress.draw();
+        progress
     }
 
-    /// A task has ended, or was done before.
-    pub(crate) fn ended(&mut self, line: &str, before: Before) {
+    /// Prints the line of a finished task and updates the bar.
+    pub(crate) fn task_ended(&mut self, line: &str, already_done: AlreadyDone) {
         self.done += 1;
-        self.known += usize::from(before == Before::Yes);
-        let line = crh_review::visible(line).replace('\n', " ");
-        match self.face {
-            Face::Silent => {}
-            Face::Panel(_) | Face::Lines(_) => screen::say(&line),
-            Face::Events => {
+        self.already_done += usize::from(already_done == AlreadyDone::Yes);
+        let line = crh_review::escape_invisible(line).replace('\n', " ");
+        match self.style {
+            ProgressStyle::Silent => {}
+            ProgressStyle::Panel(_) | ProgressStyle::Lines(_) => screen::print_line(&line),
+            ProgressStyle::Events => {
                 let event = serde_json::json!({
                     "event": "row_ended",
                     "row": line,
                     "done": self.done,
                     "total": self.total,
                 });
-                screen::say(&event.to_string());
+                screen::print_line(&event.to_string());
             }
         }
         self.draw();
     }
 
     fn draw(&self) {
-        if matches!(self.face, Face::Panel(_)) {
+        if matches!(self.style, ProgressStyle::Panel(_)) {
             let elapsed = self.started.elapsed();
             screen::draw(vec![bar_line(self, elapsed, screen::size().columns)]);
         }
     }
 }
 
-/// Whether a task was done before this command.
+/// Whether a task was finished before this command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum AlreadyDone {
     Yes,
     No,
 }
 
-impl Drop for Rows {
+impl Drop for TaskProgress {
     fn drop(&mut self) {
-        if matches!(self.face, Face::Panel(_)) {
+        if matches!(self.style, ProgressStyle::Panel(_)) {
             screen::clear();
         }
     }
 }
 
-/// How far it is: a bar, the counts, the time so far and an estimate of the rest.
-fn bar_line(rows: &Rows, elapsed: Duration, columns_there: usize) -> String {
-    let width = columns_there.saturating_sub(1).clamp(1, WIDEST);
-    let counts = format!("{}/{}", rows.done, rows.total);
-    let rest = match rest(rows, elapsed) {
-        Some(rest) => format!("{}, about {} left", words::clock(elapsed), words::clock(rest)),
-        None => words::clock(elapsed),
+/// Progress bar, counts, elapsed and estimated remaining time.
+fn bar_line(progress: &TaskProgress, elapsed: Duration, terminal_columns: usize) -> String {
+    let width = terminal_columns.saturating_sub(1).clamp(1, WIDTH_MAX);
+    let counts = format!("{}/{}", progress.done, progress.total);
+    let time = match remaining_time(progress, elapsed) {
+        Some(time) => format!("{}, about {} left", format::clock(elapsed), format::clock(time)),
+        None => format::clock(elapsed),
     };
-    let room = width.saturating_sub(columns(&counts) + columns(&rest) + 4);
-    if room < *BAR.start() {
-        return cut(&format!("{counts}  {rest}"), width);
+    let available_width = width.saturating_sub(columns(&counts) + columns(&time) + 4);
+    if available_width < *BAR_WIDTH.start() {
+        return truncate(&format!("{counts}  {time}"), width);
     }
-    let wide = room.min(*BAR.end());
-    let full = (wide * rows.done).checked_div(rows.total).unwrap_or(wide);
-    format!("{}{}  {counts}  {rest}", "█".repeat(full), "░".repeat(wide - full))
+    let bar_width = available_width.min(*BAR_WIDTH.end());
+    let filled_width = (bar_width * progress.done).checked_div(progress.total).unwrap_or(bar_width);
+    format!(
+        "{}{}  {counts}  {time}",
+        "█".repeat(filled_width),
+        "░".repeat(bar_width - filled_width)
+    )
 }
 
-/// How long the rest will take if it goes on like this; none if nothing is known yet or nothing is left.
-fn rest(rows: &Rows, elapsed: Duration) -> Option<Duration> {
-    let (worked, left) = (rows.done - rows.known, rows.total.saturating_sub(rows.done));
-    if worked == 0 || left == 0 {
+/// Estimated remaining time; none without data, or if no task is left.
+fn remaining_time(progress: &TaskProgress, elapsed: Duration) -> Option<Duration> {
+    let (finished_now, remaining) =
+        (progress.done - progress.already_done, progress.total.saturating_sub(progress.done));
+    if finished_now == 0 || remaining == 0 {
         return None;
     }
-    Some(elapsed.mul_f64(left as f64 / worked as f64))
+    Some(elapsed.mul_f64(remaining as f64 / finished_now as f64))
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::super::face::Detail;
+    use super::super::style::LineDetail;
     use super::*;
 
-    fn rows(done: usize, known: usize, total: usize) -> Rows {
-        let face = Face::Lines(Detail::Brief);
-        Rows { face, total, done, known, started: Instant::now() }
+    fn rows(done: usize, already_done: usize, total: usize) -> TaskProgress {
+        let style = ProgressStyle::Lines(LineDetail::Brief);
+        TaskProgress { style, total, done, already_done, started: Instant::now() }
     }
 
-    fn check(rows: &Rows, seconds: u64, columns: usize, expected: Expect) {
-        expected.assert_eq(&bar_line(rows, Duration::from_secs(seconds), columns));
+    fn check(progress: &TaskProgress, seconds: u64, columns: usize, expected: Expect) {
+        expected.assert_eq(&bar_line(progress, Duration::from_secs(seconds), columns));
     }
 
     #[test]
-    fn the_bar_says_how_far_it_is_and_how_long_the_rest_takes() {
+    fn bar_shows_progress_and_remaining_time() {
         check(&rows(15, 0, 60), 30, 48, expect!["████░░░░░░░░░░░░░  15/60  0:30, about 1:30 left"]);
         check(&rows(60, 0, 60), 90, 80, expect!["██████████████████████████████  60/60  1:30"]);
         check(&rows(15, 0, 60), 30, 30, expect!["15/60  0:30, about 1:30 left"]);
@@ -126,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_already_does_not_make_the_estimate_better() {
+    fn already_done_tasks_do_not_affect_estimate() {
         check(&rows(30, 15, 60), 30, 40, expect!["████░░░░░  30/60  0:30, about 1:00 left"]);
         check(&rows(15, 15, 60), 1, 40, expect!["██████░░░░░░░░░░░░░░░░░░░░  15/60  0:01"]);
     }

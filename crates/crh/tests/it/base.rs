@@ -1,4 +1,4 @@
-//! The base of a change in clones as people have them, from the command line to the diff.
+//! Detection of the base branch in typical clones.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn work(clone: &Repo) {
     clone.commit("work");
 }
 
-/// Checks that a clone's branch is compared with a commit, and that its own work is all there is in the diff.
+/// Checks that a branch is compared with a commit and that the diff contains only its own work.
 fn check(clone: &Repo, base: &str) {
     let user = User::new();
     let output = user.prepared(clone.path(), &[], "out");
@@ -39,12 +39,13 @@ fn check(clone: &Repo, base: &str) {
 }
 
 #[test]
-fn a_stale_base_is_refreshed() {
+fn stale_base_is_refreshed() {
     let upstream = upstream();
     let clone = upstream.cloned(&[]);
     upstream.write("main.md", "three\n");
     let three = upstream.commit("three");
-    // The branch starts from what is new upstream, which the clone's `origin/main` does not know.
+    // The branch starts from a new upstream commit that `origin/main` of the clone does not have
+    // yet.
     clone.git(&["fetch", "--quiet", "origin", &three]);
     clone.git(&["switch", "--quiet", "--detach", "FETCH_HEAD"]);
     work(&clone);
@@ -55,7 +56,7 @@ fn a_stale_base_is_refreshed() {
 }
 
 #[test]
-fn a_base_that_is_named_is_refreshed_if_it_is_a_remotes_and_said_to_be_behind_if_it_is_not() {
+fn named_base_is_refreshed_or_reported_as_behind() {
     let upstream = upstream();
     let clone = upstream.cloned(&[]);
     upstream.write("main.md", "three\n");
@@ -69,12 +70,12 @@ fn a_base_that_is_named_is_refreshed_if_it_is_a_remotes_and_said_to_be_behind_if
     clone.git(&["fetch", "--quiet", "origin"]);
     let local = user.prepared(clone.path(), &["--base", "main"], "out");
     assert_eq!(summary(&local)["baseRev"], clone.id("main"));
-    let note = "note: `main` is behind `origin/main`; `--base origin/main` is up to date\n";
+    let note = "note: `main` is behind `origin/main`; pass `--base origin/main` to compare with the newer commit\n";
     assert_eq!(local.stderr, note);
 }
 
 #[test]
-fn a_fork_that_is_behind_is_not_the_base() {
+fn outdated_fork_is_not_the_base() {
     let upstream = upstream();
     let fork = upstream.cloned(&["--bare"]);
     upstream.write("main.md", "three\n");
@@ -88,7 +89,7 @@ fn a_fork_that_is_behind_is_not_the_base() {
 }
 
 #[test]
-fn a_shallow_clone_is_deepened() {
+fn shallow_clone_is_deepened() {
     let upstream = upstream();
     let parting = upstream.id("main");
     work(&upstream);
@@ -105,7 +106,7 @@ fn a_shallow_clone_is_deepened() {
 }
 
 #[test]
-fn a_partial_clone_gets_what_it_lacks_before_the_review() {
+fn partial_clone_fetches_missing_objects_before_review() {
     let upstream = upstream();
     upstream.git(&["config", "uploadpack.allowFilter", "true"]);
     let parting = upstream.id("main");
@@ -115,7 +116,7 @@ fn a_partial_clone_gets_what_it_lacks_before_the_review() {
     let target = ["origin/main..origin/feature"];
     let output = user.prepared(clone.path(), &target, "out");
     assert_eq!(summary(&output)["baseRev"], parting);
-    // Nobody is asked any more once it is prepared.
+    // After preparing, the remote is not needed any more.
     clone.git(&["remote", "set-url", "origin", "file:///nowhere"]);
     let out = user.path("out");
     let args = ["tool", "repo_read", r#"{"path": "main.md", "ref": "base"}"#];
@@ -131,7 +132,7 @@ fn a_partial_clone_gets_what_it_lacks_before_the_review() {
 }
 
 #[test]
-fn a_renamed_default_branch_is_noticed() {
+fn renamed_default_branch_is_detected() {
     let upstream = upstream();
     upstream.git(&["branch", "--move", "main", "old"]);
     let clone = upstream.cloned(&[]);
@@ -145,7 +146,7 @@ fn a_renamed_default_branch_is_noticed() {
 }
 
 #[test]
-fn a_remote_that_does_not_answer_is_not_passed_over() {
+fn unreachable_remote_is_an_error() {
     let clone = upstream().cloned(&[]);
     work(&clone);
     let user = User::new();
@@ -153,15 +154,15 @@ fn a_remote_that_does_not_answer_is_not_passed_over() {
     let args = ["prepare", "--out", out.to_str().unwrap()];
     let output = user.crh(clone.path(), &args).run();
     assert_eq!(output.code, 3, "{output:?}");
-    let says = "error: asking the remote `origin` for the current state of the base: ";
+    let says = "error: cannot reach the remote `origin` to update the base: ";
     assert!(output.stderr.starts_with(says), "{output:?}");
-    let hint = "hint: `--offline` takes the base as it was last fetched\n";
+    let hint = "hint: `--offline` uses the base as it was last fetched\n";
     assert!(output.stderr.ends_with(hint), "{output:?}");
     user.prepared(clone.path(), &["--offline"], "out");
 }
 
 #[test]
-fn a_named_base_that_is_out_of_reach_or_gone_is_an_error_and_not_another_base() {
+fn unreachable_named_base_is_an_error() {
     let upstream = upstream();
     upstream.git(&["branch", "old"]);
     upstream.git(&["switch", "--quiet", "--create", "feature"]);
@@ -176,16 +177,16 @@ fn a_named_base_that_is_out_of_reach_or_gone_is_an_error_and_not_another_base() 
     let args = ["prepare", "--base", "origin/main", "--offline", "--out", "out"];
     assert_eq!(
         user.refused(&clone, &args),
-        "exit 3\nerror: this clone is shallow, and does not reach back to where `origin/main` and `HEAD` part\n\
-         hint: leave `--offline` out, or fetch them with git\n---\n"
+        "exit 3\nerror: this shallow clone does not contain the merge base of `origin/main` and `HEAD`\n\
+         hint: remove `--offline`, or fetch the commits with git\n---\n"
     );
     upstream.git(&["branch", "--delete", "--force", "old"]);
     let gone = user.refused(&clone, &["prepare", "--base", "origin/old", "--out", "out"]);
-    assert!(gone.starts_with("exit 2\nerror: there is no branch or commit `origin/old`"), "{gone}");
+    assert!(gone.starts_with("exit 2\nerror: no branch or commit named `origin/old`"), "{gone}");
 }
 
 #[test]
-fn an_archive_of_one_commit_is_the_same_from_clones_of_every_depth() {
+fn archive_is_identical_for_every_clone_depth() {
     let upstream = Repo::new();
     upstream.import([("a.md".to_owned(), "0".to_owned())]);
     for number in 1..60 {

@@ -1,4 +1,4 @@
-//! `crh config` and `crh init`: settings as a user meets them, in real folders.
+//! `crh config` and `crh init` with real files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use crh_testkit::{Program, Repo};
 
-/// A repository and a user with a home.
-struct Desk {
+/// A repository, and a user with a home.
+struct ConfigFixture {
     repo: Repo,
     home: TempDir,
 }
 
-impl Desk {
+impl ConfigFixture {
     fn new() -> Self {
         Self { repo: Repo::new(), home: TempDir::new().unwrap() }
     }
@@ -37,7 +37,7 @@ impl Desk {
         program.env("HOME", self.home.path().to_str().unwrap())
     }
 
-    /// What a run shows, with the folders of this desk by name.
+    /// The output of a run, with temporary folders replaced by names.
     fn shown(&self, program: Program) -> String {
         let real = self.repo.path().canonicalize().unwrap();
         let shown = program.run().shown();
@@ -52,8 +52,8 @@ impl Desk {
 }
 
 #[test]
-fn every_value_is_shown_with_where_it_comes_from() {
-    let desk = Desk::with(
+fn config_show_prints_values_with_origin() {
+    let desk = ConfigFixture::with(
         "[scope]\nexclude = [\"docs/**\"]\n\n[base]\nbranch = \"trunk\"\n",
         "color = \"never\"\n[base]\nbranch = \"mine\"\n[store]\nfolder = \"objects\"\n",
     );
@@ -81,9 +81,9 @@ fn every_value_is_shown_with_where_it_comes_from() {
             github.only_labels      []                                built in
             launchpad.service_root  "https://api.launchpad.net/devel"  built in
             launchpad.credentials   none                              built in
-            model.reviewer          of the first provider with a key  built in
-            model.cheap             the provider's own, or the reviewer if one is named  built in
-            model.escalation        the provider's own, or the reviewer if one is named  built in
+            model.reviewer          the default model of the first provider with an API key  built in
+            model.cheap             `model.reviewer` if set, else the provider's default  built in
+            model.escalation        `model.reviewer` if set, else the provider's default  built in
             model.keys              {}                                built in
             model.tiers             {}                                built in
             review.depth            "auto"                            built in
@@ -94,21 +94,21 @@ fn every_value_is_shown_with_where_it_comes_from() {
             review.language         English                           built in
             review.side_by_side     8                                 built in
             reviewers.off           []                                built in
-            budget.usd              the profile's own                 built in
-            budget.llm_calls        the profile's own                 built in
-            budget.tool_calls       the profile's own                 built in
-            budget.input_tokens     the profile's own                 built in
-            budget.seconds          the profile's own                 built in
-            budget.verify           the profile's own                 built in
-            budget.issues           the profile's own                 built in
+            budget.usd              from the budget profile           built in
+            budget.llm_calls        from the budget profile           built in
+            budget.tool_calls       from the budget profile           built in
+            budget.input_tokens     from the budget profile           built in
+            budget.seconds          from the budget profile           built in
+            budget.verify           from the budget profile           built in
+            budget.issues           from the budget profile           built in
             fix.verify              []                                built in
             fix.verify_seconds      600                               built in
             store.folder            "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
             state.folder            "HOME/.local/state/crh"  built in
             todos.dir               ".context/compound-engineering/todos"  built in
             tracker.kind            "auto"                            built in
-            tracker.team            Linear is not asked               built in
-            tracker.project         Jira is not asked                 built in
+            tracker.team            none; Linear is not used          built in
+            tracker.project         none; Jira is not used            built in
             tracker.command         []                                built in
         "#]],
     );
@@ -410,23 +410,23 @@ fn every_value_is_shown_with_where_it_comes_from() {
 }
 
 #[test]
-fn the_file_of_the_root_counts_in_every_folder_of_the_checkout() {
-    let desk = Desk::with("[base]\nbranch = \"trunk\"\n", "");
+fn root_config_applies_in_all_subfolders() {
+    let desk = ConfigFixture::with("[base]\nbranch = \"trunk\"\n", "");
     desk.repo.write("a/b/crh.toml", "[base]\nbranch = \"other\"\n");
     let output = desk.crh_in(&desk.repo.path().join("a/b"), &["config", "show"]).run();
     assert!(output.stdout.contains("\"trunk\""), "{}", output.shown());
 }
 
 #[test]
-fn outside_a_repository_and_in_a_bare_one_the_user_still_counts() {
-    let desk = Desk::with("", "color = \"always\"\n");
+fn user_config_applies_outside_and_in_bare_repositories() {
+    let desk = ConfigFixture::with("", "color = \"always\"\n");
     let outside = TempDir::new().unwrap();
     let output = desk.crh_in(outside.path(), &["config", "show"]).run();
     assert_eq!(output.code, 0);
     let folder = outside.path().display();
     assert_eq!(
         output.stderr,
-        format!("note: `{folder}` is not inside a git repository, so no `crh.toml` is in effect\n")
+        format!("note: `{folder}` is not inside a git repository: no `crh.toml` applies\n")
     );
     assert!(output.stdout.contains("~/.config/crh/config.toml:1"), "{}", output.stdout);
 
@@ -437,15 +437,15 @@ fn outside_a_repository_and_in_a_bare_one_the_user_still_counts() {
 }
 
 #[test]
-fn in_a_bare_repository_the_committed_file_counts() {
-    let desk = Desk::with("[base]\nbranch = \"trunk\"\n", "");
+fn bare_repository_uses_committed_config() {
+    let desk = ConfigFixture::with("[base]\nbranch = \"trunk\"\n", "");
     desk.repo.commit("settings");
     desk.repo.git(&["clone", "--quiet", "--bare", ".", "bare.git"]);
     let bare = desk.repo.path().join("bare.git");
     let output = desk.crh_in(&bare, &["config", "show"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (0, ""));
     assert!(output.stdout.contains("HEAD:crh.toml:2"), "{}", output.stdout);
-    // One that cannot be read is not the same as none.
+    // A damaged object differs from a missing file.
     fs::remove_file(desk.repo.path().join("crh.toml")).unwrap();
     symlink("/etc/passwd", desk.repo.path().join("crh.toml")).unwrap();
     desk.repo.git(&["add", "crh.toml"]);
@@ -456,27 +456,30 @@ fn in_a_bare_repository_the_committed_file_counts() {
         expect![[r#"
             exit 2
             error: `HEAD:crh.toml` is a link, not a file
-            hint: commit the file itself
+            hint: commit a regular file
             ---
         "#]],
     );
 }
 
 #[test]
-fn what_a_repository_may_not_set_is_refused_and_never_followed() {
-    let desk = Desk::with("[store]\nfolder = \"/\"\n", "");
-    desk.check(desk.crh(&["config", "show"]), expect![[r#"
-        exit 2
-        error: crh.toml:2:1: a repository may not set `store.folder`
-        hint: it belongs in your own config (`~/.config/crh/config.toml`) or the variable `CRH_STORE`
-        ---
-    "#]]);
-    let desk = Desk::with("[scope]\nexlude = []\n", "");
+fn user_only_keys_in_repository_are_rejected() {
+    let desk = ConfigFixture::with("[store]\nfolder = \"/\"\n", "");
     desk.check(
         desk.crh(&["config", "show"]),
         expect![[r#"
         exit 2
-        error: crh.toml:2:1: there is no key `exlude` in `[scope]`
+        error: crh.toml:2:1: a repository may not set `store.folder`
+        hint: set it in your own config (`~/.config/crh/config.toml`) or the variable `CRH_STORE`
+        ---
+    "#]],
+    );
+    let desk = ConfigFixture::with("[scope]\nexlude = []\n", "");
+    desk.check(
+        desk.crh(&["config", "show"]),
+        expect![[r#"
+        exit 2
+        error: crh.toml:2:1: unknown key `exlude` in `[scope]`
         hint: did you mean `exclude`?
         ---
     "#]],
@@ -484,8 +487,8 @@ fn what_a_repository_may_not_set_is_refused_and_never_followed() {
 }
 
 #[test]
-fn the_users_config_is_where_xdg_or_the_variable_says() {
-    let desk = Desk::with("", "instance = \"usual\"\n");
+fn user_config_is_found_by_xdg_or_variable() {
+    let desk = ConfigFixture::with("", "instance = \"usual\"\n");
     let other = desk.home.path().join("other");
     fs::create_dir_all(other.join("crh")).unwrap();
     fs::write(other.join("crh/config.toml"), "instance = \"xdg\"\n").unwrap();
@@ -505,25 +508,25 @@ fn the_users_config_is_where_xdg_or_the_variable_says() {
         show().env("CRH_CONFIG", "missing.toml"),
         expect![[r#"
         exit 2
-        error: reading `REPO/missing.toml`: No such file or directory (os error 2)
-        hint: `CRH_CONFIG` names it; is it a file?
+        error: cannot read `REPO/missing.toml`: No such file or directory (os error 2)
+        hint: `CRH_CONFIG` must be the path of a file
         ---
     "#]],
     );
-    // The idiom for "none at all".
+    // Users set `/dev/null` for "no config".
     assert_eq!(show().env("CRH_CONFIG", "/dev/null").run().code, 0);
 }
 
 #[test]
-fn what_is_no_file_is_one_sentence() {
-    let folder = Desk::new();
+fn config_that_is_no_regular_file_is_rejected() {
+    let folder = ConfigFixture::new();
     fs::create_dir_all(folder.home.path().join(".config/crh/config.toml")).unwrap();
     folder.check(
         folder.crh(&["config", "show"]),
         expect![[r#"
         exit 2
         error: `~/.config/crh/config.toml` is a folder, not a file
-        hint: move it away, or put the file itself there
+        hint: remove it, or replace it with a regular file
         ---
     "#]],
     );
@@ -531,38 +534,38 @@ fn what_is_no_file_is_one_sentence() {
         folder.crh(&["config", "show"]).env("CRH_CONFIG", "."),
         expect![[r#"
         exit 2
-        error: reading `REPO/.`: Is a directory (os error 21)
-        hint: `CRH_CONFIG` names it; is it a file?
+        error: cannot read `REPO/.`: Is a directory (os error 21)
+        hint: `CRH_CONFIG` must be the path of a file
         ---
     "#]],
     );
-    let folder = Desk::new();
+    let folder = ConfigFixture::new();
     fs::create_dir(folder.repo.path().join("crh.toml")).unwrap();
     folder.check(
         folder.crh(&["config", "show"]),
         expect![[r#"
         exit 2
         error: `crh.toml` is a folder, not a file
-        hint: move it away, or put the file itself there
+        hint: remove it, or replace it with a regular file
         ---
     "#]],
     );
-    let link = Desk::new();
+    let link = ConfigFixture::new();
     symlink("/etc/passwd", link.repo.path().join("crh.toml")).unwrap();
     link.check(
         link.crh(&["config", "show"]),
         expect![[r#"
         exit 2
         error: `crh.toml` is a symbolic link, not a file
-        hint: move it away, or put the file itself there
+        hint: remove it, or replace it with a regular file
         ---
     "#]],
     );
 }
 
 #[test]
-fn what_cannot_be_read_as_text_is_one_sentence() {
-    let huge = Desk::with("", "");
+fn config_that_is_no_text_is_rejected() {
+    let huge = ConfigFixture::with("", "");
     let path = huge.home.path().join(".config/crh/config.toml");
     fs::File::create(path).unwrap().set_len(1 << 30).unwrap();
     huge.check(
@@ -570,15 +573,18 @@ fn what_cannot_be_read_as_text_is_one_sentence() {
         expect![[r#"
         exit 2
         error: `~/.config/crh/config.toml` is larger than 1 MiB
-        hint: a file of settings is a few lines; is it the right file?
+        hint: is this the right file? Config files have only a few lines
         ---
     "#]],
     );
-    // As a folder that the user may not enter: something is there, and it cannot be looked at.
+    // Simulates a folder without search permission.
     let closed = huge.crh(&["config", "show"]).env("HOME", &format!("/{}", "n".repeat(300)));
     let shown = huge.shown(closed);
-    assert!(shown.starts_with("exit 2\nerror: reading `~/.config/crh/config.toml`: "), "{shown}");
-    let bytes = Desk::new();
+    assert!(
+        shown.starts_with("exit 2\nerror: cannot read `~/.config/crh/config.toml`: "),
+        "{shown}"
+    );
+    let bytes = ConfigFixture::new();
     bytes.repo.write("crh.toml", b"[scope]\nexclude = [\"\xff\"]\n");
     bytes.check(
         bytes.crh(&["config", "show"]),
@@ -589,7 +595,7 @@ fn what_cannot_be_read_as_text_is_one_sentence() {
         ---
     "#]],
     );
-    let mark = Desk::with("\u{feff}[scope]\n", "");
+    let mark = ConfigFixture::with("\u{feff}[scope]\n", "");
     mark.check(
         mark.crh(&["config", "show"]),
         expect![[r#"
@@ -599,34 +605,34 @@ fn what_cannot_be_read_as_text_is_one_sentence() {
         ---
     "#]],
     );
-    let control = Desk::with("\"\u{9b}2J\\u001b\" = 1\n", "");
+    let control = ConfigFixture::with("\"\u{9b}2J\\u001b\" = 1\n", "");
     control.check(
         control.crh(&["config", "show"]),
         expect![[r#"
             exit 2
-            error: crh.toml:1:1: there is no key `\u{9b}2J\u{1b}` before the sections
-            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
+            error: crh.toml:1:1: unknown key `\u{9b}2J\u{1b}` before all sections
+            hint: known keys: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
             ---
         "#]],
     );
 }
 
 #[test]
-fn a_file_in_the_place_of_the_config_folder_is_no_config() {
-    let desk = Desk::new();
+fn file_in_place_of_config_folder_is_ignored() {
+    let desk = ConfigFixture::new();
     let output = desk.crh(&["config", "show"]).env("HOME", "/dev/null").run();
     assert_eq!((output.code, output.stderr.as_str()), (0, ""));
 }
 
 #[test]
-fn without_a_home_the_store_has_no_place() {
-    let desk = Desk::new();
+fn missing_home_is_reported_for_store_folder() {
+    let desk = ConfigFixture::new();
     desk.check(
         desk.crh(&["config", "show"]).env("HOME", ""),
         expect![[r#"
         exit 2
-        error: there is no place for `store.folder`: `HOME` is not set to an absolute path
-        hint: set `HOME`, or name a folder in `CRH_STORE`
+        error: no folder for `store.folder`: `HOME` is not set to an absolute path
+        hint: set `HOME`, or set `CRH_STORE` to a folder
         ---
     "#]],
     );
@@ -635,8 +641,8 @@ fn without_a_home_the_store_has_no_place() {
 }
 
 #[test]
-fn the_schema_has_what_a_repository_may_set() {
-    let desk = Desk::new();
+fn schema_contains_keys_a_repository_may_set() {
+    let desk = ConfigFixture::new();
     desk.check(desk.crh(&["config", "schema"]), expect![[r#"
         exit 0
         ---
@@ -648,7 +654,7 @@ fn the_schema_has_what_a_repository_may_set() {
               "additionalProperties": false,
               "properties": {
                 "branch": {
-                  "description": "The branch that changes are compared with, instead of the one that is detected.",
+                  "description": "Branch to compare changes with.",
                   "type": "string"
                 }
               },
@@ -665,7 +671,7 @@ fn the_schema_has_what_a_repository_may_set() {
                     "type": "array"
                   },
                   "default": {},
-                  "description": "Files in which findings of static reviewers do not count, by rules: `*` for all, `REVIEWER/*`, or the name of a rule. Never for `injection`.",
+                  "description": "Files in which findings of static checks are ignored, by rule: `*` for all rules, `REVIEWER/*`, or the name of a rule. Findings of `injection` cannot be ignored.",
                   "type": "object"
                 }
               },
@@ -676,39 +682,39 @@ fn the_schema_has_what_a_repository_may_set() {
               "properties": {
                 "bots": {
                   "default": "skip",
-                  "description": "Whether a pull request that a bot proposes is reviewed, as `github.drafts` says it of drafts.",
+                  "description": "Whether to review pull requests of bots in CI or when the review is posted.",
                   "oneOf": [
                     {
                       "const": "skip",
-                      "description": "It is not reviewed",
+                      "description": "Do not review it",
                       "type": "string"
                     },
                     {
                       "const": "review",
-                      "description": "It is reviewed as any other",
+                      "description": "Review it",
                       "type": "string"
                     }
                   ]
                 },
                 "drafts": {
                   "default": "skip",
-                  "description": "Whether a draft is reviewed in CI and where the review is posted. Whoever names a pull request at a terminal wants it reviewed; `--no-skip` says so in CI. What is skipped ends with exit code 4.",
+                  "description": "Whether to review draft pull requests in CI or when the review is posted. A pull request that you name at a terminal is always reviewed; `--no-skip` does the same in CI. A skipped review exits with code 4.",
                   "oneOf": [
                     {
                       "const": "skip",
-                      "description": "It is not reviewed",
+                      "description": "Do not review it",
                       "type": "string"
                     },
                     {
                       "const": "review",
-                      "description": "It is reviewed as any other",
+                      "description": "Review it",
                       "type": "string"
                     }
                   ]
                 },
                 "only_labels": {
                   "default": [],
-                  "description": "If there are any, pull requests with none of these labels are skipped, as drafts are.",
+                  "description": "If not empty, only pull requests with one of these labels are reviewed in CI or when the review is posted.",
                   "items": {
                     "type": "string"
                   },
@@ -718,7 +724,7 @@ fn the_schema_has_what_a_repository_may_set() {
                   "default": [
                     "crh:skip"
                   ],
-                  "description": "Pull requests with one of these labels are skipped, as drafts are.",
+                  "description": "Pull requests with one of these labels are skipped in CI or when the review is posted.",
                   "items": {
                     "type": "string"
                   },
@@ -732,21 +738,21 @@ fn the_schema_has_what_a_repository_may_set() {
               "properties": {
                 "depth": {
                   "default": "auto",
-                  "description": "How many reviewers of a panel a change is worth.",
+                  "description": "How many reviewers to run.",
                   "oneOf": [
                     {
                       "const": "lite",
-                      "description": "One reviewer, and the checks that need no model",
+                      "description": "One reviewer plus the static checks",
                       "type": "string"
                     },
                     {
                       "const": "auto",
-                      "description": "As many as have something to look at",
+                      "description": "The reviewers that have something to review in this change",
                       "type": "string"
                     },
                     {
                       "const": "full",
-                      "description": "The whole panel, and whoever the change asks for besides",
+                      "description": "All core reviewers, plus the specialised reviewers that the change needs",
                       "type": "string"
                     }
                   ]
@@ -759,7 +765,7 @@ fn the_schema_has_what_a_repository_may_set() {
               "properties": {
                 "off": {
                   "default": [],
-                  "description": "Reviewers of a panel that are switched off here.",
+                  "description": "Reviewers that never run in this repository.",
                   "items": {
                     "type": "string"
                   },
@@ -781,7 +787,7 @@ fn the_schema_has_what_a_repository_may_set() {
                 },
                 "generated": {
                   "default": [],
-                  "description": "Files that are generated here, besides those that can be told by their looks.",
+                  "description": "Generated files of this repository that crh does not recognise by itself.",
                   "items": {
                     "type": "string"
                   },
@@ -789,7 +795,7 @@ fn the_schema_has_what_a_repository_may_set() {
                 },
                 "include": {
                   "default": [],
-                  "description": "Files that are reviewed even if they are generated, vendored or lock files.",
+                  "description": "Files to review even if they are generated, vendored or lock files.",
                   "items": {
                     "type": "string"
                   },
@@ -797,7 +803,7 @@ fn the_schema_has_what_a_repository_may_set() {
                 },
                 "max_file_bytes": {
                   "default": 1000000,
-                  "description": "A changed file with more bytes than this is left out.",
+                  "description": "Changed files larger than this many bytes are not reviewed.",
                   "format": "uint64",
                   "minimum": 1,
                   "type": "integer"
@@ -810,7 +816,7 @@ fn the_schema_has_what_a_repository_may_set() {
               "properties": {
                 "dir": {
                   "default": ".context/compound-engineering/todos",
-                  "description": "The folder, inside the repository, that todo files are written to in autofix mode.",
+                  "description": "Folder inside the repository for todo files, which autofix mode writes.",
                   "type": "string"
                 }
               },
@@ -821,16 +827,16 @@ fn the_schema_has_what_a_repository_may_set() {
               "properties": {
                 "kind": {
                   "default": "auto",
-                  "description": "Where tickets are filed, if you ask for it: `auto` means where the project's own texts say, else issues at GitHub.",
+                  "description": "Issue tracker for tickets, which crh files only if you ask for it. `auto` uses the tracker that the project's documentation names, else GitHub issues.",
                   "oneOf": [
                     {
                       "const": "auto",
-                      "description": "Where the project's own texts say",
+                      "description": "The one that the project's documentation names, else GitHub issues",
                       "type": "string"
                     },
                     {
                       "const": "github",
-                      "description": "Issues at GitHub",
+                      "description": "GitHub issues",
                       "type": "string"
                     },
                     {
@@ -845,22 +851,22 @@ fn the_schema_has_what_a_repository_may_set() {
                     },
                     {
                       "const": "command",
-                      "description": "The command of `tracker.command`",
+                      "description": "The program in `tracker.command`",
                       "type": "string"
                     },
                     {
                       "const": "none",
-                      "description": "Nowhere",
+                      "description": "No tracker",
                       "type": "string"
                     }
                   ]
                 },
                 "project": {
-                  "description": "The key of the project at Jira.",
+                  "description": "Key of the Jira project.",
                   "type": "string"
                 },
                 "team": {
-                  "description": "The key of the team at Linear.",
+                  "description": "Key of the Linear team.",
                   "type": "string"
                 }
               },
@@ -874,8 +880,8 @@ fn the_schema_has_what_a_repository_may_set() {
 }
 
 #[test]
-fn init_writes_a_file_that_changes_nothing() {
-    let desk = Desk::new();
+fn init_template_changes_no_setting() {
+    let desk = ConfigFixture::new();
     desk.repo.write("a/b.rs", "");
     let show = || desk.shown(desk.crh(&["config", "show"]));
     let before = show();
@@ -894,17 +900,17 @@ fn init_writes_a_file_that_changes_nothing() {
 }
 
 #[test]
-fn init_replaces_a_file_only_when_told_to() {
-    let desk = Desk::with("# mine\n", "");
+fn init_overwrites_only_with_force() {
+    let desk = ConfigFixture::with("# mine\n", "");
     let path = desk.repo.path().join("crh.toml");
     desk.check(
         desk.crh(&["init"]),
         expect![[r#"
-        exit 2
-        error: there is a `REPO/crh.toml` already
-        hint: move it away; `--force` replaces a `crh.toml`
-        ---
-    "#]],
+            exit 2
+            error: `REPO/crh.toml` already exists
+            hint: `crh init --force` overwrites `crh.toml`
+            ---
+        "#]],
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), "# mine\n");
     desk.check(
@@ -916,7 +922,7 @@ fn init_replaces_a_file_only_when_told_to() {
     "#]],
     );
     assert!(fs::read_to_string(&path).unwrap().contains("[scope]"));
-    // A link is replaced, and what it leads to is left alone.
+    // A symlink is replaced, and its target is not changed.
     let outside = desk.home.path().join("precious");
     fs::write(&outside, "precious").unwrap();
     fs::remove_file(&path).unwrap();
@@ -925,7 +931,7 @@ fn init_replaces_a_file_only_when_told_to() {
     assert_eq!(desk.crh(&["init", "--force"]).run().code, 0);
     assert_eq!(fs::read_to_string(&outside).unwrap(), "precious");
     assert!(path.symlink_metadata().unwrap().is_file());
-    // Nothing else is left behind, not even by a failure.
+    // No temporary file is left behind, even after a failure.
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     assert_eq!(desk.crh(&["init", "--force"]).run().code, 2);
@@ -937,7 +943,7 @@ fn init_replaces_a_file_only_when_told_to() {
 
 #[test]
 fn init_needs_a_checkout() {
-    let desk = Desk::new();
+    let desk = ConfigFixture::new();
     let outside = TempDir::new().unwrap();
     let output = desk.crh_in(outside.path(), &["init"]).run();
     let folder = outside.path().to_str().unwrap();
@@ -952,7 +958,7 @@ fn init_needs_a_checkout() {
         desk.crh_in(&desk.repo.path().join(".git"), &["init"]),
         expect![[r#"
         exit 2
-        error: there is no checkout here to write into
+        error: not inside a checkout
         hint: run `crh init` inside a checkout
         ---
     "#]],
@@ -960,8 +966,8 @@ fn init_needs_a_checkout() {
 }
 
 #[test]
-fn how_a_report_looks_is_a_setting_that_a_flag_overrides() {
-    let desk = Desk::with("", "color = \"always\"\ninstance = \"team-a\"\n");
+fn color_flag_overrides_color_setting() {
+    let desk = ConfigFixture::with("", "color = \"always\"\ninstance = \"team-a\"\n");
     let report = crate::root().join("crates/crh-review/tests/data/render/report.json");
     let report = report.to_str().unwrap();
     let render = |args: &[&str]| desk.crh(&["render", report]).args(args);
@@ -977,16 +983,16 @@ fn how_a_report_looks_is_a_setting_that_a_flag_overrides() {
 }
 
 #[test]
-fn a_broken_config_of_the_user_stops_what_reads_it() {
-    let desk = Desk::with("", "color = 1\n");
+fn invalid_user_config_stops_the_command() {
+    let desk = ConfigFixture::with("", "color = 1\n");
     let report = crate::root().join("crates/crh-review/tests/data/render/report.json");
     desk.check(
         desk.crh(&["render", report.to_str().unwrap()]),
         expect![[r#"
-        exit 2
-        error: ~/.config/crh/config.toml:1:9: `color` takes `auto`, `always` or `never`, not `1`
-        hint: for example: `color = "never"`
-        ---
-    "#]],
+            exit 2
+            error: ~/.config/crh/config.toml:1:9: `color` must be `auto`, `always` or `never`, not `1`
+            hint: example: `color = "never"`
+            ---
+        "#]],
     );
 }

@@ -37,7 +37,7 @@ fn files_lists_the_files() {
 }
 
 #[test]
-fn map_says_which_line_is_which() {
+fn map_prints_the_line_map() {
     expect![[r#"
         exit 0
         ---
@@ -73,7 +73,7 @@ fn map_says_which_line_is_which() {
 }
 
 #[test]
-fn one_place_is_looked_up_both_ways() {
+fn map_looks_up_one_line_both_ways() {
     expect![[r#"
         exit 0
         ---
@@ -95,18 +95,18 @@ fn one_place_is_looked_up_both_ways() {
 }
 
 #[test]
-fn a_place_that_is_not_there_is_said_with_a_hint() {
+fn unknown_line_exits_with_2_and_a_hint() {
     expect![[r#"
         exit 2
         error: line 7 of the diff is not inside a hunk
-        hint: `crh diff number` shows the numbers
+        hint: `crh diff number` shows line numbers
         ---
     "#]]
     .assert_eq(&crh(&["diff", "map", "7"]).stdin(DIFF).run().shown());
     expect![[r#"
         exit 2
-        error: the diff does not show line 99 of `new name.rs` on the new side
-        hint: only lines inside hunks are mapped; `--side old` counts in the old file
+        error: the diff does not contain line 99 of `new name.rs` on the new side
+        hint: only lines inside hunks are mapped; use `--side old` for lines of the old file
         ---
     "#]]
     .assert_eq(&crh(&["diff", "map", "new name.rs:99"]).stdin(DIFF).run().shown());
@@ -127,7 +127,7 @@ fn a_place_that_is_not_there_is_said_with_a_hint() {
 }
 
 #[test]
-fn no_change_is_a_diff_and_a_poem_is_none() {
+fn empty_input_is_a_diff_but_prose_is_not() {
     expect![[r#"
         exit 0
         ---
@@ -136,19 +136,19 @@ fn no_change_is_a_diff_and_a_poem_is_none() {
     .assert_eq(&crh(&["diff", "files"]).run().shown());
     expect![[r#"
         exit 2
-        error: there is no diff in standard input
-        hint: give it the output of `git diff`
+        error: no diff in standard input
+        hint: pass the output of `git diff`
         ---
     "#]]
     .assert_eq(&crh(&["diff", "files"]).stdin("Shall I compare thee\n").run().shown());
 }
 
 #[test]
-fn what_cannot_be_read_is_a_warning() {
+fn truncated_hunk_is_a_warning() {
     let cut = DIFF.strip_suffix("+c\n+d\n").unwrap();
     expect![[r#"
         exit 0
-        warning: standard input, line 7: the hunk ends 2 line(s) before its header says
+        warning: standard input, line 7: the hunk is 2 line(s) shorter than its header says
         ---
         [
           {
@@ -164,7 +164,7 @@ fn what_cannot_be_read_is_a_warning() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn closed_pipe_is_not_an_error() {
     let text = read("examples/shop/change.diff").repeat(2_000);
     let script = "\"$0\" diff number | head -n 1; echo \"${PIPESTATUS[0]}\"";
     let program = crh_testkit::Program::new("bash", &crate::root());

@@ -1,4 +1,4 @@
-//! What the documents promise, held against the program and the repository.
+//! Checks the documents against the program and the repository.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ fn readme_commands() -> Vec<String> {
 }
 
 #[test]
-fn the_first_command_of_the_readme_works_as_written() {
+fn first_readme_command_works_as_written() {
     let first = &readme_commands()[0];
     let script = format!("\"$0\" {first}");
     let program = crh_testkit::Program::new("bash", &root());
     let output = program.args(["-c", &script, env!("CARGO_BIN_EXE_crh")]).run();
     assert_eq!(output.code, 0, "{}", output.stderr);
-    // What the README shows of it is what it prints.
+    // The README shows the real output.
     let readme = read("README.md");
     let (_, after) = readme.split_once("It prints:").unwrap();
     let shown = after.split("```").nth(1).unwrap().trim_start_matches("text").trim();
@@ -32,14 +32,14 @@ fn the_first_command_of_the_readme_works_as_written() {
 }
 
 #[test]
-fn the_readme_and_ci_run_the_same_test_command() {
+fn readme_and_ci_use_the_same_test_command() {
     let command = "cargo test --workspace";
     assert!(read("README.md").contains(&format!("\n{command}\n")));
     assert!(read(".ci/run").lines().any(|line| line == command), "as a command of its own");
 }
 
 #[test]
-fn every_path_that_a_document_names_exists() {
+fn paths_named_in_documents_exist() {
     for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md", "AGENTS.md"] {
         let text = read(document);
         let code = text.split('`').skip(1).step_by(2);
@@ -53,11 +53,11 @@ fn every_path_that_a_document_names_exists() {
     }
 }
 
-/// What the page about models says of the code, against the code.
+/// Checks facts of the models page against the code.
 #[test]
-fn the_page_about_models_has_the_numbers_and_names_of_the_code() {
+fn models_page_matches_the_code() {
     let page = read("docs/models.md");
-    let catalogue = crh_llm::Catalogue::new(BTreeMap::new()).unwrap();
+    let catalogue = crh_llm::ModelCatalogue::new(BTreeMap::new()).unwrap();
     for provider in crh_llm::Provider::ALL {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{provider}` |")));
         let row = row.unwrap_or_else(|| panic!("no row for {provider}"));
@@ -73,31 +73,49 @@ fn the_page_about_models_has_the_numbers_and_names_of_the_code() {
     };
     let facts = catalogue.facts(&unknown, &"https://host.example".parse().unwrap());
     assert_eq!((facts.context, facts.max_output), (128_000, 8_192));
-    assert!(page.contains("a context of 128,000 tokens and answers of 8,192 are assumed"));
+    assert!(page.contains("context of 128,000 tokens, output of 8,192 tokens"));
     let timeouts = crh_http::Timeouts::default();
     let seconds = [timeouts.connect, timeouts.first_byte, timeouts.idle].map(|time| time.as_secs());
     assert_eq!(seconds, [15, 5 * 60, 2 * 60]);
     assert!(page.contains(
-        "A connection has 15 seconds, the first byte of an answer five minutes, and between two pieces of it two minutes"
+        "15 seconds for a connection, five minutes for the first byte of a reply, and two minutes between two parts of a reply"
     ));
     let policy = crh_llm::retry::RetryPolicy::default();
     assert_eq!((policy.attempts, policy.longest_wait.as_secs()), (5, 60));
-    assert!(page.contains("up to a minute") && page.contains("at most five calls"));
+    assert!(page.contains("at most a minute") && page.contains("at most five requests"));
 }
 
-/// Every rule that is built in stands on the page about static reviewers, with its confidence. `UPDATE_EXPECT=1` writes the list.
+/// The static checks page lists every built-in rule. `UPDATE_EXPECT=1` writes the list.
 #[test]
-fn the_page_about_static_reviewers_lists_every_rule() {
+fn static_page_lists_every_rule() {
     const BEGIN: &str = "<!-- rules -->\n";
     const END: &str = "<!-- /rules -->";
     let mut list =
-        "| rule | finds | severity | confidence | also known as |\n|---|---|---|---|---|\n"
+        "| rule | finds | severity | confidence | names in other tools |\n|---|---|---|---|---|\n"
             .to_owned();
+    // Credential formats differ only in the vendor, which is part of the rule id.
+    let mut secrets: Vec<(String, Vec<String>)> = Vec::new();
     for rule in crh_lint::rules() {
-        let also: Vec<String> = rule.also.iter().map(|name| format!("`{name}`")).collect();
-        let (finds, confidence) = (rule.finds.replace('|', "\\|"), rule.confidence.value());
-        let (id, severity, also) = (rule.id, rule.severity, also.join(", "));
-        list += &format!("| `{id}` | {finds} | {severity} | {confidence} | {also} |\n");
+        let aliases: Vec<String> = rule.aliases.iter().map(|name| format!("`{name}`")).collect();
+        let (finds, confidence) = (rule.summary.replace('|', "\\|"), rule.confidence.value());
+        let (id, severity, aliases) = (rule.id, rule.severity, aliases.join(", "));
+        if !id.starts_with("secrets/") {
+            list += &format!("| `{id}` | {finds} | {severity} | {confidence} | {aliases} |\n");
+            continue;
+        }
+        let rating = format!("{severity} | {confidence}");
+        let name = match aliases.as_str() {
+            "" => format!("`{id}`"),
+            aliases => format!("`{id}` ({aliases})"),
+        };
+        match secrets.iter_mut().find(|(known, _)| *known == rating) {
+            Some((_, names)) => names.push(name),
+            None => secrets.push((rating, vec![name])),
+        }
+    }
+    list += "\n| severity | confidence | rules for credentials |\n|---|---|---|\n";
+    for (rating, names) in secrets {
+        list += &format!("| {rating} | {} |\n", names.join(", "));
     }
     let page = read("docs/static.md");
     let (before, rest) = page.split_once(BEGIN).unwrap();

@@ -1,5 +1,4 @@
-//! `crh eval`: suites, runs over them, and what is said about how good they were. How numbers are made is tested in
-//! `crh_review::eval`; here is what a user types and sees.
+//! `crh eval` at the command line. `crh_review::eval` tests how scores are calculated.
 
 mod gating;
 mod judge;
@@ -19,8 +18,8 @@ use serde_json::Value;
 use crate::user::User;
 use crh_testkit::{Output, Program};
 
-/// A case: its id, its title, the files before, the files that the change writes, and what `case.toml` says besides.
-struct Written<'a> {
+/// Files and labels of an evaluation case. `labels` is appended to `case.toml`.
+struct TestCase<'a> {
     id: &'a str,
     title: &'a str,
     base: &'a [(&'a str, &'a str)],
@@ -28,8 +27,8 @@ struct Written<'a> {
     labels: &'a str,
 }
 
-/// A defect that needs no model: the file no longer parses.
-const BROKEN: Written<'_> = Written {
+/// A defect that static checks find: the file no longer parses.
+const BROKEN: TestCase<'_> = TestCase {
     id: "python-broken",
     title: "Round prices",
     base: &[("shop.py", "def price(item):\n    return item.price\n")],
@@ -54,8 +53,8 @@ body = ""
 "#,
 };
 
-/// A defect that only a model can see.
-const WRONG: Written<'_> = Written {
+/// A defect that only a model can find.
+const WRONG: TestCase<'_> = TestCase {
     id: "python-wrong",
     title: "Share the bill",
     base: &[(
@@ -76,8 +75,8 @@ proved = "not run: it is plain to see"
 "#,
 };
 
-/// Nothing is wrong with it.
-const CLEAN: Written<'_> = Written {
+/// A case without a defect.
+const CLEAN: TestCase<'_> = TestCase {
     id: "python-clean",
     title: "Greet by name",
     base: &[("greet.py", "def greet():\n    return \"hello\"\n")],
@@ -91,43 +90,43 @@ struct Bench {
 }
 
 impl Bench {
-    /// A user with the three cases.
+    /// A user with three cases.
     fn new() -> Self {
         Self::with(&[BROKEN, WRONG, CLEAN])
     }
 
-    fn with(cases: &[Written<'_>]) -> Self {
+    fn with(cases: &[TestCase<'_>]) -> Self {
         let bench = Self { user: User::new() };
         cases.iter().for_each(|case| bench.write(case));
         bench
     }
 
-    fn write(&self, case: &Written<'_>) {
+    fn write(&self, case: &TestCase<'_>) {
         self.write_in("python", case);
     }
 
-    /// A case of which the labels say that it is in this language.
-    fn write_in(&self, language: &str, case: &Written<'_>) {
+    /// Writes a case with this language in its labels.
+    fn write_in(&self, language: &str, case: &TestCase<'_>) {
         let folder = format!("suite/{}", case.id);
         for (side, files) in [("base", case.base), ("head", case.head)] {
             for (path, text) in files {
                 self.user.write(&format!("{folder}/{side}/{path}"), text);
             }
         }
-        let Written { title, labels, .. } = case;
+        let TestCase { title, labels, .. } = case;
         let labels = format!(
             "title = \"{title}\"\nbody = \"\"\nlanguage = \"{language}\"\nlicence = \"MIT\"\n{labels}"
         );
         self.user.write(&format!("{folder}/case.toml"), &labels);
     }
 
-    /// The program in the user's home.
+    /// Runs crh in the user's home folder.
     fn crh(&self, args: &[&str]) -> Program {
         self.user.crh(&self.user.path(""), args)
     }
 
-    /// Evaluates the suite without a model, and keeps it in a folder of this name.
-    fn checked(&self, out: &str, args: &[&str]) -> Output {
+    /// Evaluates the suite without a model and writes the result to the folder `out`.
+    fn run_static(&self, out: &str, args: &[&str]) -> Output {
         self.crh(&[&["eval", "run", "suite", "--strategy", "static", "--out", out], args].concat())
             .run()
     }
@@ -141,8 +140,8 @@ impl Bench {
     }
 }
 
-/// A folder of programs for `PATH`: git and what scripts need. On this machine there may be a `ruff` as well, which would stand
-/// among the baselines.
+/// A folder for `PATH` with git and the programs that scripts need. It leaves out an installed
+/// `ruff`, which would become a baseline.
 fn programs(user: &User) -> PathBuf {
     let folder = user.path("bin");
     fs::create_dir(&folder).unwrap();

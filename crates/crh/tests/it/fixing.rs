@@ -1,5 +1,5 @@
-//! Fixing, with the real program, real checkouts and a fake model that says what is wrong: what is in the tree afterwards, what is
-//! printed, and what is kept.
+//! Fixes by the real program in real checkouts, with a fake model: the tree afterwards, the output,
+//! and the run folder.
 
 mod alone;
 mod commands;
@@ -23,12 +23,12 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::review::script::{answers, confirms, finding, with};
-use crate::review::{runs, timeless, with_model};
+use crate::review::{runs, with_model, without_times};
 use crate::user::User;
 use crh_testkit::fake_model::Scripted;
 use crh_testkit::{FakeModel, Output, Program, Repo};
 
-/// The change that is reviewed: two files with trouble in each.
+/// The reviewed change: two files with findings.
 const SHOP: &str = "
     //- shop/orders.py
     def total(items):
@@ -64,10 +64,9 @@ const SHOP: &str = "
 const ORDERS: &str = "shop/orders.py";
 const MAIL: &str = "shop/mail.py";
 
-/// Against the commit before, as the checkout is.
+/// Compares the checkout with the commit before.
 const CHECKOUT: [&str; 3] = ["--base", "HEAD~1", "--no-pr"];
 
-/// A user with a checkout of the shop.
 struct Desk {
     user: User,
     repo: Repo,
@@ -82,13 +81,12 @@ impl Desk {
         self.user.crh(self.repo.path(), args)
     }
 
-    /// Reviews the checkout in a mode.
     fn review(&self, model: &FakeModel, args: &[&str]) -> Output {
         let args = [&["review", "--strategy", "single"], &CHECKOUT[..], args].concat();
         with_model(self.crh(&args), model).run()
     }
 
-    /// Reviews the checkout without changing anything; what `crh fix` finds is in the run.
+    /// Reviews the checkout without fixes, so that `crh fix` has a run.
     fn reviewed(&self, findings: &[Value]) {
         let output = self.review(&says(findings), &[]);
         assert!(output.code < 2, "{}", output.shown());
@@ -98,7 +96,7 @@ impl Desk {
         self.crh(&[&["fix"], args].concat()).run()
     }
 
-    /// What was printed, with what differs from run to run by name.
+    /// The output, with values that differ between runs replaced by names.
     fn shown(&self, output: &Output) -> String {
         let is_said = |line: &&str| {
             ["error: ", "hint: ", "warning: ", "note: "].iter().any(|word| line.starts_with(word))
@@ -106,7 +104,7 @@ impl Desk {
         let told = output.stderr.lines().filter(is_said).map(|line| format!("{line}\n"));
         let told: String = told.collect();
         let text = format!("exit {}\n{told}---\n{}", output.code, output.stdout);
-        timeless(&self.user.named(&self.repo, &text))
+        without_times(&self.user.replace_paths(&self.repo, &text))
     }
 
     fn run(&self) -> PathBuf {
@@ -121,7 +119,7 @@ impl Desk {
         fs::read_to_string(self.repo.path().join(path)).unwrap()
     }
 
-    /// The files of the checkout without what belongs to git and to runs.
+    /// The files of the checkout without `.git` and `.crh`.
     fn files(&self) -> BTreeMap<String, String> {
         let mut files = crate::user::tree(self.repo.path());
         let is_ours = |name: &str| name == ".crh" || name.starts_with(".crh/runs");
@@ -129,7 +127,7 @@ impl Desk {
         files
     }
 
-    /// What git says about the checkout, and all that only git writes.
+    /// The state of git: status, refs and everything else that only git writes.
     fn git(&self) -> String {
         let said = |args: &[&str]| String::from_utf8(self.repo.git(args)).unwrap();
         let status = said(&["--no-optional-locks", "status", "--porcelain"]);
@@ -141,19 +139,19 @@ impl Desk {
     }
 }
 
-/// A model that finds this once, and confirms it.
+/// A model that reports these findings once and confirms them.
 fn says(findings: &[Value]) -> FakeModel {
     says_in_rounds(&[findings])
 }
 
-/// A model that finds something else each time it is asked.
+/// A model with other findings in each round.
 fn says_in_rounds(rounds: &[&[Value]]) -> FakeModel {
     let answers: Vec<Scripted> = rounds.iter().map(|findings| answers(findings)).collect();
     let confirms: Vec<Scripted> = rounds.iter().map(|_| confirms()).collect();
     FakeModel::start().on("single", answers).on("validate-1", confirms)
 }
 
-/// A finding that comes with an exact replacement of its line and is safe to apply.
+/// A safe finding with an exact replacement of its line.
 fn safe(title: &str, place: &str, quote: &str, replacement: &str) -> Value {
     let fields = json!({
         "replacement": replacement,
@@ -182,7 +180,7 @@ fn swallowed_fixed_by(replacement: &str) -> Value {
     with(finding, json!({ "line_end": 5 }))
 }
 
-/// What somebody else has to do.
+/// A finding for `downstream-resolver`.
 fn unpaid() -> Value {
     let fields = json!({ "autofix_class": "manual", "owner": "downstream-resolver" });
     with(
@@ -191,7 +189,7 @@ fn unpaid() -> Value {
     )
 }
 
-/// The title of each issue of a report, and whether it is fixed.
+/// The title of each issue, and whether it is fixed.
 pub(crate) fn issues(report: &Value) -> String {
     let is_fixed = |number: &Value| {
         let fixes = report["applied_fixes"].as_array().unwrap();

@@ -1,27 +1,20 @@
-//! Pull requests at a fake GitHub that keeps state: what is read, what is reviewed, what is posted.
+//! Pull requests on a fake GitHub: reading, reviewing, posting.
 
 mod action;
-#[path = "github/status_channels.rs"]
-mod beside;
 mod checkouts;
-#[path = "github/child_processes.rs"]
-mod children;
-#[path = "github/untrusted_runs.rs"]
-mod claims;
+mod child_processes;
 mod forged;
-#[path = "github/killed.rs"]
-mod kills;
-#[path = "github/moved_head.rs"]
-mod moved;
-#[path = "github/positions.rs"]
-mod places;
+mod killed;
+mod moved_head;
+mod positions;
 mod posting;
 mod reading;
 mod reviewers;
-#[path = "github/skip_rules.rs"]
-mod rules;
 mod since_last;
+mod skip_rules;
+mod status_channels;
 mod tokens;
+mod untrusted_runs;
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +25,7 @@ use tempfile::TempDir;
 use crate::review::script::answers;
 use crate::review::with_model;
 use crate::user::User;
-use crh_testkit::fake_github::{Pull, PullAt, TOKEN};
+use crh_testkit::fake_github::{Pull, PullHandle, TOKEN};
 use crh_testkit::{FakeGitHub, FakeModel, Output, Program, Repo};
 
 const NAME: &str = "acme/shop";
@@ -46,16 +39,16 @@ const SHOP: &str = "
     Totals are in cents.
     ";
 
-/// A GitHub with a repository and an open pull request, and a user who is in no clone of it.
-struct Hub {
+/// A GitHub with a repository and an open pull request, and a user outside any clone.
+struct GitHubScenario {
     github: FakeGitHub,
     repo: Repo,
-    pull: PullAt,
+    pull: PullHandle,
     user: User,
     elsewhere: TempDir,
 }
 
-impl Hub {
+impl GitHubScenario {
     fn new() -> Self {
         let repo = Repo::from_fixture(SHOP);
         repo.git(&["checkout", "--quiet", "-b", "feature"]);
@@ -101,8 +94,8 @@ impl Hub {
         environment.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
-    /// `crh review` of the pull request, for as long as the model is there. The model finds nothing, so that all issues are found
-    /// by code; but it has looked, as `crh check` has not.
+    /// `crh review` of the pull request. The model finds nothing, so all issues come from static
+    /// checks.
     fn review(&self, more: &[&str], token: &str) -> (Program, FakeModel) {
         let url = self.url();
         let args = [&["review", &url, "--strategy", "single"], more].concat();
@@ -112,7 +105,7 @@ impl Hub {
         (with_model(program, &model), model)
     }
 
-    /// A clone whose `origin` is at GitHub, with `feature` checked out.
+    /// A clone with `origin` on GitHub and `feature` checked out.
     fn clone(&self) -> Repo {
         let clone = self.repo.cloned(&[]);
         clone.git(&["remote", "set-url", "origin", &self.github.git_url(NAME)]);
@@ -120,7 +113,7 @@ impl Hub {
         clone
     }
 
-    /// Prepares a target in a folder; what was printed. It has to succeed.
+    /// Prepares a target and returns the output. Must succeed.
     fn prepared(&self, folder: &Path, target: &[&str]) -> (Output, Value) {
         let out = self.user.path("out");
         let args = [&["prepare", "--out", out.to_str().unwrap()], target].concat();
@@ -141,14 +134,14 @@ impl Hub {
         serde_json::from_str(&self.written(path)).unwrap()
     }
 
-    /// A text without the port of the fake.
+    /// Replaces the port of the fake.
     fn shown(&self, text: &str) -> String {
         text.replace(&self.github.url(), "GITHUB")
             .replace(self.elsewhere.path().to_str().unwrap(), "ELSEWHERE")
     }
 }
 
-/// What another tool says, as SARIF: trouble of its own kind on each of these lines.
+/// SARIF of another tool with one finding per line.
 fn troubles(places: &[(&str, u32)]) -> String {
     let result = |(file, line): &(&str, u32)| {
         json!({
@@ -164,7 +157,7 @@ fn troubles(places: &[(&str, u32)]) -> String {
         .to_string()
 }
 
-/// The lines of a file, each of its own.
+/// A file with distinct lines.
 fn numbered(last: u32) -> String {
     (1..=last).map(|line| format!("call({line});\n")).collect()
 }

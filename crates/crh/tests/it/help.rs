@@ -1,11 +1,11 @@
-//! Every help text, so that a change to the command line is seen in review.
+//! Golden file of all help texts, so that changes show up in review.
 
 use expect_test::{expect, expect_file};
 
 use crate::crh;
 
 #[test]
-fn every_help_text() {
+fn help_texts_match_golden_file() {
     let commands: [&[&str]; 36] = [
         &[],
         &["review"],
@@ -54,7 +54,7 @@ fn every_help_text() {
 }
 
 #[test]
-fn a_wrong_word_is_said_with_a_hint() {
+fn wrong_argument_is_reported_with_tip() {
     expect![[r#"
         exit 2
         error: unrecognized subcommand 'reveiw'
@@ -91,7 +91,7 @@ fn a_wrong_word_is_said_with_a_hint() {
 }
 
 #[test]
-fn no_argument_reaches_the_terminal_raw() {
+fn arguments_in_errors_are_escaped() {
     let output = crh(&["schema", "\u{1b}]0;pwn\u{7}"]).run();
     assert_eq!(output.code, 2);
     assert!(
@@ -102,7 +102,7 @@ fn no_argument_reaches_the_terminal_raw() {
 }
 
 #[test]
-fn the_version_is_printed() {
+fn version_is_printed() {
     let output = crh(&["--version"]).run();
     assert_eq!(output.stdout, format!("crh {}\n", env!("CARGO_PKG_VERSION")));
 }

@@ -1,7 +1,8 @@
-//! A change that wants to run code: everything in it that a tool could obey, and tools that try whatever they can. Nothing outside the sandbox is
-//! touched, and nothing is reached.
+//! A hostile change that tries to make linters run its code. Nothing outside of the sandbox may be
+//! changed or contacted.
 //!
-//! The tools are scripts that say what they could do. Where the kernel offers no sandbox, they are not run, and that is said.
+//! The linters are scripts that report what they could do. Without kernel support for the sandbox,
+//! they must not run.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -14,14 +15,16 @@ use serde_json::Value;
 use crate::user::{User, tree};
 use crh_testkit::{Program, Repo};
 
-/// What a script can do that nobody shuts in.
-const FREE: &str = "read own streams canary home checkout env write create chmod time connect session stream datagram pair abstract udp watch";
-/// What it can do besides where the file system has such flags.
+/// What a script can do without a sandbox.
+const UNSANDBOXED: &str = "read own streams canary home checkout env write create chmod time connect session stream datagram pair abstract udp watch";
+/// Also possible if the file system supports file flags.
 const FLAGS: &str = " flags";
-/// What one in the sandbox can do: read what it was given, write where it lives, and talk to its own children.
-const SHUT_IN: &str = "read own streams";
+/// What a script can do in the sandbox: read its input, write to its own folder, talk to its
+/// children.
+const SANDBOXED: &str = "read own streams";
 
-/// Tries everything and puts the words for what worked into `could`. `read` is one of the files that it was given, `own` its own folder.
+/// Tries everything and collects the successes in `could`. `read` is an input file, `own` the
+/// script's own folder.
 const ATTEMPTS: &str = r#"
 could=""
 try() { word=$1; shift; ( "$@" ) >/dev/null 2>&1 && could="$could $word"; }
@@ -61,7 +64,7 @@ try flags flags "$0"
 could="${could# }"
 "#;
 
-/// How each tool is asked for a version, and what it prints about a file.
+/// How each linter prints its version and its findings.
 const TOOLS: [(&str, &str); 2] = [
     (
         "ruff",
@@ -75,8 +78,8 @@ printf '[{"filePath": "%s", "messages": [{"ruleId": "no-dupe-keys", "severity": 
     ),
 ];
 
-/// A user, a repository with a hostile change, and a place outside of it.
-struct Scene {
+/// A user, a repository with a hostile change, and a folder outside of it.
+struct HostileFixture {
     user: User,
     repo: Repo,
     outside: tempfile::TempDir,
@@ -87,7 +90,7 @@ struct Scene {
     datagram: UnixDatagram,
 }
 
-impl Scene {
+impl HostileFixture {
     fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -109,7 +112,7 @@ impl Scene {
         scene
     }
 
-    /// The place outside as it is before anybody has been there.
+    /// Resets the folder outside.
     fn reset(&self) {
         fs::remove_file(self.outside.path().join("created")).unwrap_or_default();
         fs::write(self.outside.path().join("canary"), "canary").unwrap();
@@ -132,7 +135,7 @@ impl Scene {
         fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Commits a change with everything that a tool could obey.
+    /// Commits a change with every kind of linter configuration.
     fn hostile_change(&self) {
         let (repo, outside) = (&self.repo, self.outside.path().to_str().unwrap());
         let mark = format!("echo ran > {outside}/created");
@@ -141,7 +144,7 @@ impl Scene {
         repo.write("private.txt", "private\n");
         repo.commit("base");
         repo.git(&["branch", "start"]);
-        // What a user has configured for files of their own must not be run by a change that asks for it.
+        // Git filters and diff drivers of the user must not run because a change asks for them.
         for key in
             ["filter.evil.clean", "filter.evil.smudge", "diff.evil.textconv", "diff.evil.command"]
         {
@@ -164,7 +167,7 @@ impl Scene {
         assert_eq!(Program::new("mkfifo", repo.path()).args([pipe]).run().code, 0);
     }
 
-    /// The titles of all issues and the warnings, of a check of the change with these flags.
+    /// Issue titles and warnings of `crh check` with these flags.
     fn checked(&self, flags: &[&str]) -> (Vec<String>, Vec<String>) {
         let path = std::env::join_paths(
             [self.user.path("tools"), PathBuf::from("/usr/bin"), PathBuf::from("/bin")].iter(),
@@ -186,8 +189,8 @@ impl Scene {
         (titles, texts(&report["warnings"], None))
     }
 
-    /// Who was reached: TCP, UDP, a stream at a path, datagrams at a path.
-    fn heard(&self) -> [bool; 4] {
+    /// Which listeners were contacted: TCP, UDP, Unix stream, Unix datagram.
+    fn contacted(&self) -> [bool; 4] {
         let is_heard = |heard: std::io::Result<()>| match heard.map_err(|why| why.kind()) {
             Ok(()) => true,
             Err(std::io::ErrorKind::WouldBlock) => false,
@@ -201,46 +204,46 @@ impl Scene {
         ]
     }
 
-    /// Whoever was outside has left a trace there.
+    /// Checks that nothing outside was changed.
     fn assert_untouched(&self, before: &std::collections::BTreeMap<String, String>, what: &str) {
         assert_eq!(&tree(self.outside.path()), before, "{what}");
-        assert_eq!(self.heard(), [false; 4], "{what}");
+        assert_eq!(self.contacted(), [false; 4], "{what}");
     }
 }
 
-/// Whether a process can be shut in here.
+/// Whether this machine supports the sandbox.
 fn has_sandbox() -> bool {
     let helper = Program::new(env!("CARGO_BIN_EXE_crh"), Path::new("/")).args(["__sandbox"]);
     helper.stdin(r#"{"run": null}"#).run().code == 0
 }
 
 #[test]
-fn whoever_is_not_shut_in_can_do_all_that_is_tried() {
-    let scene = Scene::new();
+fn attacks_succeed_without_sandbox() {
+    let scene = HostileFixture::new();
     scene.repo.write("private.txt", "private\n");
     let ruff = Program::new(scene.user.path("tools/ruff"), scene.repo.path());
     let home = tempfile::tempdir().unwrap();
     let ruff = ruff.args(["private.txt"]).env("HOME", home.path().to_str().unwrap());
     let output = ruff.env("SECRET", "SECRET").run();
     let could = output.stdout.replace(FLAGS, "");
-    assert!(could.contains(&format!("could: {FREE}\"")), "{}", output.shown());
-    assert_eq!(scene.heard(), [true; 4]);
+    assert!(could.contains(&format!("could: {UNSANDBOXED}\"")), "{}", output.shown());
+    assert_eq!(scene.contacted(), [true; 4]);
 }
 
 #[test]
-fn a_hostile_change_touches_and_reaches_nothing() {
-    let scene = Scene::new();
+fn hostile_change_cannot_escape_sandbox() {
+    let scene = HostileFixture::new();
     scene.hostile_change();
     let before = tree(scene.outside.path());
     let (said, warnings) = scene.checked(&[]);
     scene.assert_untouched(&before, "untrusted");
-    let expected = vec![format!("could: {SHUT_IN}"); 2];
+    let expected = vec![format!("could: {SANDBOXED}"); 2];
     if has_sandbox() {
         assert_eq!(said, expected, "{warnings:?}");
     } else {
         assert_eq!(said, [""; 0]);
         let is_said = |it: &String| {
-            it.starts_with("analysers were not run (ruff, eslint): this kernel offers no ")
+            it.starts_with("analysers did not run (ruff, eslint): this kernel offers no ")
         };
         assert!(warnings.iter().any(is_said), "{warnings:?}");
     }
@@ -249,10 +252,10 @@ fn a_hostile_change_touches_and_reaches_nothing() {
 }
 
 #[test]
-fn a_hostile_change_that_is_trusted_stays_in_the_sandbox() {
-    let scene = Scene::new();
+fn trusted_hostile_change_stays_in_sandbox() {
+    let scene = HostileFixture::new();
     scene.repo.write(".gitignore", "node_modules\n");
-    // What is installed in the checkout is run instead of what the user has.
+    // A linter installed in the checkout takes precedence over the user's.
     let own = scene.repo.path().join("node_modules/.bin/eslint");
     let (_, body) = TOOLS[1];
     let more = "try modules ls CHECKOUT/node_modules\ntry plant append CHECKOUT/node_modules/planted\ntry config cat eslint.config.js\n";
@@ -265,15 +268,15 @@ fn a_hostile_change_that_is_trusted_stays_in_the_sandbox() {
     scene.assert_untouched(&before, "trusted");
     assert!(!scene.repo.path().join("node_modules/planted").exists());
     if has_sandbox() {
-        let eslint = format!("could: {SHUT_IN} modules config");
-        assert_eq!(said, [format!("could: {SHUT_IN}"), eslint], "{warnings:?}");
+        let eslint = format!("could: {SANDBOXED} modules config");
+        assert_eq!(said, [format!("could: {SANDBOXED}"), eslint], "{warnings:?}");
     } else {
         assert_eq!(said, [""; 0]);
     }
 }
 
 #[test]
-fn a_repository_can_neither_trust_itself_nor_choose_what_is_run() {
+fn repository_cannot_trust_itself_or_choose_programs() {
     for settings in ["trust = [\".\"]\n", "[checks]\nanalysers = \"never\"\n"] {
         let repo = Repo::new();
         repo.write("crh.toml", settings);

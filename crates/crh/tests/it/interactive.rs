@@ -1,6 +1,7 @@
-//! The questions of an interactive review, asked by the real program at a pseudo-terminal: what is on the screen at every question
-//! is compared with the files in `tests/data/interactive`.
+//! The questions of an interactive review, asked by the real program in a pseudo-terminal. Every
+//! screen is compared with a file in `tests/data/interactive`.
 
+mod agreement;
 mod ends;
 mod intent;
 mod kept;
@@ -27,19 +28,23 @@ use crate::user::User;
 use crh_testkit::fake_model::{Asked, Scripted};
 use crh_testkit::{Ended, FakeGitHub, FakeModel, Program, Repo, Terminal};
 
-/// What ends every question on a screen that has room for it.
+/// Last words of every question if the window is large enough.
 const KEYS: &str = "nothing stays changed";
-/// How a report begins.
+/// Applies safe fixes before the first question.
+const INTERACTIVE: &[&str] = &["--mode", "interactive"];
+/// Part of the first question of a plain review that can fix something.
+const NOT_YET: &str = "No file is changed yet.";
+/// Start of a report.
 const REPORT: &str = "Scope:  ";
-/// How what says how to go on begins, however narrow the window is.
-const RESUME: &str = "note: `crh review";
-/// A terminal that nobody has made larger.
+/// Start of the note about `--resume`, in any window.
+const RESUME: &str = "note: resume";
+/// The usual size of a terminal.
 const USUAL: (u16, u16) = (80, 24);
 
-/// How long something may take on a slow machine. A test that passes never waits so long.
+/// Timeout for slow machines. A passing test never waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The repository at GitHub.
+/// The GitHub repository.
 const NAME: &str = "acme/shop";
 
 /// A `gh` that is not logged in.
@@ -47,7 +52,7 @@ const GH: &str = "#!/bin/sh
 echo not logged in >&2
 exit 1
 ";
-/// A tracker that is down as long as a file says so.
+/// A tracker that fails while the file `down` exists.
 const TRACKER: &str = "#!/bin/sh
 cat >> \"$HOME/tickets\"
 test ! -e \"$HOME/down\" || { echo the tracker is down >&2; exit 1; }
@@ -59,7 +64,7 @@ fn executable(user: &User, name: &str, script: &str) {
     std::fs::set_permissions(user.path(name), Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Safe to fix: the exact text is there.
+/// A finding with a safe, exact fix.
 fn safe() -> Value {
     let quote = "    except Exception:\n        pass";
     let found = finding("P2", "A failed mail is swallowed", "shop/mail.py:4", quote);
@@ -73,7 +78,7 @@ fn safe() -> Value {
     )
 }
 
-/// Has a fix that somebody has to agree to.
+/// A finding with a fix that needs approval.
 fn gated() -> Value {
     let title = "The total is divided by the count";
     let found = finding("P1", title, "shop/orders.py:5", "return result / len(items)");
@@ -86,26 +91,26 @@ fn gated() -> Value {
     )
 }
 
-/// Has no fix.
+/// A finding without a fix.
 fn deferred() -> Value {
     let title = "An unpaid order is refunded";
     let found = finding("P0", title, "shop/orders.py:9", "    return order.amount");
     with(found, json!({ "autofix_class": "manual", "owner": "downstream-resolver" }))
 }
 
-/// Is for people to think about.
+/// A finding for a person.
 fn for_humans() -> Value {
     let title = "Prices are multiplied without rounding";
     finding("P2", title, "shop/orders.py:4", "result += item.price * item.count")
 }
 
-/// Nobody has to do anything about it.
+/// An advisory finding.
 fn advisory() -> Value {
     let found = finding("P3", "The loop could be a sum", "shop/orders.py:3", "for item in items:");
     with(found, json!({ "autofix_class": "advisory", "owner": "human" }))
 }
 
-/// A model that finds these. What was fixed is looked at once more, and nothing is found in it.
+/// A model that reports these findings, and nothing in a repeated review.
 fn finds(findings: &[Value]) -> FakeModel {
     FakeModel::answering(finding_once(findings))
 }
@@ -119,47 +124,49 @@ fn finding_once(findings: &[Value]) -> impl Fn(&Asked) -> Scripted + Send + Sync
     }
 }
 
-/// A model that answers nobody before the other end is dropped.
+/// A model that waits with its answers until the sender is dropped.
 fn held(
     answer: impl Fn(&Asked) -> Scripted + Send + Sync + 'static,
 ) -> (FakeModel, mpsc::Sender<()>) {
     let (hold, held) = mpsc::channel();
     let held = Mutex::new(held);
     let model = FakeModel::answering(move |asked| {
-        // It ends with an error as soon as nobody holds it, and soon enough if a test has failed.
+        // Returns an error when the sender is dropped, or after the timeout of a failed test.
         held.lock().unwrap().recv_timeout(PATIENCE).unwrap_or_default();
         answer(asked)
     });
     (model, hold)
 }
 
-/// Whether a line is the option that is marked. Lines of code may be marked too, and have a number further to the right.
+/// Whether a line is the selected option. Code lines may be marked too, but their numbers are
+/// further right.
 fn is_marked(line: &str) -> bool {
     let option = line.strip_prefix("> ").and_then(|option| option.chars().next());
     option.is_some_and(|first| first == '(' || first.is_ascii_digit())
 }
 
-/// A user at a terminal, in a checkout of which the last commit is reviewed.
+/// A user at a terminal in a checkout whose last commit is reviewed.
 struct Scene {
     user: User,
     repo: Repo,
     model: FakeModel,
-    /// A GitHub, and what was pushed to it.
+    /// A fake GitHub, and the repository behind it.
     hub: Option<(FakeGitHub, Repo)>,
     terminal: Option<Terminal>,
-    /// What was on the screen, and what was typed.
+    /// Mode arguments of the review.
+    mode: &'static [&'static str],
+    /// Screens and typed keys so far.
     script: String,
-    /// What was on the screen when something was typed for the last time.
+    /// The screen when the last key was typed.
     before: String,
 }
 
 impl Scene {
-    /// A review with these findings.
     fn new(findings: &[Value]) -> Self {
         Self::of(finds(findings), Repo::from_fixture(SHOP))
     }
 
-    /// A review of the last commit of a repository with a model.
+    /// A review of the last commit of a repository.
     fn of(model: FakeModel, repo: Repo) -> Self {
         let config = repo.path().join(".git/config");
         let text = std::fs::read_to_string(&config).unwrap();
@@ -170,10 +177,10 @@ impl Scene {
         let user = User::new();
         executable(&user, "bin/gh", GH);
         let (script, before) = (String::new(), String::new());
-        Self { user, repo, model, hub: None, terminal: None, script, before }
+        Self { user, repo, model, hub: None, terminal: None, mode: &[], script, before }
     }
 
-    /// The same with `origin` at a GitHub, which has the base as its `main`.
+    /// With `origin` on GitHub, where the base is `main`.
     fn at_github(findings: &[Value]) -> Self {
         let mut scene = Self::new(findings);
         let (github, origin) = (FakeGitHub::start(), Repo::new());
@@ -191,15 +198,14 @@ impl Scene {
         &self.hub.as_ref().unwrap().0
     }
 
-    /// What was pushed to GitHub.
+    /// The repository behind the fake GitHub.
     fn origin(&self) -> &Repo {
         &self.hub.as_ref().unwrap().1
     }
 
-    /// The program as the user runs it.
     fn crh(&self, args: &[&str]) -> Program {
         let program = with_model(self.user.crh(self.repo.path(), args), &self.model);
-        // What is installed on a machine must not decide what a test sees.
+        // Installed programs must not influence the tests.
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = format!("{}:{}", self.user.path("bin").display(), path.display());
         let program = program.env("TERM", "xterm-256color").env("NO_COLOR", "1").env("PATH", &path);
@@ -208,7 +214,7 @@ impl Scene {
         environment.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
-    /// The same with a tracker: a command of the user.
+    /// With a tracker command of the user.
     fn with_tracker(findings: &[Value]) -> Self {
         Self::new(findings).and_tracker()
     }
@@ -222,28 +228,41 @@ impl Scene {
         self
     }
 
-    /// How often the tracker was told something.
+    /// Number of calls of the tracker.
     fn tickets(&self) -> usize {
         let told = std::fs::read_to_string(self.user.path("tickets")).unwrap_or_default();
         told.lines().count()
     }
 
-    /// Begins to review, at a terminal of the usual size.
+    /// Starts a review in a terminal of the usual size.
     fn begun(findings: &[Value]) -> Self {
         let mut scene = Self::new(findings);
         scene.begins(USUAL);
         scene
     }
 
-    fn begins(&mut self, size: (u16, u16)) {
-        let base = if self.hub.is_some() { "origin/main" } else { "base" };
-        self.starts(self.crh(&["review", "--base", base, "--strategy", "single"]), size);
+    /// The same with `--mode interactive`.
+    fn begun_fixing_first(findings: &[Value]) -> Self {
+        let mut scene = Self::new(findings).fixing_first();
+        scene.begins(USUAL);
+        scene
     }
 
-    /// Comes back to the questions of the only review that was made.
+    fn fixing_first(mut self) -> Self {
+        self.mode = INTERACTIVE;
+        self
+    }
+
+    fn begins(&mut self, size: (u16, u16)) {
+        let base = if self.hub.is_some() { "origin/main" } else { "base" };
+        let args = ["review", "--base", base, "--strategy", "single"];
+        self.starts(self.crh(&[&args, self.mode].concat()), size);
+    }
+
+    /// Resumes the only run.
     fn comes_back(&mut self) {
         let run = self.run().file_name().unwrap().to_str().unwrap().to_owned();
-        self.starts(self.crh(&["review", "--resume", &run]), USUAL);
+        self.starts(self.crh(&[&["review", "--resume", &run], self.mode].concat()), USUAL);
     }
 
     fn starts(&mut self, program: Program, (columns, rows): (u16, u16)) {
@@ -255,7 +274,8 @@ impl Scene {
         self.terminal.as_ref().unwrap()
     }
 
-    /// The screen when it shows a question with a text in it, which goes into the script. The keys are the last that is drawn of it.
+    /// Waits for a question with this text and adds the screen to the script. The keys are drawn
+    /// last.
     fn sees(&mut self, text: &str) -> &mut Self {
         let (before, terminal) = (self.before.clone(), self.terminal());
         terminal.wait_until_whole(text, |screen| {
@@ -268,7 +288,7 @@ impl Scene {
         self.keeps_screen()
     }
 
-    /// The same whatever is drawn around it, which is for windows without room for the keys.
+    /// The same for windows without room for the keys.
     fn sees_question(&mut self, text: &str) -> &mut Self {
         let (before, terminal) = (self.before.clone(), self.terminal());
         terminal.wait_until(text, |screen| {
@@ -277,7 +297,7 @@ impl Scene {
         self.keeps_screen()
     }
 
-    /// The same where a line is asked for: what stands above it depends on how fast the review is.
+    /// The same for a question that is answered by a line. The text above it depends on timing.
     fn sees_line(&mut self, text: &str) -> &mut Self {
         let before = self.before.clone();
         self.terminal().wait_until(text, |screen| screen != before && screen.contains(text));
@@ -290,8 +310,8 @@ impl Scene {
         self
     }
 
-    /// The same where a finding of several is asked about: its number is the last that is on the screen, and options stand below it.
-    /// What is told about a finding before it is asked about begins in the same way.
+    /// The same for a finding of several: its number is the last on the screen, with options below.
+    /// The text above a question starts in the same way.
     fn sees_finding(&mut self, number: usize) -> &mut Self {
         let (before, terminal) = (self.before.clone(), self.terminal());
         let text = format!("Finding {number}");
@@ -303,7 +323,7 @@ impl Scene {
         self.keeps_screen()
     }
 
-    /// The same where options have numbers and a line is asked for.
+    /// The same for numbered options that are answered by a line.
     fn sees_prompt(&mut self, text: &str) -> &mut Self {
         let before = self.before.clone();
         self.terminal().wait_until_whole(text, |screen| {
@@ -312,7 +332,7 @@ impl Scene {
         self.keeps_screen()
     }
 
-    /// The same on a screen without room for the keys, where the text is the last thing that is drawn.
+    /// The same if the text is the last thing that is drawn.
     fn sees_last(&mut self, text: &str) -> &mut Self {
         let terminal = self.terminal();
         terminal.wait_until(text, |screen| screen.contains(text) && terminal.hands_over_keys());
@@ -321,7 +341,7 @@ impl Scene {
 
     fn keeps_screen(&mut self) -> &mut Self {
         let screen = self.terminal().screen();
-        // What was said while the review was under way depends on how long that took.
+        // Progress above the report depends on timing.
         let report = screen.find(REPORT).map_or(&*screen, |at| &screen[at..]);
         let screen = self.timeless(report.trim_start_matches('\n'));
         self.script.push_str(&format!("{}\n{screen}", "=".repeat(80)));
@@ -335,7 +355,8 @@ impl Scene {
         self
     }
 
-    /// Waits for the end; everything that was printed since `from` goes into the script, and all of it is compared with a file.
+    /// Waits for the end, adds everything printed since `from`, and compares the script with a
+    /// file.
     fn ends(&mut self, from: &str, name: &str) -> i32 {
         let Ended { code, paper, is_as_usual, .. } = self.terminal.take().unwrap().end();
         assert!(is_as_usual, "{paper}");
@@ -348,7 +369,7 @@ impl Scene {
         code
     }
 
-    /// A text without what differs from run to run: the line with the costs, and what says how to go on.
+    /// Removes what differs between runs: the costs and the run id.
     fn timeless(&self, text: &str) -> String {
         let text = match &self.hub {
             Some((github, _)) => {
@@ -358,15 +379,15 @@ impl Scene {
             }
             None => text.to_owned(),
         };
-        let text = self.user.named(&self.repo, &text);
+        let text = self.user.replace_paths(&self.repo, &text);
         let (text, rest) = match text.find(RESUME) {
-            Some(at) => (&text[..at], "note: `crh review --resume RUN` goes on with it\n"),
+            Some(at) => (&text[..at], "note: resume with `crh review --resume RUN`\n"),
             None => (text.as_str(), ""),
         };
         let mut out = String::new();
         let mut in_costs = false;
         for line in text.lines() {
-            // It goes on over the end of its line.
+            // The costs may take more than one line.
             in_costs |= line.contains(" · <0.01 ") || line.contains(" · 0.0");
             if !in_costs {
                 out.push_str(&format!("{line}\n"));
@@ -375,12 +396,11 @@ impl Scene {
         out + rest
     }
 
-    /// What git says about the checkout.
     fn git(&self, args: &[&str]) -> String {
         String::from_utf8(self.repo.git(args)).unwrap()
     }
 
-    /// What is changed in the checkout.
+    /// The changed lines of the checkout.
     fn diff(&self) -> String {
         self.git(&["diff", "--unified=0"])
             .lines()

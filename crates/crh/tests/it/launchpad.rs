@@ -1,9 +1,8 @@
-//! Merge proposals at a fake Launchpad that keeps state: what is read and what is reviewed.
+//! Merge proposals on a fake Launchpad: reading and reviewing.
 
+mod addresses;
 mod example;
 mod login;
-#[path = "launchpad/addresses.rs"]
-mod pasted;
 mod posting;
 mod posting_faults;
 mod posting_votes;
@@ -16,10 +15,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::user::User;
-use crh_testkit::fake_launchpad::{Merge, MergeAt, SECRET, TOKEN};
+use crh_testkit::fake_launchpad::{Merge, MergeHandle, SECRET, TOKEN};
 use crh_testkit::{FakeLaunchpad, Output, Program, Repo};
 
-/// The repository that is proposed to, and the one that the change comes from.
+/// Target and source repository.
 const SHOP: &str = "~acme/shop/+git/shop";
 const FORK: &str = "~ann/shop/+git/shop";
 
@@ -31,19 +30,19 @@ const BASE: &str = "
     Totals are in cents.
     ";
 
-/// A Launchpad with a merge proposal of a fork, and a user who is in no clone of either repository.
-struct Pad {
+/// A Launchpad with a merge proposal from a fork, and a user outside any clone.
+struct LaunchpadScenario {
     launchpad: FakeLaunchpad,
-    /// What is proposed to.
+    /// Target repository.
     repo: Repo,
-    /// What is proposed: its branch `feature` leaves a conflict in a file.
+    /// Source repository. Its branch `feature` leaves a conflict in a file.
     fork: Repo,
-    merge: MergeAt,
+    merge: MergeHandle,
     user: User,
     elsewhere: TempDir,
 }
 
-impl Pad {
+impl LaunchpadScenario {
     fn new() -> Self {
         let repo = Repo::from_fixture(BASE);
         let fork = repo.cloned(&[]);
@@ -73,7 +72,7 @@ impl Pad {
         Self { launchpad, repo, fork, merge, user: User::new(), elsewhere }
     }
 
-    /// The address of its page.
+    /// Address of its page.
     fn url(&self) -> String {
         format!("{}/{}", self.launchpad.url(), self.merge)
     }
@@ -93,14 +92,14 @@ impl Pad {
         environment.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
-    /// Makes another round: a file of the fork is changed, committed and pushed.
+    /// Adds a round: changes, commits and pushes a file of the fork.
     fn push(&self, path: &str, text: &str) {
         self.fork.write(path, text);
         self.fork.commit(&format!("change {path}"));
         self.launchpad.push(&self.merge);
     }
 
-    /// The ids of the rounds in the workspace, oldest first, with the heads that they show.
+    /// Ids and heads of the rounds in the workspace, oldest first.
     fn rounds(&self) -> Vec<(String, String)> {
         let rows = self.json("preview-diffs/index.json");
         let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
@@ -108,7 +107,7 @@ impl Pad {
         rows.map(|row| (text(row, "id"), text(row, "headRev"))).collect()
     }
 
-    /// Runs the program outside of any clone, as the reviewer. Nobody is told who that is.
+    /// Runs the program as the reviewer outside any clone.
     fn run(&self, args: &[&str]) -> Output {
         let output = self.crh(self.elsewhere.path(), args).run();
         assert_secret(&output);
@@ -116,7 +115,7 @@ impl Pad {
         output
     }
 
-    /// Prepares the merge proposal; what was printed. It has to succeed.
+    /// Prepares the merge proposal and returns the output. Must succeed.
     fn prepared(&self) -> Value {
         let (out, url) = (self.user.path("out"), self.url());
         let output = self.run(&["prepare", &url, "--out", out.to_str().unwrap()]);
@@ -134,7 +133,7 @@ impl Pad {
         serde_json::from_str(&self.written(path)).unwrap()
     }
 
-    /// A text without the port of the fake and the places of this test.
+    /// Replaces the port of the fake and the paths of this test.
     fn shown(&self, text: &str) -> String {
         text.replace(&self.launchpad.url(), "LAUNCHPAD")
             .replace(self.launchpad.url().trim_start_matches("http://"), "HOST")
@@ -143,7 +142,7 @@ impl Pad {
     }
 }
 
-/// What says who asks is in nothing that is printed.
+/// Checks that the output has no credentials.
 fn assert_secret(output: &Output) {
     for secret in [TOKEN, SECRET] {
         assert!(!output.shown().contains(secret), "{}", output.shown());

@@ -1,10 +1,10 @@
-//! The house as `ARCHITECTURE.md` draws it against the manifests: who may use whom, and what each may not.
+//! Checks the crate dependencies against `ARCHITECTURE.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{read, root};
 
-/// The rows of the table under "Who uses whom": a crate, and the crates of ours it may use.
+/// The dependency table: each crate with the workspace crates it may use.
 fn allowed() -> BTreeMap<String, BTreeSet<String>> {
     let text = read("ARCHITECTURE.md");
     let (_, section) = text.split_once("### Who uses whom").unwrap();
@@ -23,7 +23,7 @@ fn allowed() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The crates of ours that a manifest names in one of its tables.
+/// Workspace crates in one table of a manifest.
 fn uses(manifest: &str, table: &str) -> BTreeSet<String> {
     manifest
         .lines()
@@ -48,7 +48,7 @@ fn manifests() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_crate_uses_only_what_the_table_allows() {
+fn crates_depend_only_on_allowed_crates() {
     let allowed = allowed();
     let manifests = manifests();
     let names = |map: Vec<&String>| map.into_iter().cloned().collect::<BTreeSet<_>>();
@@ -67,9 +67,9 @@ fn a_crate_uses_only_what_the_table_allows() {
     }
 }
 
-/// No I/O, no async, no clock: what would bring them in is named nowhere in the pure crate.
+/// The pure crate has no dependency for I/O, async or time.
 #[test]
-fn the_pure_crate_is_pure() {
+fn pure_crate_has_no_io() {
     let manifest = read("crates/crh-review/Cargo.toml");
     let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
     let (dependencies, _) = dependencies.split_once("[dev-dependencies]").unwrap();
@@ -104,9 +104,9 @@ fn the_pure_crate_is_pure() {
     assert!(files > 20, "the sources were found");
 }
 
-/// A client library can be exchanged only if few folders know it: the one for models one folder, HTTP those that ask hosts.
+/// Client libraries stay replaceable if only a few folders use them.
 #[test]
-fn client_libraries_are_named_in_their_folders_alone() {
+fn client_libraries_are_used_only_in_their_folders() {
     let places: [(&str, &[&str]); 2] = [
         ("genai::", &["crates/crh-llm/src/live"]),
         (
@@ -114,10 +114,10 @@ fn client_libraries_are_named_in_their_folders_alone() {
             &[
                 "crates/crh-llm/src/live",
                 "crates/crh-http/src",
-                "crates/crh-forge/src/asking",
+                "crates/crh-forge/src/http",
                 "crates/crh-forge/src/github/client",
                 "crates/crh-forge/src/launchpad/client",
-                "crates/crh-forge/src/tracker/wire.rs",
+                "crates/crh-forge/src/tracker/client.rs",
             ],
         ),
     ];

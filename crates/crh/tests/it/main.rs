@@ -1,4 +1,4 @@
-//! The program as a user meets it: the real binary, real files, whole outputs.
+//! Runs the real binary with real files and compares whole outputs.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
@@ -20,42 +20,38 @@ mod merge;
 mod models;
 mod pages;
 mod prepare;
+mod prepare_determinism;
 mod prepare_refused;
+mod read_only;
 mod render;
 pub(crate) mod review;
 mod runs;
-#[path = "prepare_determinism.rs"]
-mod same_bytes;
-#[path = "suppression.rs"]
-mod silenced;
+mod suppression;
 mod tool;
 mod tool_refused;
-#[path = "read_only.rs"]
-mod untouched;
 mod user;
 
 use std::path::{Path, PathBuf};
 
 use crh_testkit::Program;
 
-/// The program, run at the root of the repository.
+/// Runs crh in the root of the repository.
 fn crh(args: &[&str]) -> Program {
     Program::new(env!("CARGO_BIN_EXE_crh"), &root()).args(args)
 }
 
-/// The root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A test file that nobody lists is never run.
+/// A test file without a `mod` line would never run.
 #[test]
-fn every_file_is_listed() {
+fn every_test_file_is_a_module() {
     let of = |folder: &str, source: &str| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(folder);
         for entry in std::fs::read_dir(folder).unwrap() {

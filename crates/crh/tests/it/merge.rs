@@ -8,7 +8,7 @@ use crh_testkit::Repo;
 const DIFF: &str = "examples/shop/change.diff";
 
 #[test]
-fn the_example_of_the_readme_is_merged_and_shown() {
+fn readme_example_is_merged() {
     let returns = ["correctness", "performance", "reliability", "security"]
         .map(|name| format!("examples/shop/returns/{name}.json"));
     let mut args = vec!["merge", "--diff", DIFF, "--format", "text"];
@@ -17,7 +17,7 @@ fn the_example_of_the_readme_is_merged_and_shown() {
 }
 
 #[test]
-fn returns_come_as_a_list_or_a_line_each_or_on_standard_input() {
+fn returns_are_read_as_list_lines_or_stdin() {
     let one = read("examples/shop/returns/security.json");
     let two = read("examples/shop/returns/performance.json");
     let issues = |text: String| {
@@ -31,7 +31,7 @@ fn returns_come_as_a_list_or_a_line_each_or_on_standard_input() {
 }
 
 #[test]
-fn other_dialects_are_read() {
+fn crh_dialect_is_merged() {
     let crh_return = r#"{"summary": "s", "findings": [
         {"severity": "blocker", "path": "shop/orders.py", "line": 44, "comment": "SQL injection. Anyone reads all."},
         {"severity": "nit", "path": "shop/orders.py", "line": 44, "comment": "Long line"}]}"#;
@@ -45,7 +45,7 @@ fn other_dialects_are_read() {
 }
 
 #[test]
-fn quotes_outside_the_diff_need_the_files() {
+fn quotes_outside_the_diff_need_files() {
     let repo = Repo::from_fixture(
         "
         //- a.rs
@@ -64,17 +64,17 @@ fn quotes_outside_the_diff_need_the_files() {
     };
     assert_eq!(fates(&[]), (0, Some("unsupported".to_owned())));
     assert_eq!(fates(&["--new", repo.path().to_str().unwrap()]), (1, None));
-    // A file that the diff shows otherwise is not the one that was reviewed.
+    // A file that contradicts the diff is not the reviewed version.
     let stale = Repo::new();
     stale.write("shop/orders.py", "something else\n");
     let output = crh(&["merge", "--diff", DIFF, "examples/shop/returns/security.json"]);
     let output = output.args(["--new", stale.path().to_str().unwrap()]).run();
     assert!(
-        output.stderr.starts_with("warning: line 1 of `shop/orders.py` in "),
+        output.stderr.starts_with("warning: ignoring `shop/orders.py` in "),
         "{}",
         output.stderr
     );
-    // A link out of the folder is not followed.
+    // A symlink out of the folder is not followed.
     let outside = Repo::new();
     outside.write("b.rs", "");
     std::os::unix::fs::symlink(repo.path().join("a.rs"), outside.path().join("a.rs")).unwrap();
@@ -83,7 +83,7 @@ fn quotes_outside_the_diff_need_the_files() {
 }
 
 #[test]
-fn a_model_can_join_a_pair_and_refute_an_issue() {
+fn answers_join_pairs_and_refute_issues() {
     let folder = Repo::new();
     let args = [
         "merge",
@@ -114,31 +114,31 @@ fn a_model_can_join_a_pair_and_refute_an_issue() {
         "{\"judgements\": {\"0\": {\"result\": \"confirmed\", \"reason\": \"r\"}}}".to_owned(),
     );
     assert!(
-        unknown.contains("warning: the answers judge `0`, which is no issue of this merge"),
+        unknown.contains("warning: the answers judge `0`, which is not an issue of this merge"),
         "{unknown}"
     );
 }
 
 #[test]
-fn bad_input_is_one_sentence_a_hint_and_exit_2() {
+fn bad_input_exits_with_2_and_a_hint() {
     let shown = |args: &[&str], stdin: &str| crh(args).stdin(stdin).run().shown();
     let merge = ["merge", "--diff", DIFF, "-"];
     expect![[r#"
         exit 2
-        error: standard input: this is not JSON: expected value at line 1 column 1
-        hint: `crh schema return` prints the shape; `--dialect` reads others; `--keep-going` counts it as a failed reviewer
+        error: standard input: invalid JSON: expected value at line 1 column 1
+        hint: `crh schema return` prints the format; `--dialect` selects another one; `--keep-going` counts it as a failed reviewer
         ---
     "#]].assert_eq(&shown(&merge, "I found nothing wrong."));
     expect![[r#"
         exit 2
-        error: standard input: this is empty
-        hint: `crh schema return` prints the shape; `--dialect` reads others; `--keep-going` counts it as a failed reviewer
+        error: standard input: no content
+        hint: `crh schema return` prints the format; `--dialect` selects another one; `--keep-going` counts it as a failed reviewer
         ---
     "#]].assert_eq(&shown(&merge, ""));
     expect![[r#"
         exit 2
         error: standard input: missing field `reviewer`
-        hint: `crh schema return` prints the shape; `--dialect` reads others; `--keep-going` counts it as a failed reviewer
+        hint: `crh schema return` prints the format; `--dialect` selects another one; `--keep-going` counts it as a failed reviewer
         ---
     "#]].assert_eq(&shown(&merge, "{\"findings\": []}"));
     assert_eq!(
@@ -147,8 +147,8 @@ fn bad_input_is_one_sentence_a_hint_and_exit_2() {
     );
     expect![[r#"
         exit 2
-        error: opening the folder `missing`: No such file or directory (os error 2)
-        hint: `--new` and `--old` take folders that hold the files of the change
+        error: cannot open the folder `missing`: No such file or directory (os error 2)
+        hint: `--new` and `--old` must be folders with the files of the change
         ---
     "#]]
     .assert_eq(&shown(
@@ -158,40 +158,40 @@ fn bad_input_is_one_sentence_a_hint_and_exit_2() {
     expect![[r#"
         exit 2
         error: standard input can be read only once
-        hint: give the diff or the returns as files
+        hint: pass the diff or the reviewer output as a file
         ---
     "#]]
     .assert_eq(&shown(&["merge", "--diff", "-", "-"], ""));
     expect![[r#"
         exit 2
-        error: reading `missing.diff`: No such file or directory (os error 2)
+        error: cannot read `missing.diff`: No such file or directory (os error 2)
         hint: check the path; `-` reads standard input
         ---
     "#]]
     .assert_eq(&shown(&["merge", "--diff", "missing.diff", "-"], "{}"));
     expect![[r#"
         exit 2
-        error: reading `missing.json`: No such file or directory (os error 2)
+        error: cannot read `missing.json`: No such file or directory (os error 2)
         hint: check the path; `-` reads standard input
         ---
     "#]]
     .assert_eq(&shown(&["merge", "--diff", DIFF, "missing.json"], ""));
     expect![[r#"
         exit 2
-        error: there is no diff in `README.md`
-        hint: give it the output of `git diff`
+        error: no diff in `README.md`
+        hint: pass the output of `git diff`
         ---
     "#]]
     .assert_eq(&shown(&["merge", "--diff", "README.md", "-"], "{}"));
 }
 
 #[test]
-fn a_failed_reviewer_can_be_a_row_and_never_turns_a_review_green() {
+fn keep_going_marks_reviewer_failed_and_incomplete() {
     let output = crh(&["merge", "--diff", DIFF, "--keep-going", "--format", "envelope", "-"]);
     let two = "{\"reviewer\": \"a\", \"findings\": []}\nnot JSON";
     expect![[r#"
         exit 0
-        warning: reviewer reviewer failed: this is not JSON: expected ident at line 2 column 2
+        warning: reviewer reviewer failed: invalid JSON: expected ident at line 2 column 2
         ---
         Code review complete (headless mode).
 
@@ -211,7 +211,7 @@ fn a_failed_reviewer_can_be_a_row_and_never_turns_a_review_green() {
     let output = crh(&["merge", "--diff", DIFF, "--keep-going", "--format", "envelope", "-"]);
     expect![[r#"
         exit 0
-        warning: reviewer reviewer failed: this is not JSON: expected ident at line 1 column 2
+        warning: reviewer reviewer failed: invalid JSON: expected ident at line 1 column 2
         ---
         Code review degraded (headless mode). Reason: 0 of 1 reviewers returned results.
 
@@ -221,7 +221,7 @@ fn a_failed_reviewer_can_be_a_row_and_never_turns_a_review_green() {
 }
 
 #[test]
-fn a_diff_that_is_cut_short_is_not_ready() {
+fn truncated_diff_is_incomplete() {
     let diff = read(DIFF);
     let folder = Repo::new();
     folder.write("cut.diff", &diff[..700]);
@@ -229,30 +229,30 @@ fn a_diff_that_is_cut_short_is_not_ready() {
     let args = ["merge", "--diff", path.to_str().unwrap(), "--format", "text", "-"];
     let output = crh(&args).stdin("{\"reviewer\": \"a\", \"findings\": []}").run();
     assert!(
-        output.stdout.ends_with("Incomplete: 1 file not wholly reviewed\n"),
+        output.stdout.ends_with("Incomplete: 1 file not fully reviewed\n"),
         "{}",
         output.stdout
     );
 }
 
 #[test]
-fn no_prefix_of_a_diff_is_ready() {
+fn no_prefix_of_a_diff_is_ready_to_merge() {
     let diff = read(DIFF);
     let folder = Repo::new();
     let path = folder.path().join("cut.diff");
-    // Wherever it is cut: between lines, inside one, in a header, in a hunk.
+    // Cut between lines, inside a line, in a header and in a hunk.
     for end in (0..diff.len()).step_by(41) {
         folder.write("cut.diff", &diff[..end]);
         let args = ["merge", "--diff", path.to_str().unwrap(), "--format", "text", "-"];
         let output = crh(&args).stdin("{\"reviewer\": \"a\", \"findings\": []}").run();
-        // Between two files a diff is whole, and nobody can tell.
+        // A cut between two files leaves a valid diff.
         let whole = diff[end..].starts_with("diff --git");
         assert!(whole || !output.stdout.contains("Ready to merge"), "{end}: {}", output.stdout);
     }
 }
 
 #[test]
-fn the_name_on_the_command_line_counts_for_more_than_the_one_in_a_return() {
+fn reviewer_option_overrides_name_in_return() {
     let finding = read("examples/shop/returns/reliability.json");
     let two = format!("[{finding},{}]", finding.replace("\"reliability\"", "\"someone else\""));
     let args = ["merge", "--diff", DIFF, "--format", "quickfix", "--reviewer", "solo", "-"];
@@ -261,7 +261,7 @@ fn the_name_on_the_command_line_counts_for_more_than_the_one_in_a_return() {
 }
 
 #[test]
-fn nothing_is_lost_in_a_return_and_nothing_unread_is_green() {
+fn unparsed_findings_prevent_ready_to_merge() {
     let green = |text: &str| {
         let output = crh(&["merge", "--diff", DIFF, "--format", "text", "-"]).stdin(text).run();
         (output.code, output.stdout.contains("Ready to merge"))
@@ -283,7 +283,7 @@ fn nothing_is_lost_in_a_return_and_nothing_unread_is_green() {
 }
 
 #[test]
-fn the_order_of_the_files_does_not_show() {
+fn file_order_does_not_change_the_report() {
     let json = |names: [&str; 2]| {
         let files = names.map(|name| format!("examples/shop/returns/{name}.json"));
         crh(&["merge", "--diff", DIFF, &files[0], &files[1]]).run().stdout

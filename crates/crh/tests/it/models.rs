@@ -1,4 +1,4 @@
-//! `crh model` and `crh ask` against a fake model over real HTTP: what is asked, what is printed, what is never printed.
+//! `crh model` and `crh ask` against a fake model over HTTP.
 
 use std::fs;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::user::User;
 use crh_testkit::fake_model::{bad_key, calls, fails_with, rate_limited, says, says_nothing};
 use crh_testkit::{FakeModel, Output, Program, Repo};
 
-/// The key that may be nowhere but in a header.
+/// The API key. It may only occur in a request header.
 const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";
 
-/// A user whose OpenAI is the fake one.
+/// Runs crh with the fake model as OpenAI.
 fn user_of(user: &User, model: &FakeModel, args: &[&str]) -> Program {
     let program = user.crh(&user.path(""), args);
     program.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &model.url())
@@ -27,13 +27,13 @@ fn shown(user: &User, model: &FakeModel, output: &Output) -> String {
 }
 
 #[test]
-fn a_question_is_answered_and_its_price_is_said() {
+fn ask_prints_answer_and_cost() {
     let user = User::new();
     let model = FakeModel::start().on("ask", [says("Yes.").pieces(3)]);
     let output = user_of(&user, &model, &["ask", "Is 7 prime?"]).run();
     expect![[r#"
         exit 0
-        note: openai:gpt-4.1-mini: 1 call, 3 tokens read, 1 written; it cost less than 0.0001 USD
+        note: openai:gpt-4.1-mini: 1 call, 3 tokens in, 1 out, cost less than 0.0001 USD
         ---
         Yes.
     "#]]
@@ -48,7 +48,7 @@ fn a_question_is_answered_and_its_price_is_said() {
 }
 
 #[test]
-fn a_question_comes_from_standard_input_and_an_answer_keeps_to_a_schema() {
+fn ask_reads_stdin_and_follows_schema() {
     let user = User::new();
     user.write(
         "schema.json",
@@ -62,7 +62,7 @@ fn a_question_comes_from_standard_input_and_an_answer_keeps_to_a_schema() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_one_sentence_and_a_hint() {
+fn invalid_ask_is_an_error_with_hint() {
     let user = User::new();
     let model = FakeModel::start();
     user.write("empty", "");
@@ -95,7 +95,7 @@ fn what_cannot_be_asked_is_one_sentence_and_a_hint() {
 }
 
 #[test]
-fn a_repository_cannot_choose_the_model_or_where_keys_go() {
+fn repository_cannot_choose_model_or_key_target() {
     let user = User::new();
     let repo = Repo::from_fixture("//- a\n1\n//- head\n//- a\n2\n");
     for line in [
@@ -111,7 +111,7 @@ fn a_repository_cannot_choose_the_model_or_where_keys_go() {
 }
 
 #[test]
-fn a_key_goes_to_its_own_host_and_another_server_gets_the_one_that_is_named_for_it() {
+fn api_key_is_sent_only_to_its_own_host() {
     let user = User::new();
     let model = FakeModel::start().on("ask", [says("a"), says("b")]);
     let elsewhere = format!("openai:local@{}", model.url());
@@ -132,7 +132,7 @@ fn a_key_goes_to_its_own_host_and_another_server_gets_the_one_that_is_named_for_
 }
 
 #[test]
-fn a_recording_is_replayed_without_a_network_and_a_changed_question_is_a_miss() {
+fn replay_needs_no_network_and_detects_changed_question() {
     let user = User::new();
     let model = FakeModel::start().on("ask", [says("Yes.")]);
     let recorded = user_of(&user, &model, &["ask", "Is 7 prime?", "--record", "tape"]).run();
@@ -143,7 +143,7 @@ fn a_recording_is_replayed_without_a_network_and_a_changed_question_is_a_miss() 
     let missed = user.crh(&user.path(""), &["ask", "Is 9 prime?", "--model", "replay:tape"]).run();
     expect![[r#"
         exit 2
-        error: the recording has no answer to this question; the nearest of its 1 differs
+        error: the recording has no answer to this question; the most similar of its 1 questions differs
           in message 1, `user.text`: recorded "Is 7 prime?", asked "Is 9 prime?"
         hint: record it again with `--record FILE`
         ---
@@ -151,7 +151,7 @@ fn a_recording_is_replayed_without_a_network_and_a_changed_question_is_a_miss() 
     .assert_eq(&shown(&user, &model, &missed));
 }
 
-/// The key in the forms in which it could leak: whole, in two halves, and in base64 at every alignment.
+/// Forms in which the key could leak: whole, in halves, and base64 at every alignment.
 fn traces() -> Vec<String> {
     let (first, second) = KEY.split_at(KEY.len() / 2);
     let encoded = ["", "x", "xy"].map(|before| {
@@ -162,7 +162,7 @@ fn traces() -> Vec<String> {
 }
 
 #[test]
-fn no_file_and_no_message_has_the_key_however_it_came_in() {
+fn api_key_never_appears_in_files_or_messages() {
     let (first, second) = KEY.split_at(KEY.len() / 2);
     let leaks = format!(
         "{KEY} '{first}' + '{second}' {} {} {} Authorization: Bearer {KEY}",
@@ -189,7 +189,7 @@ fn no_file_and_no_message_has_the_key_however_it_came_in() {
     }
 }
 
-/// A model that looks around in a workspace and answers; its transcript, and the lines of it.
+/// Runs a model that uses tools. Returns the transcript and its lines.
 fn run_with_tools(log: &[&str]) -> (String, Vec<Value>) {
     let user = User::new();
     let repo = Repo::from_fixture(
@@ -212,7 +212,7 @@ fn run_with_tools(log: &[&str]) -> (String, Vec<Value>) {
 }
 
 #[test]
-fn a_model_with_tools_reads_the_workspace_and_the_transcript_says_what_happened() {
+fn ask_with_tools_reads_workspace_and_logs_transcript() {
     let (withheld, lines) = run_with_tools(&[]);
     let events: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
     expect![
@@ -227,7 +227,7 @@ fn a_model_with_tools_reads_the_workspace_and_the_transcript_says_what_happened(
 }
 
 #[test]
-fn a_check_says_what_works() {
+fn model_check_reports_working_features() {
     let user = User::new();
     let model = FakeModel::start().on(
         "check",
@@ -246,18 +246,18 @@ fn a_check_says_what_works() {
         ---
         openai:gpt-4.1-mini
           text        works  `one, two, three`
-          streaming   works  3 pieces
-          usage       works  30 tokens read, 4 written
-          tools       works  a call and its result: `-7`
+          streaming   works  3 chunks
+          usage       works  30 input tokens, 4 output tokens
+          tools       works  called the tool and used its result: `-7`
           schema      works  `{"capital": "Oslo", "letters": 4}`
           caching     works  4390 of 4397 tokens read from the vendor's cache
-          it cost 0.0023 USD
+          cost: 0.0023 USD
     "#]]
     .assert_eq(&shown(&user, &model, &output));
 }
 
 #[test]
-fn a_check_says_what_does_not_work_and_a_model_that_is_not_there_is_an_error() {
+fn model_check_reports_failures_and_missing_model() {
     let user = User::new();
     let model = FakeModel::start().on(
         "check",
@@ -275,30 +275,31 @@ fn a_check_says_what_does_not_work_and_a_model_that_is_not_there_is_an_error() {
         ---
         openai:gpt-4.1-mini
           text        works  `1`
-          streaming   no     the answer came in one piece
-          usage       works  30 tokens read, 1 written
-          tools       no     it called none: `I have no tools.`
-          schema      no     not of the schema: `Oslo, 4`
-          caching     no     the second call read nothing from the vendor's cache
-          it cost 0.0143 USD
+          streaming   no     the answer was not streamed
+          usage       works  30 input tokens, 1 output tokens
+          tools       no     the model called no tool: `I have no tools.`
+          schema      no     does not match the schema: `Oslo, 4`
+          caching     no     the second call read no tokens from the vendor's cache
+          cost: 0.0143 USD
     "#]]
     .assert_eq(&shown(&user, &model, &output));
     let model = FakeModel::start().on("check", [bad_key()]);
     let output = user_of(&user, &model, &["model", "check", "openai:gpt-4.1-mini"]).run();
     expect![[r#"
         exit 2
-        error: the key is not accepted: Incorrect API key provided: [redacted].
-        hint: `crh model list` shows which variable holds a provider's key; `model.keys` in your config names one for a server of your own
+        error: the API key was rejected: Incorrect API key provided: [redacted].
+        hint: `crh model list` shows which variable holds a provider's key; for your own server set `model.keys` in your config
         ---
     "#]]
     .assert_eq(&shown(&user, &model, &output));
-    let nobody = "openai:x@http://127.0.0.1:9/v1";
-    let output = user.crh(&user.path(""), &["model", "check", nobody, "--max-cost", "0"]).run();
+    let unreachable = "openai:x@http://127.0.0.1:9/v1";
+    let output =
+        user.crh(&user.path(""), &["model", "check", unreachable, "--max-cost", "0"]).run();
     assert_eq!(output.code, 3, "{}", output.shown());
 }
 
 #[test]
-fn no_answer_is_a_failure_that_says_what_it_cost() {
+fn empty_answer_is_a_failure_with_cost() {
     let user = User::new();
     let slow = says("too late").delayed(Duration::from_secs(3));
     let model = FakeModel::start().on("ask", [says_nothing(), slow]);
@@ -306,20 +307,20 @@ fn no_answer_is_a_failure_that_says_what_it_cost() {
     let late = user_of(&user, &model, &["ask", "hi", "--max-seconds", "1"]).run();
     expect![[r#"
         exit 3
-        note: openai:gpt-4.1-mini: 1 call, 1 token read, 0 written; it cost less than 0.0001 USD
-        error: the model said nothing
-        hint: ask again, or allow for more with `--max-output`
+        note: openai:gpt-4.1-mini: 1 call, 1 token in, 0 out, cost less than 0.0001 USD
+        error: the model returned an empty answer
+        hint: try again, or raise `--max-output`
         ---
         exit 3
-        note: openai:gpt-4.1-mini: 1 call, 33 tokens read, 4000 written; it cost 0.0064 USD; where the vendor did not count, the worst case is booked
-        error: no answer came in the time there was
-        hint: ask again; `crh ask --max-seconds` allows for more
+        note: openai:gpt-4.1-mini: 1 call, 33 tokens in, 4000 out, cost 0.0064 USD; calls without token counts are charged at their maximum
+        error: timed out: no answer within the time limit
+        hint: try again, or raise `crh ask --max-seconds`
         ---
     "#]].assert_eq(&(shown(&user, &model, &empty) + &shown(&user, &model, &late)));
 }
 
 #[test]
-fn an_answer_that_is_not_of_the_schema_is_printed_with_a_warning() {
+fn answer_that_violates_schema_is_a_warning() {
     let user = User::new();
     user.write("schema.json", r#"{"type": "object"}"#);
     let model = FakeModel::start().on("ask", [says("Oslo")]);
@@ -329,7 +330,7 @@ fn an_answer_that_is_not_of_the_schema_is_printed_with_a_warning() {
 }
 
 #[test]
-fn a_rate_limit_is_waited_for() {
+fn rate_limited_ask_waits_and_retries() {
     let user = User::new();
     let model = FakeModel::start().on("ask", [rate_limited(0), says("Yes.")]);
     let output = user_of(&user, &model, &["ask", "Is 7 prime?"]).run();
@@ -337,7 +338,7 @@ fn a_rate_limit_is_waited_for() {
 }
 
 #[test]
-fn the_list_says_which_keys_are_set_and_never_what_they_are() {
+fn model_list_shows_which_keys_are_set_not_their_values() {
     let user = User::new();
     let model = FakeModel::start();
     let output = user_of(&user, &model, &["model", "list", "--format", "json"]).run();

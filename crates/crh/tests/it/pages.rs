@@ -1,4 +1,4 @@
-//! `crh completions` and `crh man`: what is made from the command line itself.
+//! `crh completions` and `crh man`.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::{crh, root};
 use crh_testkit::Program;
 
 #[test]
-fn every_shell_is_given_something_it_can_read() {
+fn completion_scripts_work_for_every_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let output = crh(&["completions", shell]).run();
         assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{shell}");
@@ -19,7 +19,7 @@ fn every_shell_is_given_something_it_can_read() {
 }
 
 #[test]
-fn every_command_has_a_manual_page() {
+fn every_command_has_manual_page() {
     let printed = crh(&["man"]).run();
     assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));
     let folder = tempfile::tempdir().unwrap();
@@ -30,7 +30,7 @@ fn every_command_has_a_manual_page() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    // The page of a command names the pages of those below it.
+    // The page of a command refers to the pages of its subcommands.
     for page in &pages {
         let text = std::fs::read_to_string(out.join(page)).unwrap();
         let name = page.strip_suffix(".1").unwrap();

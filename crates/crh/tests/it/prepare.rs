@@ -1,4 +1,4 @@
-//! `crh prepare`: what each target takes in.
+//! `crh prepare`: contents of each target.
 
 use std::fs;
 use std::fs::File;
@@ -42,7 +42,7 @@ pub(crate) fn files(output: &Output) -> String {
 }
 
 #[test]
-fn each_target_takes_in_what_it_says_and_names_what_it_leaves_out() {
+fn each_target_includes_the_right_files() {
     let repo = work_in_progress();
     let user = User::new();
     let check = |target: &[&str], expected: &str, left_out: &[&str]| {
@@ -50,7 +50,7 @@ fn each_target_takes_in_what_it_says_and_names_what_it_leaves_out() {
         assert_eq!(files(&output), expected, "{target:?}");
         assert_eq!(summary(&output)["untracked"], Value::from(left_out), "{target:?}");
         let first = output.stderr.lines().next().unwrap_or_default();
-        let says = "warning: not part of the review, since git does not know them: `untracked.md`";
+        let says = "warning: not reviewed because untracked: `untracked.md`";
         assert_eq!(first.starts_with(says), !left_out.is_empty(), "{target:?}: {}", output.stderr);
     };
     let untracked = &["untracked.md"][..];
@@ -72,7 +72,7 @@ fn each_target_takes_in_what_it_says_and_names_what_it_leaves_out() {
 }
 
 #[test]
-fn files_that_are_left_out_are_named_on_one_line_however_many_they_are() {
+fn untracked_files_are_named_on_one_line() {
     let repo = work_in_progress();
     fs::remove_file(repo.path().join("untracked.md")).unwrap();
     repo.write("a\nerror: not really", "");
@@ -83,14 +83,14 @@ fn files_that_are_left_out_are_named_on_one_line_however_many_they_are() {
     let output = user.prepared(repo.path(), &[], "out");
     let names: String = (10..29).map(|number| format!(", `new/{number}.md`")).collect();
     let expected = format!(
-        "warning: not part of the review, since git does not know them: `a\\nerror: not really`{names} and 11 more (`git add` them, or `--include-untracked`)\n"
+        "warning: not reviewed because untracked: `a\\nerror: not really`{names} and 11 more (`git add` them, or pass `--include-untracked`)\n"
     );
     assert_eq!(output.stderr, expected);
     assert_eq!(summary(&output)["untracked"].as_array().unwrap().len(), 31);
 }
 
 #[test]
-fn a_checkout_is_taken_as_it_lies_there_whatever_its_index_looks_like() {
+fn working_tree_is_used_instead_of_the_index() {
     let upstream = Repo::from_fixture(
         "
         //- src/a.md
@@ -126,7 +126,7 @@ fn a_checkout_is_taken_as_it_lies_there_whatever_its_index_looks_like() {
 }
 
 #[test]
-fn two_at_once_do_not_get_in_each_others_way() {
+fn parallel_prepares_do_not_conflict() {
     let repo = work_in_progress();
     let user = User::new();
     let targets = [&["--uncommitted"][..], &["--staged"], &["work"], &[]];
@@ -144,7 +144,7 @@ fn two_at_once_do_not_get_in_each_others_way() {
 }
 
 #[test]
-fn two_dots_say_when_they_take_back_what_the_other_side_did() {
+fn two_dot_range_warns_about_reverted_commits() {
     let repo = work_in_progress();
     repo.git(&["stash", "--quiet"]);
     repo.git(&["switch", "--quiet", "main"]);
@@ -154,14 +154,14 @@ fn two_dots_say_when_they_take_back_what_the_other_side_did() {
     let user = User::new();
     let two = user.prepared(repo.path(), &["main..work"], "out");
     assert_eq!(files(&two), "afirst dmeanwhile asecond");
-    let note = "note: `main` has commits that `work` has not, and the diff takes them back; `main...work` leaves them alone\n";
+    let note = "note: `work` lacks commits of `main`, so they appear as removals; use `main...work` to leave them out\n";
     assert_eq!(two.stderr, note);
     let three = user.prepared(repo.path(), &["main...work"], "out");
     assert_eq!((files(&three).as_str(), three.stderr.as_str()), ("afirst asecond", ""));
 }
 
 #[test]
-fn what_is_edited_after_the_snapshot_does_not_count() {
+fn edits_after_snapshot_are_ignored() {
     let repo = work_in_progress();
     let user = User::new();
     user.prepared(repo.path(), &["--include-untracked"], "out");
@@ -184,7 +184,7 @@ fn what_is_edited_after_the_snapshot_does_not_count() {
 }
 
 #[test]
-fn a_diff_that_is_handed_in_needs_no_repository() {
+fn diff_file_needs_no_repository() {
     let repo = work_in_progress();
     let diff = repo.git(&["diff", "main", "work"]);
     let user = User::new();
@@ -206,7 +206,7 @@ fn a_diff_that_is_handed_in_needs_no_repository() {
 }
 
 #[test]
-fn a_detached_head_is_reviewed_under_the_name_of_its_commit() {
+fn detached_head_is_named_by_its_commit() {
     let repo = work_in_progress();
     repo.git(&["switch", "--quiet", "--detach"]);
     let output = User::new().prepared(repo.path(), &[], "out");
@@ -216,7 +216,7 @@ fn a_detached_head_is_reviewed_under_the_name_of_its_commit() {
 }
 
 #[test]
-fn a_repository_may_lie_on_any_path() {
+fn repository_path_may_contain_any_characters() {
     let home = Repo::new();
     let folder = home.path().join("mein Ordner/日本 \"x\" 'y' #%:\\é");
     fs::create_dir_all(&folder).unwrap();
@@ -240,7 +240,7 @@ fn a_repository_may_lie_on_any_path() {
 }
 
 #[test]
-fn paths_of_a_diff_that_lead_out_of_the_tree_stay_inside_the_workspace() {
+fn diff_paths_cannot_escape_the_workspace() {
     let user = User::new();
     let diff = "diff --git a/../../escape b/../../escape\n--- a/../../escape\n+++ b/../../escape\n@@ -1 +1 @@\n-a\n+b\n\
         diff --git a//etc/x b//etc/x\n--- a//etc/x\n+++ b//etc/x\n@@ -1 +1 @@\n-a\n+b\n";
@@ -254,7 +254,7 @@ fn paths_of_a_diff_that_lead_out_of_the_tree_stay_inside_the_workspace() {
 }
 
 #[test]
-fn what_is_left_out_is_in_the_summary_too() {
+fn summary_lists_excluded_files() {
     let repo = Repo::new();
     let large = File::create(repo.path().join(".gitattributes")).unwrap();
     large.set_len((512 << 10) + 1).unwrap();
@@ -264,15 +264,14 @@ fn what_is_left_out_is_in_the_summary_too() {
     repo.commit("change");
     let user = User::new();
     let output = user.prepared(repo.path(), &["HEAD~1..HEAD"], "out");
-    let agents =
-        "`AGENTS.md` is left out of the instructions: it has 262145 bytes, more than 262144";
-    let attributes = "the attributes in `.gitattributes` do not count: reading `.gitattributes`: it has 524289 bytes, more than the 524288 that are read";
+    let agents = "instruction file `AGENTS.md` is left out: it has 262145 bytes, more than 262144";
+    let attributes = "ignoring the attributes in `.gitattributes`: reading `.gitattributes`: it has 524289 bytes; the limit is 524288";
     assert_eq!(summary(&output)["notes"], json!([agents, attributes]));
     assert!(output.stderr.contains(agents) && output.stderr.contains(attributes), "{output:?}");
 }
 
 #[test]
-fn what_is_written_into_the_checkout_is_no_part_of_the_next_review() {
+fn output_in_checkout_is_not_reviewed_next_time() {
     let repo = Repo::from_fixture("//- a.md\na\n");
     repo.write("new.md", "new\n");
     let user = User::new();
@@ -283,7 +282,7 @@ fn what_is_written_into_the_checkout_is_no_part_of_the_next_review() {
 }
 
 #[test]
-fn rules_for_files_come_from_before_the_change_whatever_is_checked_out() {
+fn scope_rules_come_from_before_the_change() {
     let repo = Repo::from_fixture("//- a.md\na\n//- crh.toml\n[scope]\nexclude = [\"b.md\"]\n");
     repo.git(&["switch", "--quiet", "--create", "feature"]);
     repo.write("crh.toml", "[scope]\nexclude = [\"c.md\"]\n");
@@ -301,21 +300,22 @@ fn rules_for_files_come_from_before_the_change_whatever_is_checked_out() {
 }
 
 #[test]
-fn a_change_of_which_nothing_is_left_says_so() {
+fn change_without_files_in_scope_is_reported() {
     let repo = Repo::from_fixture("//- a.md\na\n//- head\n//- a.md\nb\n");
     let user = User::new();
     let output = user.prepared(repo.path(), &["--commit", "HEAD", "--exclude", "*"], "out");
-    let note = "no file of the change is left to review; `scope` says why of each";
+    let note =
+        "no file of the change is left to review; `scope` in the output gives the reason for each";
     assert_eq!(summary(&output)["notes"], serde_json::json!([note]));
     assert_eq!(output.stderr, format!("warning: {note}\n"));
 }
 
 #[test]
-fn inside_a_hook_the_index_is_the_one_that_is_about_to_be_committed() {
+fn hook_uses_the_index_of_the_commit() {
     let repo = Repo::from_fixture("//- a.md\na\n");
     repo.write("a.md", "changed\n");
     let user = User::new();
-    // What `git commit --all` has while its hooks run.
+    // State during the hooks of `git commit --all`.
     fs::copy(repo.path().join(".git/index"), repo.path().join(".git/next-index")).unwrap();
     let with_index = |args: &[&str]| {
         let index = repo.path().join(".git/next-index");
@@ -333,7 +333,7 @@ fn inside_a_hook_the_index_is_the_one_that_is_about_to_be_committed() {
 }
 
 #[test]
-fn a_branch_comes_before_a_tag_of_its_name() {
+fn branch_takes_precedence_over_tag() {
     let repo = Repo::from_fixture("//- a.md\na\n");
     repo.git(&["tag", "feature"]);
     repo.git(&["switch", "--quiet", "--create", "feature"]);

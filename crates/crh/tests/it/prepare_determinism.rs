@@ -1,4 +1,5 @@
-//! `crh prepare` writes the same bytes for the same change, wherever, whenever and by whomever it is called.
+//! `crh prepare` is deterministic: the same change gives the same bytes for every user, clone and
+//! time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,16 +11,16 @@ use expect_test::expect;
 use crate::user::{User, assert_same, summary, tree};
 use crh_testkit::{Program, Repo};
 
-/// Settings of a user that change nearly everything git prints.
-const WILD: &str = "[core]\n\tquotePath = false\n\tabbrev = 4\n\tattributesFile = ~/attributes\n\tpager = false\n\
+/// User settings that change nearly all git output.
+const ODD_GIT_CONFIG: &str = "[core]\n\tquotePath = false\n\tabbrev = 4\n\tattributesFile = ~/attributes\n\tpager = false\n\
     [color]\n\tui = always\n[diff]\n\tnoprefix = true\n\tcontext = 0\n\tinterHunkContext = 9\n\texternal = false\n\
     \talgorithm = patience\n\trenames = false\n\tsuppressBlankEmpty = true\n\tmnemonicPrefix = true\n\
     [log]\n\tdate = relative\n\tshowSignature = true\n[i18n]\n\tlogOutputEncoding = UTF-16\n[pack]\n\tcompression = 0\n\
     \twindow = 0\n\tdepth = 0\n[format]\n\tpretty = oneline\n[diff \"loud\"]\n\ttextconv = tr a-z A-Z <\n";
-/// Attributes that hide every file from a diff, or show it as something else.
-const WILD_ATTRIBUTES: &str = "*.rs -diff\n*.md diff=loud\n* -text\n";
+/// Attributes that hide files from a diff or convert them.
+const ODD_ATTRIBUTES: &str = "*.rs -diff\n*.md diff=loud\n* -text\n";
 
-/// A repository with a branch in which everything happens that a diff can show.
+/// A repository with a branch that contains every kind of change.
 fn upstream() -> Repo {
     let repo = Repo::new();
     repo.git(&["config", "uploadpack.allowFilter", "true"]);
@@ -27,7 +28,7 @@ fn upstream() -> Repo {
     repo.write(".cursor/rules/tests.mdc", "Test it.\n");
     repo.write("src/long.rs", (1..60).map(|n| format!("line {n}\n")).collect::<String>());
     repo.write("src/old name.rs", "fn moved() {\n    1\n}\n\nfn stays() {}\n");
-    repo.write("gone.md", "nobody reads this\n");
+    repo.write("gone.md", "this is removed\n");
     repo.write("run.sh", "echo\n");
     repo.write("bytes.bin", b"\0\x01\x02");
     repo.commit("the beginning");
@@ -48,10 +49,10 @@ fn upstream() -> Repo {
     repo
 }
 
-/// One run with `--out` and `--pack`: the tree, and the bytes of the archive.
-type Written = (BTreeMap<String, String>, Vec<u8>);
+/// Output of `--out` and `--pack`: the file tree and the bytes of the archive.
+type PreparedOutput = (BTreeMap<String, String>, Vec<u8>);
 
-fn written(user: &User, run: impl FnOnce(&[&str]) -> Program, target: &[&str]) -> Written {
+fn prepare(user: &User, run: impl FnOnce(&[&str]) -> Program, target: &[&str]) -> PreparedOutput {
     let (out, pack) = (user.path("out"), user.path("packed.tar"));
     let places = ["prepare", "--out", out.to_str().unwrap(), "--pack", pack.to_str().unwrap()];
     let output = run(&[&places, target].concat()).run();
@@ -59,26 +60,26 @@ fn written(user: &User, run: impl FnOnce(&[&str]) -> Program, target: &[&str]) -
     (tree(&out), fs::read(pack).unwrap())
 }
 
-/// A run of a user who has just come, in a folder.
-fn plain(folder: &Path, target: &[&str]) -> Written {
+/// Runs `crh prepare` in a folder as a new user.
+fn prepare_as_new_user(folder: &Path, target: &[&str]) -> PreparedOutput {
     let user = User::new();
-    written(&user, |args| user.crh(folder, args), target)
+    prepare(&user, |args| user.crh(folder, args), target)
 }
 
-fn assert_written(found: &Written, expected: &Written, what: &str) {
+fn assert_same_output(found: &PreparedOutput, expected: &PreparedOutput, what: &str) {
     assert_same(&expected.0, &found.0, what);
     assert!(expected.1 == found.1, "{what}: the archives differ");
 }
 
 #[test]
-fn the_user_and_their_settings_do_not_matter() {
+fn output_ignores_user_and_settings() {
     let repo = upstream();
-    let expected = plain(repo.path(), &["feature"]);
+    let expected = prepare_as_new_user(repo.path(), &["feature"]);
     assert!(expected.0.contains_key("preview-diffs/1/diff/raw.diff"), "{:?}", expected.0.keys());
     let check = |what: &str, run: &dyn Fn(&User, &[&str]) -> Program| {
         let user = User::new();
-        let found = written(&user, |args| run(&user, args), &["feature"]);
-        assert_written(&found, &expected, what);
+        let found = prepare(&user, |args| run(&user, args), &["feature"]);
+        assert_same_output(&found, &expected, what);
     };
     let folder = repo.path();
     check("another time zone and language", &|user, args| {
@@ -90,8 +91,8 @@ fn the_user_and_their_settings_do_not_matter() {
     check("a subfolder", &|user, args| user.crh(&folder.join("src"), args));
     check("inside .git", &|user, args| user.crh(&folder.join(".git/refs"), args));
     check("the user's settings", &|user, args| {
-        user.write(".gitconfig", WILD);
-        user.write("attributes", WILD_ATTRIBUTES);
+        user.write(".gitconfig", ODD_GIT_CONFIG);
+        user.write("attributes", ODD_ATTRIBUTES);
         user.crh(folder, args)
     });
     check("variables that git obeys", &|user, args| {
@@ -107,30 +108,38 @@ fn the_user_and_their_settings_do_not_matter() {
 }
 
 #[test]
-fn the_settings_of_the_clone_do_not_matter() {
+fn output_ignores_repository_settings() {
     let repo = upstream();
-    let expected = plain(repo.path(), &["main...feature"]);
+    let expected = prepare_as_new_user(repo.path(), &["main...feature"]);
     for line in ["noprefix=true", "context=0", "external=false", "algorithm=minimal"] {
         let (name, value) = line.split_once('=').unwrap();
         repo.git(&["config", &format!("diff.{name}"), value]);
     }
     repo.git(&["config", "core.quotePath", "false"]);
     repo.git(&["config", "diff.loud.textconv", "tr a-z A-Z <"]);
-    repo.write(".git/info/attributes", WILD_ATTRIBUTES);
+    repo.write(".git/info/attributes", ODD_ATTRIBUTES);
     repo.write(".git/hooks/post-index-change", "#!/bin/sh\nexit 1\n");
-    assert_written(&plain(repo.path(), &["main...feature"]), &expected, "local settings");
+    assert_same_output(
+        &prepare_as_new_user(repo.path(), &["main...feature"]),
+        &expected,
+        "local settings",
+    );
 }
 
 #[test]
-fn it_does_not_matter_which_kind_of_clone_it_is() {
+fn output_ignores_kind_of_clone() {
     let upstream = upstream();
     let whole = upstream.cloned(&[]);
     let by_id = format!("{}..{}", upstream.id("main"), upstream.id("feature"));
     let targets = [["feature"], ["main..feature"], ["main...feature"], [by_id.as_str()]];
-    let expected = targets.map(|target| plain(whole.path(), &target));
+    let expected = targets.map(|target| prepare_as_new_user(whole.path(), &target));
     let check = |what: &str, folder: &Path| {
         for (target, expected) in targets.iter().zip(&expected) {
-            assert_written(&plain(folder, target), expected, &format!("{what}, {target:?}"));
+            assert_same_output(
+                &prepare_as_new_user(folder, target),
+                expected,
+                &format!("{what}, {target:?}"),
+            );
         }
     };
     check("where it was made", upstream.path());
@@ -144,21 +153,23 @@ fn it_does_not_matter_which_kind_of_clone_it_is() {
 }
 
 #[test]
-fn the_current_branch_is_the_same_in_every_clone_of_it() {
+fn current_branch_is_same_in_every_clone() {
     let upstream = upstream();
     let whole = upstream.cloned(&["--branch=feature"]);
-    let expected = plain(whole.path(), &[]);
-    let check = |what: &str, folder: &Path| assert_written(&plain(folder, &[]), &expected, what);
+    let expected = prepare_as_new_user(whole.path(), &[]);
+    let check = |what: &str, folder: &Path| {
+        assert_same_output(&prepare_as_new_user(folder, &[]), &expected, what);
+    };
     check("a shallow clone", upstream.cloned(&["--branch=feature", "--depth=1"]).path());
     check("a bare clone", upstream.cloned(&["--branch=feature", "--bare"]).path());
     check("a partial clone", upstream.cloned(&["--branch=feature", "--filter=tree:0"]).path());
     upstream.git(&["worktree", "add", "--quiet", "linked", "feature"]);
     check("a linked worktree", &upstream.path().join("linked"));
-    assert_written(&plain(whole.path(), &["feature"]), &expected, "by its name");
+    assert_same_output(&prepare_as_new_user(whole.path(), &["feature"]), &expected, "by its name");
 }
 
 #[test]
-fn a_dirty_checkout_is_the_same_change_whoever_looks_at_it() {
+fn dirty_checkout_is_same_for_every_user() {
     let upstream = upstream();
     let (one, other) = (upstream.cloned(&[]), upstream.cloned(&["--depth=1"]));
     for clone in [&one, &other] {
@@ -168,34 +179,34 @@ fn a_dirty_checkout_is_the_same_change_whoever_looks_at_it() {
         clone.write("untracked.md", "newer\n");
     }
     for target in [&["--include-untracked"][..], &["--uncommitted"], &["--staged"], &[]] {
-        let expected = plain(one.path(), target);
+        let expected = prepare_as_new_user(one.path(), target);
         let user = User::new();
-        user.write(".gitconfig", &format!("{WILD}[user]\n\tname = Somebody\n"));
-        let found = written(
+        user.write(".gitconfig", &format!("{ODD_GIT_CONFIG}[user]\n\tname = Another User\n"));
+        let found = prepare(
             &user,
             |args| {
                 let program = user.crh_with_umask("077", &other.path().join("src"), args);
-                program.env("TZ", "Asia/Tokyo").env("GIT_AUTHOR_NAME", "Somebody else")
+                program.env("TZ", "Asia/Tokyo").env("GIT_AUTHOR_NAME", "Another User")
             },
             target,
         );
-        assert_written(&found, &expected, &format!("{target:?}"));
+        assert_same_output(&found, &expected, &format!("{target:?}"));
     }
 }
 
 #[test]
-fn a_snapshot_has_the_same_name_on_every_machine() {
+fn snapshot_id_is_same_on_every_machine() {
     let repo = Repo::from_fixture("//- a.md\na\n");
     repo.write("a.md", "b\n");
     let user = User::new();
     let output = user.prepared(repo.path(), &["--uncommitted"], "out");
-    // Neither who is logged in nor what time it is goes into it.
+    // The commit id depends neither on the user nor on the time.
     expect!["d73436809f3e4647a0488091ecae3adff53cc876"]
         .assert_eq(summary(&output)["headRev"].as_str().unwrap());
 }
 
 #[test]
-fn a_folder_that_is_written_again_has_nothing_of_the_review_before() {
+fn rewritten_folder_keeps_nothing_old() {
     let upstream = upstream();
     let user = User::new();
     user.prepared(upstream.path(), &["main...feature"], "out");

@@ -1,4 +1,4 @@
-//! `crh prepare`: what is refused, in which words, and that nothing is written then.
+//! `crh prepare`: errors, and that nothing is written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use crate::prepare::{files, work_in_progress};
 use crate::user::{User, assert_same, tree};
 use crh_testkit::Repo;
 
-/// Checks what is printed for words and flags that are refused before anything is looked up.
+/// Checks the error for arguments that are rejected before any lookup.
 fn check(target: &[&str], expected: &Expect) {
     let repo = work_in_progress();
     check_in(&repo, target, expected);
 }
 
-/// Checks what is printed in a repository in which a target is refused, and that nothing is written.
+/// Checks the error for a target in a repository, and that nothing is written.
 fn check_in(repo: &Repo, target: &[&str], expected: &Expect) {
     let user = User::new();
     let out = user.path("out");
@@ -26,7 +26,7 @@ fn check_in(repo: &Repo, target: &[&str], expected: &Expect) {
 }
 
 #[test]
-fn what_cannot_be_combined_is_refused_in_the_words_of_the_specification() {
+fn conflicting_targets_are_rejected_as_specified() {
     check(
         &["mode:autofix", "mode:headless"],
         &expect![[r#"
@@ -54,7 +54,7 @@ fn what_cannot_be_combined_is_refused_in_the_words_of_the_specification() {
         &["mode:headless", "no-such-branch"],
         &expect![[r#"
             exit 2
-            error: there is no branch or commit `no-such-branch`
+            error: no branch or commit named `no-such-branch`
             hint: `git branch --all` lists branches; fetch it if it is new
             ---
         "#]],
@@ -64,7 +64,7 @@ fn what_cannot_be_combined_is_refused_in_the_words_of_the_specification() {
         &expect![[r#"
             exit 2
             error: Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
-            hint: there is nothing to review: `work` is the same as `work`
+            hint: nothing to review: `work` and `work` do not differ
             ---
         "#]],
     );
@@ -72,8 +72,8 @@ fn what_cannot_be_combined_is_refused_in_the_words_of_the_specification() {
         &["--staged", "--include-untracked"],
         &expect![[r#"
             exit 2
-            error: `--include-untracked` is for the current branch alone
-            hint: leave it out; `git add` stages a new file
+            error: `--include-untracked` works only for the current branch
+            hint: remove it, or stage new files with `git add`
             ---
         "#]],
     );
@@ -81,17 +81,17 @@ fn what_cannot_be_combined_is_refused_in_the_words_of_the_specification() {
         &["--staged", "--commit", "HEAD"],
         &expect![[r#"
             exit 2
-            error: `--staged` and `--commit` cannot be combined: each says what is to be reviewed
+            error: `--staged` and `--commit` cannot be combined: each selects what to review
             ---
         "#]],
     );
 }
 
 #[test]
-fn names_that_stand_for_nothing_are_said_to() {
+fn unknown_revisions_are_errors() {
     let unknown = expect![[r#"
         exit 2
-        error: there is no branch or commit `nowhere`
+        error: no branch or commit named `nowhere`
         hint: `git branch --all` lists branches; fetch it if it is new
         ---
     "#]];
@@ -111,7 +111,7 @@ fn names_that_stand_for_nothing_are_said_to() {
         &["--", "--output=stolen"],
         &expect![[r#"
             exit 2
-            error: `--output=stolen` is not the name of a branch or commit
+            error: `--output=stolen` is not a valid name of a branch or commit
             ---
         "#]],
     );
@@ -120,23 +120,23 @@ fn names_that_stand_for_nothing_are_said_to() {
         &["work..work"],
         &expect![[r#"
             exit 2
-            error: there is nothing to review: `work` is the same as `work`
-            hint: `--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files
+            error: nothing to review: `work` and `work` do not differ
+            hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
     );
 }
 
 #[test]
-fn a_repository_without_a_commit_has_no_branch_to_review() {
+fn repository_without_commit_is_an_error() {
     let repo = Repo::new();
     check_in(
         &repo,
         &[],
         &expect![[r#"
             exit 2
-            error: the branch has no commit yet
-            hint: `--uncommitted` takes what is there
+            error: the current branch has no commits yet
+            hint: review uncommitted files with `--uncommitted`
             ---
         "#]],
     );
@@ -145,8 +145,8 @@ fn a_repository_without_a_commit_has_no_branch_to_review() {
         &["--uncommitted"],
         &expect![[r#"
             exit 2
-            error: there is nothing to review: there is no file yet
-            hint: `--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files
+            error: nothing to review: there are no files yet
+            hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
     );
@@ -156,7 +156,7 @@ fn a_repository_without_a_commit_has_no_branch_to_review() {
 }
 
 #[test]
-fn outside_of_a_repository_there_is_nothing_to_review() {
+fn outside_of_repository_is_an_error() {
     let user = User::new();
     let args = ["prepare", "--out", "out"];
     let shown = user.crh(&user.path(""), &args).run().shown();
@@ -164,14 +164,14 @@ fn outside_of_a_repository_there_is_nothing_to_review() {
     expect![[r#"
         exit 2
         error: `HOME` is not inside a git repository
-        hint: go into one, or hand in a diff with `--diff FILE`
+        hint: change to a repository, or review a diff file with `--diff FILE`
         ---
     "#]]
     .assert_eq(&shown);
 }
 
 #[test]
-fn a_base_that_is_missing_or_not_clear_is_not_guessed() {
+fn missing_or_ambiguous_base_is_an_error() {
     let repo = work_in_progress();
     repo.git(&["branch", "--move", "main", "elsewhere"]);
     check_in(
@@ -179,8 +179,8 @@ fn a_base_that_is_missing_or_not_clear_is_not_guessed() {
         &[],
         &expect![[r#"
             exit 2
-            error: cannot tell what `work` is to be compared with: there is no remote, and no branch called `main`, `master`, `develop`, `trunk`
-            hint: `--base REF` says it, or `base.branch` in `crh.toml`
+            error: cannot determine the base of `work`: there is no remote and no branch named `main`, `master`, `develop`, `trunk`
+            hint: set it with `--base REF`, or `base.branch` in `crh.toml`
             ---
         "#]],
     );
@@ -199,8 +199,8 @@ fn a_base_that_is_missing_or_not_clear_is_not_guessed() {
         &["mode:report-only"],
         &expect![[r#"
             exit 2
-            error: cannot tell what this is to be compared with: `main` and `master` are equally near
-            hint: `--base REF` says it, or `base.branch` in `crh.toml`
+            error: the base is ambiguous: `main` and `master` are equally near
+            hint: set it with `--base REF`, or `base.branch` in `crh.toml`
             ---
         "#]],
     );
@@ -211,14 +211,14 @@ fn a_base_that_is_missing_or_not_clear_is_not_guessed() {
         &expect![[r#"
             exit 2
             error: Unable to resolve PR base branch gone locally. Fetch the base branch and rerun so the review scope stays aligned with the PR.
-            hint: `--base REF` says it, or `base.branch` in `crh.toml`
+            hint: set it with `--base REF`, or `base.branch` in `crh.toml`
             ---
         "#]],
     );
 }
 
 #[test]
-fn conflicts_cannot_be_staged_and_are_seen_with_their_markers() {
+fn merge_conflicts_are_errors_unless_uncommitted() {
     let repo = Repo::from_fixture("//- a.md\none\n");
     repo.git(&["switch", "--quiet", "--create", "work"]);
     repo.write("a.md", "two\n");
@@ -233,8 +233,8 @@ fn conflicts_cannot_be_staged_and_are_seen_with_their_markers() {
         &["--staged"],
         &expect![[r#"
             exit 2
-            error: there are conflicts that are not resolved: a.md
-            hint: resolve them, or take `--uncommitted`
+            error: unresolved conflicts in a.md; resolve and stage them first
+            hint: resolve the conflicts, or pass `--uncommitted`
             ---
         "#]],
     );
@@ -245,7 +245,7 @@ fn conflicts_cannot_be_staged_and_are_seen_with_their_markers() {
 }
 
 #[test]
-fn a_damaged_object_is_an_error_that_names_it() {
+fn damaged_object_error_names_it() {
     for name in ["HEAD", "HEAD^{tree}", "HEAD:second.md", "main^{tree}", "main:kept.md"] {
         let repo = work_in_progress();
         let id = String::from_utf8(repo.git(&["rev-parse", name])).unwrap();
@@ -256,7 +256,7 @@ fn a_damaged_object_is_an_error_that_names_it() {
         fs::write(&object, &bytes[..bytes.len() / 2]).unwrap();
         let user = User::new();
         let out = user.path("out");
-        // What the change does not touch is noticed when everything is packed.
+        // Damage in unchanged files is detected when packing.
         let pack = user.path("packed.tar");
         let places = ["--out", out.to_str().unwrap(), "--pack", pack.to_str().unwrap()];
         let args = [&["prepare"], &places[..], &["main..work"]].concat();
@@ -268,21 +268,20 @@ fn a_damaged_object_is_an_error_that_names_it() {
         if name == "HEAD:second.md" {
             assert_eq!(output.code, 3);
             assert!(output.stderr.contains(id), "{output:?}");
-            assert!(output.stderr.contains("hint: `git fsck`"), "{output:?}");
+            assert!(output.stderr.contains("hint: run `git fsck`"), "{output:?}");
         }
     }
 }
 
 #[test]
-fn what_is_no_diff_is_refused() {
+fn input_that_is_no_diff_is_rejected() {
     let repo = Repo::new();
     let user = User::new();
     for bytes in [&b""[..], b"\n\n", b"hello\nworld\n", b"\0\xff\xfe", b"diff --git\n@@ -1 +1 @@\n"]
     {
         let args = ["prepare", "--diff", "-", "--out", "out"];
         let output = user.crh(repo.path(), &args).stdin(bytes).run();
-        let expected =
-            "error: the diff has no file in it\nhint: `git diff` and `git show` print one\n";
+        let expected = "error: the diff contains no files\nhint: pass the output of `git diff` or `git show`\n";
         assert_eq!(
             (output.code, output.stderr.as_str()),
             (2, expected),
@@ -295,7 +294,7 @@ fn what_is_no_diff_is_refused() {
         &["--diff", "nowhere.diff"],
         &expect![[r#"
             exit 2
-            error: reading `nowhere.diff`: No such file or directory (os error 2)
+            error: cannot read `nowhere.diff`: No such file or directory (os error 2)
             hint: check the path; `-` reads standard input
             ---
         "#]],
@@ -303,7 +302,7 @@ fn what_is_no_diff_is_refused() {
 }
 
 #[test]
-fn a_folder_that_holds_something_else_is_left_alone() {
+fn foreign_output_folder_is_not_replaced() {
     let repo = work_in_progress();
     let user = User::new();
     user.write("mine/notes.md", "mine\n");
@@ -312,17 +311,17 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     user.write("mixed/mine.md", "mine\n");
     symlink(user.path("mine"), user.path("link")).unwrap();
     for (name, why) in [
-        ("mine", "`notes.md` is in it, which is no part of a workspace"),
-        ("mixed", "`mine.md` is in it, which is no part of a workspace"),
+        ("mine", "it contains `notes.md`, which is not part of a workspace"),
+        ("mixed", "it contains `mine.md`, which is not part of a workspace"),
         ("a-file", "it is a file, not a folder"),
-        ("link", "it is a symbolic link; name the folder itself"),
+        ("link", "it is a symlink; name the folder itself"),
     ] {
         let before = tree(&user.path(""));
         let out = user.path(name);
         let args = ["prepare", "--out", out.to_str().unwrap()];
         let output = user.crh(repo.path(), &args).run();
         let expected = format!(
-            "error: `{}` is left as it is: {why}\nhint: name a new folder, or one that `crh prepare` wrote\n",
+            "error: crh does not replace `{}`: {why}\nhint: name a new folder, or one that `crh prepare` wrote\n",
             out.display()
         );
         assert!(output.stderr.ends_with(&expected), "{name}: {}", output.stderr);
@@ -333,14 +332,14 @@ fn a_folder_that_holds_something_else_is_left_alone() {
         };
         assert_same(&without_store(before), &without_store(tree(&user.path(""))), name);
     }
-    // The repository itself is something else too.
+    // The repository itself must not be replaced.
     let own = user.crh(repo.path(), &["prepare", "--out", "."]).run();
     assert_eq!(own.code, 2, "{own:?}");
     assert!(repo.path().join("kept.md").exists());
 }
 
 #[test]
-fn an_archive_that_cannot_be_written_is_an_error() {
+fn unwritable_archive_is_an_error() {
     let repo = work_in_progress();
     let user = User::new();
     fs::create_dir(user.path("folder")).unwrap();
@@ -348,7 +347,7 @@ fn an_archive_that_cannot_be_written_is_an_error() {
     let args = ["prepare", "work", "--pack", folder.to_str().unwrap()];
     expect![[r#"
         exit 2
-        error: `HOME/folder` is not a packed change: it is there already, and is something else
+        error: `HOME/folder` is not a packed change: the file exists, and crh does not overwrite it
         ---
     "#]]
     .assert_eq(&user.refused(&repo, &args));
@@ -356,7 +355,7 @@ fn an_archive_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
-fn an_archive_replaces_another_archive_and_nothing_else() {
+fn archive_replaces_only_archives() {
     let repo = work_in_progress();
     let user = User::new();
     user.write("notes.txt", "dear to me\n");
@@ -376,7 +375,7 @@ fn an_archive_replaces_another_archive_and_nothing_else() {
 }
 
 #[test]
-fn a_head_that_cannot_be_read_is_not_a_branch_without_a_commit() {
+fn unreadable_head_is_not_an_unborn_branch() {
     let repo = work_in_progress();
     let user = User::new();
     let branch = String::from_utf8(repo.git(&["symbolic-ref", "HEAD"])).unwrap();
@@ -384,5 +383,5 @@ fn a_head_that_cannot_be_read_is_not_a_branch_without_a_commit() {
     let args = ["prepare", "--uncommitted", "--out", "out"];
     let output = user.crh(repo.path(), &args).run();
     assert_eq!(output.code, 3, "{}", output.shown());
-    assert!(output.stderr.contains("the commit that `HEAD` names cannot be read"), "{output:?}");
+    assert!(output.stderr.contains("cannot read the commit of `HEAD`"), "{output:?}");
 }

@@ -1,4 +1,4 @@
-//! Whatever crh does, the user's repository stays as it was: every byte, every mode, every time.
+//! crh never modifies the user's repository: bytes, modes and times stay the same.
 
 use std::fs;
 use std::fs::File;
@@ -9,7 +9,7 @@ use crate::tool::CALLS;
 use crate::user::{User, assert_same, tree_with_times};
 use crh_testkit::Repo;
 
-/// A repository that went on after it was cloned, so that there is something to fetch.
+/// A repository with new commits since it was cloned, so that there is something to fetch.
 fn upstream() -> Repo {
     let repo = Repo::new();
     repo.git(&["config", "uploadpack.allowFilter", "true"]);
@@ -31,14 +31,14 @@ fn dirty(clone: &Repo) {
     clone.commit("work");
     clone.write("staged.md", "2\n");
     clone.git(&["add", "staged.md"]);
-    // Its time in the index is not its time on disk, so that git would like to write the index anew.
+    // A stale timestamp in the index, so that git wants to refresh the index.
     let same = File::options().append(true).open(clone.path().join("committed.md")).unwrap();
     same.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     clone.write("src/lib.rs", "fn number() {}\n");
     clone.write("untracked.md", "3\n");
 }
 
-/// Goes on in the repository that was cloned.
+/// Adds commits to the upstream repository.
 fn go_on(upstream: &Repo) {
     upstream.write("later.md", "later\n");
     upstream.commit("later");
@@ -46,7 +46,7 @@ fn go_on(upstream: &Repo) {
 }
 
 #[test]
-fn no_target_touches_the_repository() {
+fn targets_do_not_modify_the_repository() {
     let upstream = upstream();
     let clones = [
         ("whole", upstream.cloned(&[])),
@@ -92,7 +92,7 @@ fn no_target_touches_the_repository() {
 }
 
 #[test]
-fn no_tool_touches_the_repository_or_the_archive() {
+fn tools_do_not_modify_repository_or_archive() {
     let upstream = upstream();
     let clone = upstream.cloned(&["--depth=1", "--no-single-branch"]);
     dirty(&clone);
@@ -118,7 +118,7 @@ fn no_tool_touches_the_repository_or_the_archive() {
 }
 
 #[test]
-fn a_review_leaves_its_runs_and_nothing_else() {
+fn review_writes_only_its_run_folder() {
     let upstream = upstream();
     let clone = upstream.cloned(&["--depth=1", "--no-single-branch"]);
     dirty(&clone);
@@ -146,7 +146,7 @@ fn a_review_leaves_its_runs_and_nothing_else() {
             |name: &str| name.strip_prefix(".crh/runs/").is_some_and(|name| !name.contains('/'));
         assert_eq!(after.keys().filter(|name| is_run(name)).count(), runs, "{args:?}");
         after.retain(|name, _| name != ".crh" && !name.starts_with(".crh/"));
-        // The folder that `.crh` is made in has another time.
+        // Creating `.crh` changes the time of its parent folder.
         after.insert(String::new(), before[""].clone());
         assert_same(&before, &after, &format!("{args:?}"));
     }
@@ -156,7 +156,7 @@ fn a_review_leaves_its_runs_and_nothing_else() {
 }
 
 #[test]
-fn a_submodule_and_a_linked_worktree_stay_as_they_are() {
+fn submodules_and_worktrees_are_not_modified() {
     let upstream = upstream();
     let repo = Repo::new();
     let url = upstream.url();

@@ -7,7 +7,7 @@ use crate::{crh, read};
 const REPORT: &str = "crates/crh-review/tests/data/render/report.json";
 
 #[test]
-fn a_stored_report_is_shown_in_every_form() {
+fn stored_report_renders_in_every_format() {
     for (format, golden) in [
         ("json", "report.json"),
         ("markdown", "report.md"),
@@ -25,7 +25,7 @@ fn a_stored_report_is_shown_in_every_form() {
 }
 
 #[test]
-fn a_page_shows_the_code_of_the_diff_it_is_given() {
+fn html_shows_code_of_the_given_diff() {
     let diff = "crates/crh-review/tests/data/render/change.diff";
     let output = crh(&["render", "--format", "html", "--diff", diff, REPORT]).run();
     let expected = read("crates/crh-review/tests/data/render/report.html");
@@ -35,14 +35,14 @@ fn a_page_shows_the_code_of_the_diff_it_is_given() {
     expect![[r#"
         exit 2
         error: standard input can be read only once
-        hint: give the report or the diff as a file
+        hint: pass the report or the diff as a file
         ---
     "#]]
     .assert_eq(&crh(&["render", "--diff", "-"]).stdin("{}").run().shown());
 }
 
 #[test]
-fn colours_come_when_asked_for() {
+fn colours_follow_flag_and_environment() {
     let colour = |args: &[&str]| {
         crh(&["render", "--format", "text", REPORT]).args(args).run().stdout.contains('\u{1b}')
     };
@@ -58,48 +58,48 @@ fn colours_come_when_asked_for() {
 }
 
 #[test]
-fn what_is_no_report_is_refused() {
+fn invalid_report_is_rejected() {
     let shown = |stdin: &str| crh(&["render"]).stdin(stdin).run().shown();
     expect![[r#"
         exit 2
-        error: standard input is not a report of crh: missing field `schema_version`
-        hint: give it what `crh merge` printed; `crh schema report` prints the shape
+        error: standard input is not a crh report: missing field `schema_version`
+        hint: pass a report of `crh review --format json` or `crh merge`; `crh schema report` prints the format
         ---
     "#]]
     .assert_eq(&shown("{}"));
     expect![[r#"
         exit 2
-        error: standard input is not a report of crh: expected value at line 1 column 1
-        hint: give it what `crh merge` printed; `crh schema report` prints the shape
+        error: standard input is not a crh report: expected value at line 1 column 1
+        hint: pass a report of `crh review --format json` or `crh merge`; `crh schema report` prints the format
         ---
     "#]]
     .assert_eq(&shown("# Review"));
     expect![[r#"
         exit 2
-        error: standard input is not a report of crh: missing field `number`
-        hint: give it what `crh merge` printed; `crh schema report` prints the shape
+        error: standard input is not a crh report: missing field `number`
+        hint: pass a report of `crh review --format json` or `crh merge`; `crh schema report` prints the format
         ---
     "#]]
     .assert_eq(&shown("{\"schema_version\": 1, \"issues\": [{}]}"));
     expect![[r#"
         exit 2
-        error: standard input is not a report of crh: expected a JSON object
-        hint: give it what `crh merge` printed; `crh schema report` prints the shape
+        error: standard input is not a crh report: expected a JSON object
+        hint: pass a report of `crh review --format json` or `crh merge`; `crh schema report` prints the format
         ---
     "#]]
     .assert_eq(&shown("[1]"));
     let report = read(REPORT).replacen("\"line_start\": 12", "\"line_start\": 0", 1);
     expect![[r#"
         exit 2
-        error: standard input: issue 1 is on lines 0 to 12, which no file has
-        hint: give it what `crh merge` printed; `crh schema report` prints the shape
+        error: standard input: issue 1 has an invalid line range: 0 to 12
+        hint: pass a report of `crh review --format json` or `crh merge`; `crh schema report` prints the format
         ---
     "#]]
     .assert_eq(&shown(&report));
     let output = crh(&["render", "--instance", "a-->", REPORT]).run();
     expect![[r#"
         exit 2
-        error: invalid value 'a-->' for '--instance <NAME>': use letters, digits, `.`, `_` and single `-`, at most 64 of them
+        error: invalid value 'a-->' for '--instance <NAME>': use at most 64 letters, digits, `.`, `_` and single `-`
 
         For more information, try '--help'.
         ---
@@ -107,7 +107,7 @@ fn what_is_no_report_is_refused() {
 }
 
 #[test]
-fn every_schema_is_printed_and_no_other() {
+fn every_schema_is_printed() {
     for name in crh_review::schema::NAMES {
         let output = crh(&["schema", name]).run();
         assert_eq!(output.code, 0);

@@ -1,24 +1,20 @@
-//! `crh review` and what belongs to it, against a fake model over real HTTP: what a user sees, what is written, how it
-//! ends. What the stages decide is tested where they are; here is one test for each promise.
+//! `crh review` and related commands against a fake model over HTTP: output, files and exit codes.
+//! The stages have their own tests; here is one test per promise to users.
 
-#[path = "review/without_model.rs"]
-mod besides;
 mod budget;
 mod credentials;
+mod custom_prompts;
 mod interrupted;
-#[path = "review/run_folder.rs"]
-mod kept;
 mod large;
 mod outputs;
 pub(crate) mod panel;
-#[path = "review/panel_options.rs"]
-mod panel_wishes;
+mod panel_options;
 mod reviewers;
+mod run_folder;
 pub(crate) mod script;
 mod single;
 mod targets;
-#[path = "review/custom_prompts.rs"]
-mod wishes;
+mod without_model;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +24,7 @@ use serde_json::Value;
 use crate::user::User;
 use crh_testkit::{FakeModel, Output, Program, Repo};
 
-/// The key that may be nowhere but in a header.
+/// The API key. It may only occur in a request header.
 const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";
 
 /// The change that most tests review.
@@ -66,21 +62,21 @@ pub(crate) const SHOP: &str = "
 const ORDERS: &str = "shop/orders.py";
 const MAIL: &str = "shop/mail.py";
 
-/// A user with a repository, in which the last commit is the change.
-struct Desk {
+/// A user with a repository whose last commit is the change.
+struct ReviewFixture {
     user: User,
     repo: Repo,
 }
 
-/// A review that came to its end.
-struct Reviewed {
+/// A finished review.
+struct FinishedReview {
     output: Output,
-    /// `review.json` of its run folder; null if there is none.
+    /// `review.json` of the run folder; null if there is none.
     report: Value,
 }
 
-impl Desk {
-    /// A user with the shop.
+impl ReviewFixture {
+    /// A user with the shop repository.
     fn new() -> Self {
         Self::with(SHOP)
     }
@@ -89,32 +85,33 @@ impl Desk {
         Self { user: User::new(), repo: Repo::from_fixture(fixture) }
     }
 
-    /// The program as the user runs it in the repository, without a model.
+    /// Runs crh in the repository without a model.
     fn crh(&self, args: &[&str]) -> Program {
         self.user.crh(self.repo.path(), args)
     }
 
-    /// The same with a model.
-    fn asking(&self, model: &FakeModel, args: &[&str]) -> Program {
+    /// Runs crh in the repository with a model.
+    fn crh_with_model(&self, model: &FakeModel, args: &[&str]) -> Program {
         with_model(self.crh(args), model)
     }
 
     /// Reviews the last commit.
-    fn review(&self, model: &FakeModel, args: &[&str]) -> Reviewed {
-        let output = self.asking(model, &[&["review", "HEAD~1..HEAD"], args].concat()).run();
+    fn review(&self, model: &FakeModel, args: &[&str]) -> FinishedReview {
+        let output =
+            self.crh_with_model(model, &[&["review", "HEAD~1..HEAD"], args].concat()).run();
         self.reviewed(output)
     }
 
-    /// Reviews the last commit as somebody does who has chosen nothing.
-    fn review_as_usual(&self, model: &FakeModel, args: &[&str]) -> Reviewed {
+    /// Reviews the last commit without flags.
+    fn review_as_usual(&self, model: &FakeModel, args: &[&str]) -> FinishedReview {
         let program = self.crh(&[&["review", "HEAD~1..HEAD"], args].concat());
         self.reviewed(with_key(program, model).run())
     }
 
-    /// A review that was run, and its report.
-    fn reviewed(&self, output: Output) -> Reviewed {
+    /// The report of a finished run.
+    fn reviewed(&self, output: Output) -> FinishedReview {
         let report = self.runs().pop().map(|run| json(&run.join("review.json")));
-        Reviewed { output, report: report.unwrap_or_default() }
+        FinishedReview { output, report: report.unwrap_or_default() }
     }
 
     /// The run folders, oldest first.
@@ -122,8 +119,8 @@ impl Desk {
         runs(&self.repo.path().join(".crh/runs"))
     }
 
-    /// What was printed, with what differs from run to run by name. Lines that only say how far a review is are left
-    /// out: how many there are depends on the time it takes.
+    /// Output with temporary values replaced by names. Status lines are left out, because their
+    /// number depends on timing.
     fn shown(&self, output: &Output) -> String {
         let closing = output.stderr.lines().last().unwrap_or_default();
         let is_said = |line: &&str| {
@@ -135,23 +132,25 @@ impl Desk {
         }
         let told: String = told.iter().map(|line| format!("{line}\n")).collect();
         let Output { code, stdout, .. } = output;
-        timeless(&self.user.named(&self.repo, &format!("exit {code}\n{told}---\n{stdout}")))
+        without_times(
+            &self.user.replace_paths(&self.repo, &format!("exit {code}\n{told}---\n{stdout}")),
+        )
     }
 }
 
-impl Reviewed {
-    /// How it ended: exit code, status and verdict.
+impl FinishedReview {
+    /// Exit code, status and verdict.
     fn end(&self) -> (i32, &str, &str) {
         let word = |name: &str| self.report[name].as_str().unwrap_or("none");
         (self.output.code, word("status"), word("verdict"))
     }
 
-    /// The issues, one a line.
+    /// The issues, one per line.
     fn issues(&self) -> String {
         issues(&self.report)
     }
 
-    /// The findings that are not shown, one a line.
+    /// Hidden findings, one per line.
     fn fates(&self) -> String {
         let row = |dropped: &Value| {
             let title = dropped["member"]["finding"]["title"].as_str();
@@ -166,7 +165,7 @@ impl Reviewed {
         items(&self.report["suppressed"]).iter().map(row).collect()
     }
 
-    /// The reviewers, one a line.
+    /// The reviewers, one per line.
     fn reviewers(&self) -> String {
         let row = |row: &Value| {
             format!("{} {}: {}\n", text(&row["name"]), text(&row["outcome"]), text(&row["note"]))
@@ -174,7 +173,7 @@ impl Reviewed {
         items(&self.report["reviewers"]).iter().map(row).collect()
     }
 
-    /// What was reviewed of each file, one a line.
+    /// Coverage, one file per line.
     fn coverage(&self) -> String {
         let row = |file: &Value| {
             let line = format!(
@@ -188,35 +187,36 @@ impl Reviewed {
         items(&self.report["coverage"]).iter().map(row).collect()
     }
 
-    /// What the report warns of, one a line.
+    /// Warnings, one per line.
     fn warnings(&self) -> String {
         items(&self.report["warnings"]).iter().map(|line| format!("{}\n", text(line))).collect()
     }
 }
 
-/// A program whose OpenAI is the fake one, and whose reviews are divided by an orchestrator unless it says otherwise: what a panel
-/// asks depends on who sits in it, so that the tests of panels name theirs.
+/// Runs with the fake model as OpenAI and the `delegate` strategy by default. Panel tests set their
+/// own strategy, because the requests of a panel depend on its reviewers.
 pub(crate) fn with_model(program: Program, model: &FakeModel) -> Program {
     with_key(program, model).env("CRH_STRATEGY", "delegate")
 }
 
-/// A program whose OpenAI is the fake one, and nothing else.
+/// Runs with the fake model as OpenAI.
 fn with_key(program: Program, model: &FakeModel) -> Program {
     program.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &model.url())
 }
 
-/// The run folders of a place, oldest first.
+/// Run folders, oldest first.
 pub(crate) fn runs(place: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut runs: Vec<_> = paths.filter(|path| path.is_dir()).collect();
-    // Names tell seconds, and two of one second may differ in anything. The terms are written once, when a run begins.
+    // Names have a resolution of one second, so runs are sorted by the time when their terms were
+    // written.
     let begun = |path: &PathBuf| fs::metadata(path.join("stages/terms.json")).unwrap().modified();
     runs.sort_by_key(|path| begun(path).unwrap());
     runs
 }
 
-/// The issues of a report, one a line.
+/// Issues of a report, one per line.
 fn issues(report: &Value) -> String {
     let row = |issue: &Value| {
         format!(
@@ -246,8 +246,8 @@ fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A text in which the names of runs are `RUN` and how long a review took is `TIME`.
-pub(crate) fn timeless(text: &str) -> String {
+/// Replaces run names by `RUN` and durations by `TIME`.
+pub(crate) fn without_times(text: &str) -> String {
     const ENDS: [char; 5] = [' ', '/', '\n', '`', '\''];
     let is_run = |word: &str| {
         let parts = word.split_once("Z_");

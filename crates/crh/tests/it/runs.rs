@@ -8,8 +8,8 @@ use expect_test::{Expect, expect};
 
 use crate::read;
 use crate::user::{User, assert_same, tree};
-use crh_pipeline::run_folder::{Completion, RunFolder, Stamp, Standpoint};
-use crh_review::report::{Change, Report};
+use crh_pipeline::run_folder::{CheckoutState, Completion, RunFolder, Timestamp};
+use crh_review::report::{Report, ReviewedChange};
 use crh_testkit::Repo;
 
 const REPORT: &str = "crates/crh-review/tests/data/render/report.json";
@@ -17,13 +17,13 @@ const ID: &str = "0123456789abcdef";
 /// The first second of 2026.
 const NEW_YEAR: u64 = 1_767_225_600;
 
-/// A user in a repository with runs in it.
-struct Desk {
+/// A user in a repository with stored runs.
+struct RunsFixture {
     user: User,
     repo: Repo,
 }
 
-impl Desk {
+impl RunsFixture {
     fn new() -> Self {
         let repo = Repo::new();
         repo.write("a.txt", "a\n");
@@ -35,12 +35,12 @@ impl Desk {
         self.repo.path().join(".crh/runs")
     }
 
-    /// A run that came to its end so many hours into the year.
+    /// A run that finished this many hours into the year.
     fn finished(&self, hours: u64) -> RunFolder {
         let mut report = report();
         let folder = begun(&self.runs(), hours, &report.change);
         report.run_id = folder.run_id();
-        let completion = Completion::At(Stamp::from_unix(NEW_YEAR + hours * 3600));
+        let completion = Completion::At(Timestamp::from_unix(NEW_YEAR + hours * 3600));
         assert!(folder.finish(&report, &[], &[], completion).is_empty());
         folder
     }
@@ -59,20 +59,20 @@ fn report() -> Report {
     let mut report: Report = serde_json::from_str(&read(REPORT)).unwrap();
     report.change.repo = "owner/name".to_owned();
     report.change.title =
-        "Charge in\nthe currency of the customer, \u{1b}[31mwhatever it is".to_owned();
+        "Charge in\nthe currency of the customer, \u{1b}[31mnot in euros".to_owned();
     report
 }
 
-fn begun(runs: &Path, hours: u64, change: &Change) -> RunFolder {
-    let stamp = Stamp::from_unix(NEW_YEAR + hours * 3600);
+fn begun(runs: &Path, hours: u64, change: &ReviewedChange) -> RunFolder {
+    let stamp = Timestamp::from_unix(NEW_YEAR + hours * 3600);
     let folder = RunFolder::create(runs, stamp, ID).unwrap();
-    folder.begin(&Standpoint::of_change(change)).unwrap();
+    folder.write_start(&CheckoutState::from_change(change)).unwrap();
     folder
 }
 
 #[test]
-fn a_stored_run_is_shown_as_its_report_is_rendered() {
-    let desk = Desk::new();
+fn show_renders_stored_run() {
+    let desk = RunsFixture::new();
     let old = desk.finished(0);
     let newest = desk.finished(1);
     let stored = newest.path().join("review.json");
@@ -100,13 +100,13 @@ fn a_stored_run_is_shown_as_its_report_is_rendered() {
 }
 
 #[test]
-fn runs_are_listed_with_what_is_known_of_them() {
-    let desk = Desk::new();
+fn runs_list_shows_verdict_issues_and_cost() {
+    let desk = RunsFixture::new();
     desk.check(
         &["show", "--list"],
         expect![[r#"
         exit 0
-        note: there are no runs in `REPO/.crh/runs`
+        note: no runs in `REPO/.crh/runs`
         ---
     "#]],
     );
@@ -119,8 +119,8 @@ fn runs_are_listed_with_what_is_known_of_them() {
     "#]],
     );
     desk.finished(0);
-    begun(&desk.runs(), 1, &Change::default());
-    let stopped = begun(&desk.runs(), 2, &Change::default());
+    begun(&desk.runs(), 1, &ReviewedChange::default());
+    let stopped = begun(&desk.runs(), 2, &ReviewedChange::default());
     stopped.finish(&report(), &[], &[], Completion::Stopped);
     fs::write(desk.finished(3).path().join("review.json"), "[]").unwrap();
     desk.check(&["show", "--list"], expect![[r#"
@@ -148,7 +148,7 @@ fn runs_are_listed_with_what_is_known_of_them() {
           },
           "run_id": "20260101T000000Z_0123456789abcdef",
           "started_at": "2026-01-01T00:00:00Z",
-          "title": "Charge in\nthe currency of the customer, \u001b[31mwhatever it is",
+          "title": "Charge in\nthe currency of the customer, \u001b[31mnot in euros",
           "verdict": "Not ready"
         }
     "#]]
@@ -157,44 +157,47 @@ fn runs_are_listed_with_what_is_known_of_them() {
         &["show", "--list", "--format", "sarif"],
         expect![[r#"
         exit 2
-        error: a list of runs is shown as text or JSON
-        hint: `--list --format json`, or leave `--list` out
+        error: a list of runs has only the formats `text` and `json`
+        hint: use `--list --format json`, or remove `--list`
         ---
     "#]],
     );
 }
 
 #[test]
-fn a_run_that_cannot_be_shown_is_one_sentence_and_a_hint() {
-    let desk = Desk::new();
+fn unknown_or_damaged_run_is_an_error_with_hint() {
+    let desk = RunsFixture::new();
     desk.check(
         &["show"],
         expect![[r#"
         exit 2
-        error: there are no runs in `REPO/.crh/runs`
-        hint: `crh review` makes one; `--run-dir DIR` names another folder
+        error: no runs in `REPO/.crh/runs`
+        hint: create one with `crh review`; choose another folder with `--run-dir DIR`
         ---
     "#]],
     );
     desk.finished(0);
-    begun(&desk.runs(), 1, &Change::default());
-    desk.check(&["show"], expect![[r#"
+    begun(&desk.runs(), 1, &ReviewedChange::default());
+    desk.check(
+        &["show"],
+        expect![[r#"
         exit 2
-        error: the run `20260101T010000Z_0123456789abcdef` has no `review.json`: it did not come to its end
-        hint: `crh review --resume 20260101T010000Z_0123456789abcdef` goes on with it
+        error: the run `20260101T010000Z_0123456789abcdef` is incomplete: it has no `review.json`
+        hint: continue it with `crh review --resume 20260101T010000Z_0123456789abcdef`
         ---
-    "#]]);
+    "#]],
+    );
     desk.check(&["show", "2026"], expect![[r#"
         exit 2
-        error: `2026` may be `20260101T010000Z_0123456789abcdef` or `20260101T000000Z_0123456789abcdef`
-        hint: give more of its name
+        error: `2026` is ambiguous: `20260101T010000Z_0123456789abcdef` or `20260101T000000Z_0123456789abcdef`
+        hint: write more of its name
         ---
     "#]]);
     desk.check(
         &["show", "nonsense"],
         expect![[r#"
         exit 2
-        error: there is no run `nonsense` in `REPO/.crh/runs`
+        error: no run `nonsense` in `REPO/.crh/runs`
         hint: `crh show --list` lists the runs
         ---
     "#]],
@@ -203,7 +206,7 @@ fn a_run_that_cannot_be_shown_is_one_sentence_and_a_hint() {
         &["show", "./a.txt"],
         expect![[r#"
             exit 2
-            error: `REPO/a.txt` is not the folder of a run: it is no folder
+            error: `REPO/a.txt` is not a run folder: it is not a folder
             hint: `crh show --list` lists the runs
             ---
         "#]],
@@ -212,7 +215,7 @@ fn a_run_that_cannot_be_shown_is_one_sentence_and_a_hint() {
         &["show", "./.crh"],
         expect![[r#"
             exit 2
-            error: `REPO/.crh` is not the folder of a run: there is no `metadata.json` in it
+            error: `REPO/.crh` is not a run folder: it contains no `metadata.json`
             hint: `crh show --list` lists the runs
             ---
         "#]],
@@ -220,25 +223,25 @@ fn a_run_that_cannot_be_shown_is_one_sentence_and_a_hint() {
     fs::write(desk.finished(2).path().join("review.json"), "{}").unwrap();
     desk.check(&["show"], expect![[r#"
         exit 2
-        error: `review.json` of the run `20260101T020000Z_0123456789abcdef` cannot be read: missing field `schema_version` at line 1 column 2
+        error: cannot read `review.json` of the run `20260101T020000Z_0123456789abcdef`: missing field `schema_version` at line 1 column 2
         hint: `crh show --list` lists the runs
         ---
     "#]]);
 }
 
 #[test]
-fn runs_lie_in_the_checkout_and_nowhere_that_the_repository_decides() {
-    let desk = Desk::new();
+fn runs_folder_of_repository_is_not_trusted() {
+    let desk = RunsFixture::new();
     desk.finished(0);
-    // Ignored by git without any help.
+    // Git ignores it without configuration.
     assert_eq!(desk.repo.git(&["status", "--porcelain"]), b"");
     desk.repo.git(&["add", "--force", ".crh"]);
     desk.check(
         &["show"],
         expect![[r#"
         exit 2
-        error: `.crh/runs` is part of this repository: its runs may not be yours
-        hint: `--run-dir DIR` names another folder
+        error: `.crh/runs` is committed to this repository, so its runs may not be yours
+        hint: choose another folder with `--run-dir DIR`
         ---
     "#]],
     );
@@ -250,7 +253,7 @@ fn runs_lie_in_the_checkout_and_nowhere_that_the_repository_decides() {
         expect![[r#"
         exit 2
         error: `REPO/.crh` is a symbolic link
-        hint: `--run-dir DIR` names another folder
+        hint: choose another folder with `--run-dir DIR`
         ---
     "#]],
     );
@@ -262,8 +265,8 @@ fn runs_lie_in_the_checkout_and_nowhere_that_the_repository_decides() {
     let bare = desk.user.crh(bare.path(), &["show"]).run();
     expect![[r#"
         exit 2
-        error: this repository has no checkout to keep runs in
-        hint: `--run-dir DIR` names another folder
+        error: a bare repository has no folder for runs
+        hint: choose another folder with `--run-dir DIR`
         ---
     "#]]
     .assert_eq(&bare.shown());
@@ -271,15 +274,15 @@ fn runs_lie_in_the_checkout_and_nowhere_that_the_repository_decides() {
     let shown = desk.user.crh(outside.path(), &["show", "--list"]).run().shown();
     expect![[r#"
         exit 0
-        note: there are no runs in `OUTSIDE/.crh/runs`
+        note: no runs in `OUTSIDE/.crh/runs`
         ---
     "#]]
     .assert_eq(&shown.replace(outside.path().to_str().unwrap(), "OUTSIDE"));
 }
 
 #[test]
-fn old_runs_are_deleted_when_asked_for_and_nothing_else_is() {
-    let desk = Desk::new();
+fn prune_deletes_only_old_runs() {
+    let desk = RunsFixture::new();
     desk.check(
         &["runs", "prune"],
         expect![[r#"
@@ -331,13 +334,13 @@ fn old_runs_are_deleted_when_asked_for_and_nothing_else_is() {
 }
 
 #[test]
-fn an_issue_is_dismissed_listed_and_taken_back() {
-    let desk = Desk::new();
+fn dismissal_is_listed_and_undone() {
+    let desk = RunsFixture::new();
     desk.check(
         &["dismiss", "--list"],
         expect![[r#"
         exit 0
-        note: nothing is dismissed
+        note: no dismissed issues
         ---
     "#]],
     );
@@ -346,17 +349,17 @@ fn an_issue_is_dismissed_listed_and_taken_back() {
     let before = tree(desk.repo.path());
     desk.check(&["dismiss", "20260101T00#2", "checked", "elsewhere"], expect![[r#"
         exit 0
-        note: #2 is dismissed: The limit is no longer checked (src/pay.rs:11); `crh dismiss --undo b7f77e3f253b5d56` takes it back
+        note: #2 is dismissed: The limit is no longer checked (src/pay.rs:11); undo with `crh dismiss --undo b7f77e3f253b5d56`
         ---
     "#]]);
     desk.check(&["dismiss", "#5"], expect![[r#"
         exit 0
-        note: #5 is dismissed: `charge` takes no currency (src/pay.rs:10); `crh dismiss --undo 752dcdacdadbcc80` takes it back
+        note: #5 is dismissed: `charge` takes no currency (src/pay.rs:10); undo with `crh dismiss --undo 752dcdacdadbcc80`
         ---
     "#]]);
     desk.check(&["dismiss", "latest#2", "the caller checks it"], expect![[r#"
         exit 0
-        note: #2 stays dismissed: The limit is no longer checked (src/pay.rs:11); `crh dismiss --undo b7f77e3f253b5d56` takes it back
+        note: #2 was already dismissed: The limit is no longer checked (src/pay.rs:11); undo with `crh dismiss --undo b7f77e3f253b5d56`
         ---
     "#]]);
     assert_same(
@@ -366,7 +369,7 @@ fn an_issue_is_dismissed_listed_and_taken_back() {
     );
     desk.check(&["dismiss", "2"], expect![[r#"
         exit 0
-        note: #2 stays dismissed: The limit is no longer checked (src/pay.rs:11); `crh dismiss --undo b7f77e3f253b5d56` takes it back
+        note: #2 was already dismissed: The limit is no longer checked (src/pay.rs:11); undo with `crh dismiss --undo b7f77e3f253b5d56`
         ---
     "#]]);
     desk.check(&["dismiss", "--list"], expect![[r#"
@@ -405,8 +408,8 @@ fn an_issue_is_dismissed_listed_and_taken_back() {
 }
 
 #[test]
-fn a_dismissal_is_taken_back_by_its_number_or_its_key() {
-    let desk = Desk::new();
+fn dismissal_is_undone_by_number_or_key() {
+    let desk = RunsFixture::new();
     desk.finished(0);
     desk.crh(&["dismiss", "5"]);
     desk.crh(&["dismiss", "2"]);
@@ -423,7 +426,7 @@ fn a_dismissal_is_taken_back_by_its_number_or_its_key() {
         expect![[r#"
             exit 2
             error: #5 of `20260101T000000Z_0123456789abcdef` is not dismissed
-            hint: `crh dismiss --list` lists what was dismissed, with the keys that `--undo` takes
+            hint: `crh dismiss --list` lists dismissed issues with their keys
             ---
         "#]],
     );
@@ -439,22 +442,22 @@ fn a_dismissal_is_taken_back_by_its_number_or_its_key() {
         &["dismiss", "--undo", "b7f77e3f253b5d56"],
         expect![[r#"
             exit 2
-            error: nothing with the key `b7f77e3f253b5d56` is dismissed
-            hint: `crh dismiss --list` lists what was dismissed, with the keys that `--undo` takes
+            error: no dismissed issue has the key `b7f77e3f253b5d56`
+            hint: `crh dismiss --list` lists dismissed issues with their keys
             ---
         "#]],
     );
 }
 
 #[test]
-fn what_names_no_issue_is_refused() {
-    let desk = Desk::new();
+fn invalid_issue_reference_is_rejected() {
+    let desk = RunsFixture::new();
     desk.check(
         &["dismiss", "3"],
         expect![[r#"
         exit 2
-        error: there are no runs in `REPO/.crh/runs`
-        hint: `crh review` makes one; `--run-dir DIR` names another folder
+        error: no runs in `REPO/.crh/runs`
+        hint: create one with `crh review`; choose another folder with `--run-dir DIR`
         ---
     "#]],
     );
@@ -486,8 +489,8 @@ fn what_names_no_issue_is_refused() {
         &["dismiss", "latest"],
         expect![[r#"
         exit 2
-        error: `latest` does not name an issue of a run
-        hint: give `RUN#3`, or `3` for an issue of the newest run
+        error: `latest` is not an issue
+        hint: write `RUN#3`, or `3` for an issue of the newest run
         ---
     "#]],
     );
@@ -495,7 +498,7 @@ fn what_names_no_issue_is_refused() {
         &["dismiss", "nonsense#1"],
         expect![[r#"
         exit 2
-        error: there is no run `nonsense` in `REPO/.crh/runs`
+        error: no run `nonsense` in `REPO/.crh/runs`
         hint: `crh show --list` lists the runs
         ---
     "#]],
@@ -503,8 +506,8 @@ fn what_names_no_issue_is_refused() {
 }
 
 #[test]
-fn without_a_repository_or_a_home_nothing_can_be_remembered() {
-    let desk = Desk::new();
+fn dismiss_needs_repository_and_home() {
+    let desk = RunsFixture::new();
     let mut report = report();
     report.change.repo = String::new();
     let folder = begun(&desk.runs(), 1, &report.change);
@@ -513,16 +516,16 @@ fn without_a_repository_or_a_home_nothing_can_be_remembered() {
         &["dismiss", "1"],
         expect![[r#"
         exit 2
-        error: the change of `20260101T010000Z_0123456789abcdef` belongs to no repository
-        hint: a dismissal is remembered for a repository; review inside of one
+        error: the change of run `20260101T010000Z_0123456789abcdef` has no repository
+        hint: dismissals are stored per repository; run the review inside one
         ---
     "#]],
     );
     let nowhere = desk.user.crh(desk.repo.path(), &["dismiss", "1"]).env("HOME", "").run();
     expect![[r#"
         exit 2
-        error: there is no place for `state.folder`: `HOME` is not set to an absolute path
-        hint: set `HOME`, or name a folder in `CRH_STATE`
+        error: no folder for `state.folder`: `HOME` is not set to an absolute path
+        hint: set `HOME`, or set `CRH_STATE` to a folder
         ---
     "#]]
     .assert_eq(&nowhere.shown());

@@ -1,4 +1,4 @@
-//! `crh tool`: every tool answers, and wherever the change lies it answers the same.
+//! `crh tool`: all tools, with the same answers for folder and archive.
 
 use expect_test::expect_file;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::crh;
 use crate::user::User;
 use crh_testkit::Repo;
 
-/// Calls of every tool, also such that are refused.
+/// Calls of every tool, including rejected ones.
 pub(crate) const CALLS: &[(&str, &str)] = &[
     ("read", r#"{"path": "metadata.json"}"#),
     ("read", r#"{"path": "preview-diffs/latest/diff/raw.diff", "offset": 3, "limit": 2}"#),
@@ -56,7 +56,7 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("calc", r#"{"expression": "2 ^ 10 / 3"}"#),
 ];
 
-/// A change with a history, links, instructions and bytes that are no text.
+/// A change with history, symlinks, agent instructions and binary content.
 pub(crate) fn repository() -> Repo {
     let repo = Repo::from_fixture(
         "
@@ -84,13 +84,12 @@ pub(crate) fn repository() -> Repo {
 }
 
 #[test]
-fn the_list_says_what_models_read() {
+fn tool_list_matches_model_descriptions() {
     let output = crh(&["tool", "--list"]).run();
     expect_file!["../../../crh-pipeline/tests/data/tools/catalogue.json"].assert_eq(&output.stdout);
 }
 
-/// Calls tools on the folder and on the archive of a target, compares what they say, and returns the calls that were
-/// refused.
+/// Calls tools on folder and archive of a target and compares the answers. Returns rejected calls.
 fn refused_in_both(
     repo: &Repo,
     target: &[&str],
@@ -100,7 +99,7 @@ fn refused_in_both(
     let (out, pack) = (user.path("out"), user.path("packed.tar"));
     let (out, pack) = (out.to_str().unwrap(), pack.to_str().unwrap());
     user.prepared(repo.path(), &[target, &["--pack", pack]].concat(), "out");
-    // Where there is no repository and no store, there is still the archive.
+    // The archive works without a repository and a store.
     let elsewhere = User::new();
     let mut refused = Vec::new();
     for (name, arguments) in calls {
@@ -118,7 +117,7 @@ fn refused_in_both(
 }
 
 #[test]
-fn every_tool_answers_the_same_from_an_archive_as_from_the_folder_and_the_repository() {
+fn tools_answer_the_same_for_archive_and_folder() {
     let refused = refused_in_both(&repository(), &["HEAD~2..HEAD"], CALLS.iter());
     let expected = [
         r#"read {"path": "../outside"}"#,
@@ -133,13 +132,13 @@ fn every_tool_answers_the_same_from_an_archive_as_from_the_folder_and_the_reposi
     }
 }
 
-/// The calls that read objects: all that can depend on what is in a clone.
+/// Calls that read git objects, which may depend on the clone.
 fn calls_that_read_objects() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     CALLS.iter().filter(|(name, _)| name.starts_with("repo_") || *name == "search_code")
 }
 
 #[test]
-fn so_they_do_for_a_first_commit_and_for_what_is_not_committed() {
+fn tools_answer_the_same_for_first_commit_and_uncommitted() {
     let repo = repository();
     let first = refused_in_both(&repo, &["--commit", "HEAD~2"], calls_that_read_objects());
     assert!(first.contains(&r#"repo_stat {"path": "src", "ref": "base"}"#.to_owned()), "{first:?}");
@@ -150,10 +149,10 @@ fn so_they_do_for_a_first_commit_and_for_what_is_not_committed() {
 }
 
 #[test]
-fn so_they_do_in_a_shallow_and_in_a_partial_clone() {
+fn tools_answer_the_same_in_shallow_and_partial_clones() {
     let repo = Repo::new();
     repo.git(&["config", "uploadpack.allowFilter", "true"]);
-    // More than reviewers see of the past.
+    // More commits than reviewers see.
     for number in 0..70 {
         repo.write("src/lib.rs", format!("fn number() -> u32 {{\n    {number}\n}}\n"));
         repo.commit(&format!("number {number}"));

@@ -1,4 +1,4 @@
-//! `crh tool`: what is refused, in words that the caller can act on.
+//! `crh tool`: errors that the caller can act on.
 
 use std::fs;
 use std::fs::File;
@@ -11,13 +11,13 @@ use crate::tool::repository;
 use crate::user::{User, tree};
 use crh_testkit::{Output, Repo};
 
-/// Where tools are called: a repository, its user, and a workspace.
-struct Called {
+/// A repository, its user, and a workspace.
+struct ToolFixture {
     repo: Repo,
     user: User,
 }
 
-impl Called {
+impl ToolFixture {
     fn new(repo: Repo, target: &[&str]) -> Self {
         let user = User::new();
         user.prepared(repo.path(), target, "out");
@@ -30,11 +30,11 @@ impl Called {
         self.user.crh(self.repo.path(), &args).run()
     }
 
-    /// Checks that a call is refused as something the caller can mend.
+    /// Checks that a call is rejected with a message.
     fn refused(&self, name: &str, arguments: &str, message: &str) {
         let output = self.call(name, arguments);
         let expected =
-            format!("error: {message}\nhint: `crh tool --list` shows what each tool takes\n");
+            format!("error: {message}\nhint: `crh tool --list` shows the arguments of each tool\n");
         assert_eq!(
             output,
             Output { code: 2, stdout: String::new(), stderr: expected },
@@ -44,23 +44,23 @@ impl Called {
 }
 
 #[test]
-fn no_path_leads_out_of_the_repository_or_the_workspace() {
+fn paths_outside_of_workspace_are_rejected() {
     let repo = repository();
     let secret = User::new();
-    secret.write("secret.txt", "nobody may see this\n");
+    secret.write("secret.txt", "private contents\n");
     let outside = secret.path("secret.txt");
     symlink(&outside, repo.path().join("to-file")).unwrap();
     symlink(secret.path(""), repo.path().join("to-folder")).unwrap();
     symlink("../../../../../../etc/passwd", repo.path().join("up")).unwrap();
-    // What instructs agents is read from the repository by itself, so it could be led astray.
+    // Agent instructions are read automatically, so a symlink there is an attack.
     fs::remove_file(repo.path().join("AGENTS.md")).unwrap();
     symlink(&outside, repo.path().join("AGENTS.md")).unwrap();
     symlink(&outside, repo.path().join("REVIEW.md")).unwrap();
     symlink(&outside, repo.path().join(".gitattributes")).unwrap();
     repo.commit("links");
-    let called = Called::new(repo, &["HEAD~1..HEAD"]);
+    let called = ToolFixture::new(repo, &["HEAD~1..HEAD"]);
     let workspace = tree(&called.user.path("out"));
-    let strays = workspace.values().filter(|bytes| bytes.contains("nobody may see this"));
+    let strays = workspace.values().filter(|bytes| bytes.contains("private contents"));
     assert_eq!(strays.count(), 0);
     let outside = outside.to_str().unwrap();
     for path in ["../a", "src/../../a", "/etc/passwd", outside, ".", "src//lib.rs", "a\\u0000b"] {
@@ -87,26 +87,26 @@ fn no_path_leads_out_of_the_repository_or_the_workspace() {
     ] {
         let reply = called.call(tool, arguments);
         assert_eq!((reply.code, reply.stdout.as_str()), (2, ""), "{tool} {arguments}");
-        assert!(!reply.stderr.contains("nobody may see this"), "{reply:?}");
+        assert!(!reply.stderr.contains("private contents"), "{reply:?}");
     }
-    let found = called.call("repo_grep", r#"{"pattern": "nobody may see this|root:"}"#);
+    let found = called.call("repo_grep", r#"{"pattern": "private contents|root:"}"#);
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
     assert_eq!(found["total"], 0);
-    // A link that somebody puts into the workspace afterwards is not followed either.
+    // A symlink that is added to the workspace later is not followed either.
     symlink(outside, called.user.path("out/agent/link.md")).unwrap();
     for (tool, arguments) in [
         ("read", r#"{"path": "agent/link.md"}"#),
-        ("grep", r#"{"pattern": "nobody"}"#),
-        ("grep", r#"{"pattern": "nobody", "path": "agent/link.md"}"#),
+        ("grep", r#"{"pattern": "private"}"#),
+        ("grep", r#"{"pattern": "private", "path": "agent/link.md"}"#),
     ] {
         let reply = called.call(tool, arguments);
-        assert!(!reply.shown().contains("nobody may see this"), "{reply:?}");
+        assert!(!reply.shown().contains("private contents"), "{reply:?}");
     }
 }
 
 #[test]
-fn arguments_that_cannot_be_used_are_named() {
-    let called = Called::new(repository(), &["HEAD~2..HEAD"]);
+fn invalid_tool_arguments_are_named() {
+    let called = ToolFixture::new(repository(), &["HEAD~2..HEAD"]);
     let check = |arguments: &str, message: &str| called.refused("repo_read", arguments, message);
     check("{}", "the argument `path` is missing");
     check("", "the argument `path` is missing");
@@ -156,12 +156,12 @@ fn arguments_that_cannot_be_used_are_named() {
 }
 
 #[test]
-fn a_pattern_is_answered_or_refused_however_it_was_built() {
+fn any_regex_is_answered_or_rejected() {
     let repo = repository();
     let long = format!("{}!\n{}\n", "a".repeat(200_000), "x".repeat(200_000));
     repo.write("long.txt", long);
     repo.commit("long lines");
-    let called = Called::new(repo, &["HEAD~1..HEAD"]);
+    let called = ToolFixture::new(repo, &["HEAD~1..HEAD"]);
     let total = |arguments: &str| -> Value {
         let reply = called.call("repo_grep", arguments);
         let reply: Value = serde_json::from_str(&reply.stdout).unwrap();
@@ -198,12 +198,12 @@ fn a_pattern_is_answered_or_refused_however_it_was_built() {
 }
 
 #[test]
-fn a_file_that_is_too_large_is_named_and_the_rest_is_searched() {
+fn search_skips_and_names_large_files() {
     let repo = repository();
     let large = File::create(repo.path().join("large.bin")).unwrap();
     large.set_len((64 << 20) + 1).unwrap();
     repo.commit("a large file");
-    let called = Called::new(repo, &["HEAD~1..HEAD"]);
+    let called = ToolFixture::new(repo, &["HEAD~1..HEAD"]);
     let says = "`large.bin` has 67108865 bytes, more than the 67108864 that are read";
     called.refused("repo_read", r#"{"path": "large.bin"}"#, says);
     let found = called.call("repo_grep", r#"{"pattern": "the answer"}"#);
@@ -217,8 +217,8 @@ fn a_file_that_is_too_large_is_named_and_the_rest_is_searched() {
 }
 
 #[test]
-fn an_object_that_was_damaged_since_is_an_error_and_not_an_empty_file() {
-    let called = Called::new(repository(), &["HEAD~2..HEAD"]);
+fn damaged_object_is_an_error_not_an_empty_file() {
+    let called = ToolFixture::new(repository(), &["HEAD~2..HEAD"]);
     let id = called.repo.git(&["rev-parse", "HEAD:docs/guide.md"]);
     let id = std::str::from_utf8(&id).unwrap().trim();
     let object = called.repo.path().join(".git/objects").join(&id[..2]).join(&id[2..]);
@@ -232,15 +232,15 @@ fn an_object_that_was_damaged_since_is_an_error_and_not_an_empty_file() {
     assert_eq!((&found["total"], found["notSearched"].as_array().unwrap().len()), (&json!(2), 1));
 }
 
-/// Checks what comes of reading a file in a place, with the folder of a repository by name.
+/// Checks reading a file, with the repository folder replaced by a name.
 fn check_place(user: &User, repo: &Repo, place: &[&str], expected: Expect) {
     let read = ["tool", "repo_read", r#"{"path": "src/lib.rs"}"#];
     let output = user.crh(&user.path(""), &[&read, place].concat()).run();
-    expected.assert_eq(&user.named(repo, &output.shown()));
+    expected.assert_eq(&user.replace_paths(repo, &output.shown()));
 }
 
 #[test]
-fn a_workspace_that_is_none_is_refused() {
+fn invalid_workspace_is_rejected() {
     let repo = repository();
     let user = User::new();
     user.write("mine/notes.md", "mine\n");
@@ -251,7 +251,7 @@ fn a_workspace_that_is_none_is_refused() {
         expect![[r#"
             exit 2
             error: this tool needs a workspace, and there is none
-            hint: `crh prepare --out DIR` writes one; give it with `--workspace DIR`
+            hint: create one with `crh prepare --out DIR` and pass it with `--workspace DIR`
             ---
         "#]],
     );
@@ -260,7 +260,7 @@ fn a_workspace_that_is_none_is_refused() {
         expect![[r#"
             exit 2
             error: `mine` is not a workspace: there is no `metadata.json` in the workspace
-            hint: `crh prepare --out DIR` writes a workspace
+            hint: create a workspace with `crh prepare --out DIR`
             ---
         "#]],
     );
@@ -269,7 +269,7 @@ fn a_workspace_that_is_none_is_refused() {
         expect![[r#"
             exit 2
             error: `nowhere` is not a workspace: No such file or directory (os error 2)
-            hint: `crh prepare --out DIR` writes a workspace
+            hint: create a workspace with `crh prepare --out DIR`
             ---
         "#]],
     );
@@ -278,14 +278,14 @@ fn a_workspace_that_is_none_is_refused() {
         expect![[r#"
             exit 2
             error: reading the packed change `nowhere`: No such file or directory (os error 2)
-            hint: `crh prepare --pack FILE` writes one
+            hint: create one with `crh prepare --pack FILE`
             ---
         "#]],
     );
 }
 
 #[test]
-fn a_repository_that_is_not_that_of_the_workspace_is_refused() {
+fn wrong_repository_for_workspace_is_rejected() {
     let (repo, other) = (repository(), Repo::from_fixture("//- a.md\na\n"));
     let user = User::new();
     user.prepared(repo.path(), &["HEAD~2..HEAD"], "out");
@@ -295,7 +295,7 @@ fn a_repository_that_is_not_that_of_the_workspace_is_refused() {
         expect![[r#"
             exit 2
             error: `HOME` is not inside a git repository
-            hint: `--repo DIR` names the repository of the workspace
+            hint: set the repository of the workspace with `--repo DIR`
             ---
         "#]],
     );
@@ -305,7 +305,7 @@ fn a_repository_that_is_not_that_of_the_workspace_is_refused() {
         expect![[r#"
             exit 2
             error: the commits of the workspace are not in `REPO`
-            hint: `--repo DIR` names the repository of the workspace
+            hint: set the repository of the workspace with `--repo DIR`
             ---
         "#]],
     );
@@ -327,7 +327,7 @@ fn a_repository_that_is_not_that_of_the_workspace_is_refused() {
     );
 }
 
-/// An archive of one entry, as `tar` writes it.
+/// A tar archive with one entry.
 fn archive(name: &str, kind: u8, link: &str, bytes: &[u8]) -> Vec<u8> {
     let mut header = [0u8; 512];
     let mut put =
@@ -350,11 +350,11 @@ fn archive(name: &str, kind: u8, link: &str, bytes: &[u8]) -> Vec<u8> {
     archive
 }
 
-/// How the entry of an archive begins that holds the objects of its change.
+/// Start of the tar entry with the git objects.
 const OBJECTS: &[u8] = b"objects.bundle\0";
 
 #[test]
-fn an_archive_that_is_none_of_ours_is_refused_and_lays_nothing_out() {
+fn foreign_archive_is_rejected_without_unpacking() {
     let repo = repository();
     let user = User::new();
     let pack = user.path("packed.tar");
@@ -363,30 +363,33 @@ fn an_archive_that_is_none_of_ours_is_refused_and_lays_nothing_out() {
     let check = |bytes: &[u8], reason: &str| {
         fs::write(&pack, bytes).unwrap();
         let args = ["tool", "mp_metadata", "--packed", pack.to_str().unwrap()];
-        // Where archives are laid out, so that one sees what comes of them.
+        // Folder where archives are unpacked, to inspect the result.
         fs::create_dir_all(user.path("tmp/deep")).unwrap();
         let tmp = user.path("tmp/deep");
         let output = user.crh(&user.path(""), &args).env("TMPDIR", tmp.to_str().unwrap()).run();
         assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{reason}: {output:?}");
         let says = format!("error: `{}` is not a packed change: {reason}\n", pack.display());
-        let hint = "hint: `crh prepare --pack FILE` writes one\n";
+        let hint = "hint: create one with `crh prepare --pack FILE`\n";
         assert_eq!(output.stderr, format!("{says}{hint}"));
         let left: Vec<String> = tree(&user.path("tmp")).into_keys().collect();
         assert_eq!(left, ["", "deep"], "{reason}");
     };
-    let cut = "it is empty, or its end is missing";
+    let cut = "it is empty or truncated";
     check(b"", cut);
-    // The objects are its last entry.
+    // The objects are the last entry.
     let objects = whole.windows(OBJECTS.len()).rposition(|name| name == OBJECTS).unwrap();
-    check(&[&whole[..objects], &[0; 1024]].concat(), "it has no objects");
-    check(&[b"garbage\n".repeat(1000), vec![0; 1024]].concat(), "it is no tar archive, or damaged");
-    check(&[0; 10240], "nothing is in it");
+    check(&[&whole[..objects], &[0; 1024]].concat(), "its git objects are missing");
+    check(
+        &[b"garbage\n".repeat(1000), vec![0; 1024]].concat(),
+        "it is not a tar archive, or it is damaged",
+    );
+    check(&[0; 10240], "it is empty");
     check(&whole[..whole.len() / 2], cut);
     check(&whole[..whole.len() - 1024], cut);
-    check(&archive("../x", b'0', "", b"x"), "it has an entry `../x`");
-    check(&archive("/x", b'0', "", b"x"), "it has an entry `/x`");
-    check(&archive("workspace/../../x", b'0', "", b"x"), "it has an entry `workspace/../../x`");
-    check(&archive("other", b'0', "", b"x"), "it has an entry `other`");
-    check(&archive("workspace", b'2', "/etc", b""), "it has an entry `workspace`");
-    check(&archive("workspace/x", b'1', "/etc/passwd", b""), "it has an entry `workspace/x`");
+    check(&archive("../x", b'0', "", b"x"), "unexpected entry `../x`");
+    check(&archive("/x", b'0', "", b"x"), "unexpected entry `/x`");
+    check(&archive("workspace/../../x", b'0', "", b"x"), "unexpected entry `workspace/../../x`");
+    check(&archive("other", b'0', "", b"x"), "unexpected entry `other`");
+    check(&archive("workspace", b'2', "/etc", b""), "unexpected entry `workspace`");
+    check(&archive("workspace/x", b'1', "/etc/passwd", b""), "unexpected entry `workspace/x`");
 }

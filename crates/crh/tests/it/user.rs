@@ -1,4 +1,4 @@
-//! A user at work, for tests that need a repository: a home, a private store, a place for what is written.
+//! Test fixture: a user with a home and a private store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crh_testkit::{Output, Program, Repo};
 
-/// A user with a home of their own and nothing in it.
+/// A user with an empty home.
 pub(crate) struct User {
     home: TempDir,
 }
@@ -20,7 +20,7 @@ impl User {
         Self { home: TempDir::new().unwrap() }
     }
 
-    /// A place in the user's home.
+    /// A path in the user's home.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
@@ -32,12 +32,12 @@ impl User {
         fs::write(path, text).unwrap();
     }
 
-    /// The program as this user runs it in a folder.
+    /// Runs crh as this user in a folder.
     pub(crate) fn crh(&self, folder: &Path, args: &[&str]) -> Program {
         self.at_home(Program::new(env!("CARGO_BIN_EXE_crh"), folder).args(args))
     }
 
-    /// The same with another umask.
+    /// Like `crh`, with another umask.
     pub(crate) fn crh_with_umask(&self, umask: &str, folder: &Path, args: &[&str]) -> Program {
         let script = format!("umask {umask}; exec \"$0\" \"$@\"");
         let shell = Program::new("sh", folder).args(["-c", &script, env!("CARGO_BIN_EXE_crh")]);
@@ -47,11 +47,11 @@ impl User {
     fn at_home(&self, program: Program) -> Program {
         let home = self.home.path().to_str().unwrap();
         let program = program.env("HOME", home).env("CRH_STORE", &format!("{home}/store"));
-        // What is installed on a machine must not decide what a test sees.
+        // Tests must not depend on installed linters.
         program.env("CRH_ANALYSERS", "never")
     }
 
-    /// Prepares a target into a folder of this name; what was printed. It has to succeed.
+    /// Prepares a target into a folder and returns the output. It must succeed.
     pub(crate) fn prepared(&self, folder: &Path, target: &[&str], name: &str) -> Output {
         let out = self.path(name);
         let args = [&["prepare", "--out", out.to_str().unwrap()], target].concat();
@@ -60,13 +60,13 @@ impl User {
         output
     }
 
-    /// What the program prints when it refuses, with the places of this test by name.
+    /// The error output, with temporary paths replaced by names.
     pub(crate) fn refused(&self, repo: &Repo, args: &[&str]) -> String {
-        self.named(repo, &self.crh(repo.path(), args).run().shown())
+        self.replace_paths(repo, &self.crh(repo.path(), args).run().shown())
     }
 
-    /// A text with the places of this test by name.
-    pub(crate) fn named(&self, repo: &Repo, text: &str) -> String {
+    /// Replaces temporary paths by names.
+    pub(crate) fn replace_paths(&self, repo: &Repo, text: &str) -> String {
         let real = repo.path().canonicalize().unwrap();
         let text = text.replace(self.home.path().to_str().unwrap(), "HOME");
         let text = text.replace(real.to_str().unwrap(), "REPO");
@@ -74,20 +74,20 @@ impl User {
     }
 }
 
-/// What `crh prepare` printed, as JSON.
+/// The JSON output of `crh prepare`.
 pub(crate) fn summary(output: &Output) -> Value {
     serde_json::from_str(&output.stdout).unwrap()
 }
 
-/// Paths, modes, bytes and link targets of all that is in a folder.
+/// Paths, modes, contents and symlink targets of a folder.
 pub(crate) fn tree(folder: &Path) -> BTreeMap<String, String> {
     listing(folder, |_, _| String::new())
 }
 
-/// The same with the time of the last change of every file and folder, but for the objects of git.
+/// Like `tree`, with modification times, except for git objects.
 ///
-/// Git touches an object when it would have written the same one, so that it is not cleaned away as forgotten; its
-/// bytes stay. The folders they lie in keep their times, so that none comes and goes.
+/// Git updates the time of an object instead of writing it again; its bytes stay the same. The
+/// times of the object folders are included, so no object can appear or vanish.
 pub(crate) fn tree_with_times(folder: &Path) -> BTreeMap<String, String> {
     listing(folder, |path, meta| {
         let is_object =
@@ -116,7 +116,7 @@ fn listing(folder: &Path, more: fn(&Path, &fs::Metadata) -> String) -> BTreeMap<
     found
 }
 
-/// Fails with the names of what differs, not with two whole trees.
+/// Fails with the names of differing files, not with two whole trees.
 pub(crate) fn assert_same(
     one: &BTreeMap<String, String>,
     other: &BTreeMap<String, String>,
@@ -131,8 +131,8 @@ pub(crate) fn assert_same(
     assert!(differ.is_empty(), "{what}: {differ:#?}");
 }
 
-/// Everything that a workspace says, in one text.
-pub(crate) fn whole(folder: &Path) -> String {
+/// All files of a workspace as one text.
+pub(crate) fn all_text(folder: &Path) -> String {
     let mut text = String::new();
     add_whole(folder, "", &mut text);
     text

@@ -1,11 +1,11 @@
-//! Ends that are not answers.
+//! Tests of runs that end without an answer.
 
 use std::time::Duration;
 
 use expect_test::expect;
 
 use super::script::case;
-use crate::{Step, ToolOutcome};
+use crate::{RunStep, ToolOutcome};
 
 #[test]
 fn a_tool_can_end_the_run() {
@@ -24,7 +24,7 @@ fn a_tool_can_end_the_run() {
 }
 
 #[test]
-fn the_one_who_started_it_can_stop_it_at_any_step() {
+fn run_can_be_cancelled_at_any_step() {
     case().check(
         "cancel",
         expect![[r#"
@@ -48,7 +48,7 @@ fn the_one_who_started_it_can_stop_it_at_any_step() {
 }
 
 #[test]
-fn a_model_that_cannot_be_asked_ends_the_run() {
+fn model_error_ends_the_run() {
     case().check(
         "
         read a
@@ -76,17 +76,17 @@ fn a_model_that_cannot_be_asked_ends_the_run() {
 }
 
 #[test]
-fn news_that_nobody_waits_for_changes_nothing() {
+fn unexpected_events_are_ignored() {
     let case = case();
     let mut run = case.run();
-    run.called(vec![ToolOutcome::Abort("x".to_owned())]);
-    run.refused(crate::Limit::Money);
-    assert!(matches!(run.next(Duration::ZERO), Step::Ask(_)));
-    run.called(vec![ToolOutcome::Abort("x".to_owned())]);
-    assert!(matches!(run.next(Duration::ZERO), Step::Ask(_)));
+    run.on_tool_results(vec![ToolOutcome::Abort("x".to_owned())]);
+    run.on_refusal(crate::LimitKind::Money);
+    assert!(matches!(run.next(Duration::ZERO), RunStep::Ask(_)));
+    run.on_tool_results(vec![ToolOutcome::Abort("x".to_owned())]);
+    assert!(matches!(run.next(Duration::ZERO), RunStep::Ask(_)));
     run.cancel();
     let ended = format!("{:?}", run.next(Duration::ZERO));
-    run.failed(crh_llm::ModelError::BadKey { message: String::new() });
+    run.on_failure(crh_llm::ModelError::BadKey { message: String::new() });
     run.cancel();
     assert_eq!(format!("{:?}", run.next(Duration::from_secs(9999))), ended);
     assert_eq!(run.caller(), "tester");

@@ -1,12 +1,12 @@
-//! Every limit, the grace turn, and what the shared ledger has to say.
+//! Tests of limits, the grace turn and the shared ledger.
 
 use std::time::Duration;
 
 use expect_test::expect;
 
 use super::script::case;
-use crate::{Basis, Cost, Limit, Step};
-use crh_llm::{Money, Usage};
+use crate::{CallCost, CostBasis, LimitKind, RunStep};
+use crh_llm::{Money, TokenUsage};
 
 #[test]
 fn the_last_turn_is_the_grace_turn() {
@@ -20,7 +20,7 @@ fn the_last_turn_is_the_grace_turn() {
             ask Work
                 user: TASK
             call read a
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read a
                 c0 read: text
                 user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
@@ -30,7 +30,7 @@ fn the_last_turn_is_the_grace_turn() {
 }
 
 #[test]
-fn after_the_grace_turn_there_is_nothing() {
+fn run_ends_after_the_grace_turn() {
     let case = case().limits(|limits| limits.turns = 2);
     case.check(
         "
@@ -42,7 +42,7 @@ fn after_the_grace_turn_there_is_nothing() {
             ask Work
                 user: TASK
             call read a
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read a
                 c0 read: text
                 user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
@@ -57,7 +57,7 @@ fn after_the_grace_turn_there_is_nothing() {
         expect![[r#"
             ask Work
                 user: TASK
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model: Done.
                 user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
                 user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
@@ -67,7 +67,7 @@ fn after_the_grace_turn_there_is_nothing() {
 }
 
 #[test]
-fn a_run_of_one_turn_is_asked_for_its_answer_at_once() {
+fn run_with_one_turn_must_answer_at_once() {
     let case = case().limits(|limits| limits.turns = 1);
     case.check(
         "submit done",
@@ -118,7 +118,7 @@ fn a_run_without_turns_or_time_asks_nothing() {
 }
 
 #[test]
-fn calls_over_the_limit_are_not_made() {
+fn calls_over_the_limit_are_refused() {
     case().limits(|limits| limits.tool_calls = 2).check(
         "
         read a ; read b ; read c ; nope d
@@ -129,7 +129,7 @@ fn calls_over_the_limit_are_not_made() {
             ask Work
                 user: TASK
             call read a; read b
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read a
                 model calls c1: read b
                 model calls c2: read c
@@ -150,14 +150,14 @@ fn calls_over_the_limit_are_not_made() {
         expect![[r#"
             ask Work
                 user: TASK
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read a
                 c0 read: Not called: the limit on tool calls is reached.
                 user: The limit on tool calls is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
             stop Answered("done"), limited by ToolCalls
         "#]],
     );
-    // A run that needs no tools is not told of their limit.
+    // A run that calls no tools does not hit the limit.
     case().limits(|limits| limits.tool_calls = 0).check(
         "submit done",
         expect![[r#"
@@ -169,7 +169,7 @@ fn calls_over_the_limit_are_not_made() {
 }
 
 #[test]
-fn tokens_are_counted_as_the_vendor_counts_or_at_the_worst() {
+fn tokens_without_usage_count_as_worst_case() {
     case().limits(|limits| limits.tokens = 20_000).check(
         "
         in=500 out=100 read a
@@ -186,7 +186,7 @@ fn tokens_are_counted_as_the_vendor_counts_or_at_the_worst() {
                 model calls c0: read a
                 c0 read: text
             call read b
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read b
                 c0 read: text
                 user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
@@ -209,7 +209,7 @@ fn tokens_are_counted_as_the_vendor_counts_or_at_the_worst() {
                 model calls c0: read a
                 c0 read: text
             call read b
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read b
                 c0 read: text
                 user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
@@ -219,7 +219,7 @@ fn tokens_are_counted_as_the_vendor_counts_or_at_the_worst() {
 }
 
 #[test]
-fn money_is_kept_for_the_grace_turn() {
+fn money_is_reserved_for_the_grace_turn() {
     case().priced().limits(|limits| limits.money = Money::cents(20)).check(
         "
         in=500 out=100 cost=1 read a
@@ -236,7 +236,7 @@ fn money_is_kept_for_the_grace_turn() {
                 model calls c0: read a
                 c0 read: text
             call read b
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read b
                 c0 read: text
                 user: The budget is almost spent. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
@@ -246,7 +246,7 @@ fn money_is_kept_for_the_grace_turn() {
 }
 
 #[test]
-fn attempts_that_failed_are_paid_for() {
+fn failed_attempts_count() {
     case().priced().limits(|limits| limits.money = Money::cents(20)).check(
         r#"
         in=500 out=100 cost=16 failed request: unknown field `tools`
@@ -255,17 +255,17 @@ fn attempts_that_failed_are_paid_for() {
         expect![[r#"
             ask Work
                 user: TASK
-            ask Grace by schema (answer)
+            ask LastTurn by schema (answer)
                 user: The budget is almost spent. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
             stop Answered("done"), limited by Money
         "#]],
     );
     let mut run = case().priced().limits(|limits| limits.money = Money::cents(7)).run();
-    let Step::Ask(_) = run.next(Duration::ZERO) else { panic!("{run:?}") };
-    let usage = Usage { input: 1_000, output: 1_000, ..Usage::default() };
-    let cost = |cents| Cost { usage, money: Money::cents(cents), basis: Basis::Worst };
-    assert_eq!(run.charged(cost(2)), None, "there is room for another attempt");
-    assert_eq!(run.charged(cost(4)), Some(Limit::Money));
+    let RunStep::Ask(_) = run.next(Duration::ZERO) else { panic!("{run:?}") };
+    let usage = TokenUsage { input: 1_000, output: 1_000, ..TokenUsage::default() };
+    let cost = |cents| CallCost { usage, money: Money::cents(cents), basis: CostBasis::Worst };
+    assert_eq!(run.record_cost(cost(2)), None, "there is room for another attempt");
+    assert_eq!(run.record_cost(cost(4)), Some(LimitKind::Money));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_result_too_large_for_the_grace_turn_ends_the_run() {
 }
 
 #[test]
-fn time_is_kept_for_two_turns_as_long_as_the_longest() {
+fn time_for_two_longest_turns_is_reserved() {
     case().limits(|limits| limits.wall = Duration::from_secs(99)).check(
         "
         t=20 read a
@@ -302,14 +302,14 @@ fn time_is_kept_for_two_turns_as_long_as_the_longest() {
                 model calls c0: read a
                 c0 read: text
             call read b
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read b
                 c0 read: text
                 user: The time is almost up. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
             stop Answered("done"), limited by Wall
         "#]],
     );
-    // What is left is short, and still used.
+    // A short remaining time is still used.
     case().limits(|limits| limits.wall = Duration::from_secs(100)).check(
         "
         t=90 read a
@@ -320,7 +320,7 @@ fn time_is_kept_for_two_turns_as_long_as_the_longest() {
             ask Work
                 user: TASK
             call read a
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read a
                 c0 read: text
                 user: The time is almost up. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
@@ -342,7 +342,7 @@ fn time_is_kept_for_two_turns_as_long_as_the_longest() {
 }
 
 #[test]
-fn a_ledger_without_room_brings_the_grace_turn() {
+fn exhausted_ledger_starts_the_grace_turn() {
     case().check(
         "
         read a
@@ -357,7 +357,7 @@ fn a_ledger_without_room_brings_the_grace_turn() {
             ask Work
                 model calls c0: read a
                 c0 read: text
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 user: The budget is almost spent. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
             stop Answered("done"), limited by Money
         "#]],
@@ -376,7 +376,7 @@ fn a_ledger_without_room_brings_the_grace_turn() {
             ask Work
                 model calls c0: read a
                 c0 read: text
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
             stop OutOfBudget(Money), limited by Money
         "#]],
@@ -392,7 +392,7 @@ fn a_ledger_without_room_brings_the_grace_turn() {
 }
 
 #[test]
-fn calls_for_which_the_ledger_has_no_room_bring_the_grace_turn() {
+fn refused_tool_calls_start_the_grace_turn() {
     case().check(
         "
         read a ; read b
@@ -403,7 +403,7 @@ fn calls_for_which_the_ledger_has_no_room_bring_the_grace_turn() {
             ask Work
                 user: TASK
             call read a; read b
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read a
                 model calls c1: read b
                 c0 read: text
@@ -415,7 +415,7 @@ fn calls_for_which_the_ledger_has_no_room_bring_the_grace_turn() {
 }
 
 #[test]
-fn a_run_without_tools_has_to_answer_at_once() {
+fn run_without_tools_must_answer_at_once() {
     let mut case = case();
     case.tools.clear();
     case.check(
@@ -443,7 +443,7 @@ fn a_run_without_tools_has_to_answer_at_once() {
 }
 
 #[test]
-fn results_as_large_as_the_largest_are_reckoned_with() {
+fn forecast_includes_the_largest_results() {
     case().limits(|limits| limits.tokens = 14_000).check(
         "
         in=300 out=10 read a
@@ -454,7 +454,7 @@ fn results_as_large_as_the_largest_are_reckoned_with() {
             ask Work
                 user: TASK
             call read a
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read a
                 c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
                 user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.

@@ -1,4 +1,4 @@
-//! What holds for every run, whatever the model does.
+//! Properties of every run, for any behaviour of the model.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,59 +7,61 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::script::{Case, case};
-use crate::{Limit, Step, ToolOutcome};
+use crate::{LimitKind, RunStep, ToolOutcome};
 use crh_llm::{
-    Abilities, Arguments, Message, ModelError, Part, Reply, Request, Stop, ToolCall, Turn, Usage,
+    Abilities, CallArguments, Message, ModelError, ModelReply, ModelRequest, StopCause, TokenUsage,
+    ToolCall, Turn, TurnPart,
 };
 
-/// Something that the driver may hear; what does not fit the step is turned into something that does.
+/// An event for the driver. Events that do not fit the step are converted.
 #[derive(Debug, Clone)]
-enum News {
-    Said { turn: Turn, stop: Stop, usage: Option<Usage> },
+enum ScriptEvent {
+    Said { turn: Turn, stop: StopCause, usage: Option<TokenUsage> },
     Failed(ModelError),
     Refused,
 }
 
-fn part() -> impl Strategy<Value = Part> {
+fn part() -> impl Strategy<Value = TurnPart> {
     let arguments = prop_oneof![
-        4 => (0..4_u8).prop_map(|n| Arguments::Json(json!({ "path": format!("f{n}") }))),
-        1 => Just(Arguments::Json(json!({}))),
-        1 => Just(Arguments::Malformed("{\"pa".to_owned())),
+        4 => (0..4_u8).prop_map(|n| CallArguments::Json(json!({ "path": format!("f{n}") }))),
+        1 => Just(CallArguments::Json(json!({}))),
+        1 => Just(CallArguments::Malformed("{\"pa".to_owned())),
     ];
     let name =
         prop_oneof![6 => Just("read"), 3 => Just("grep"), 1 => Just("nope"), 1 => Just("submit")];
     let call = (name, arguments, 0..3_u8).prop_map(|(name, arguments, id)| {
         let id = if id == 0 { String::new() } else { format!("i{id}") };
-        Part::Call(ToolCall { id, name: name.to_owned(), arguments, signatures: Vec::new() })
+        TurnPart::Call(ToolCall { id, name: name.to_owned(), arguments, signatures: Vec::new() })
     });
     let object = (0..4_u8, any::<bool>()).prop_map(|(n, cut)| {
         let mut text = json!({ "answer": null, "calls": [{ "name": "read", "arguments": { "path": format!("f{n}") } }] }).to_string();
         text.truncate(if cut { text.len() - 5 } else { text.len() });
-        Part::Text(text)
+        TurnPart::Text(text)
     });
-    prop_oneof![6 => call, 2 => object, 1 => Just(Part::Text("hm".to_owned()))]
+    prop_oneof![6 => call, 2 => object, 1 => Just(TurnPart::Text("hm".to_owned()))]
 }
 
-fn news() -> impl Strategy<Value = News> {
-    let stop = prop_oneof![4 => Just(Stop::Calls), 1 => Just(Stop::Length), 1 => Just(Stop::Done)];
-    let usage = prop::option::of((0..3_000_u64, 0..1_000_u64).prop_map(|(input, output)| Usage {
-        input,
-        output,
-        ..Usage::default()
-    }));
+fn script_event() -> impl Strategy<Value = ScriptEvent> {
+    let stop = prop_oneof![4 => Just(StopCause::Calls), 1 => Just(StopCause::Length), 1 => Just(StopCause::Done)];
+    let usage =
+        prop::option::of((0..3_000_u64, 0..1_000_u64).prop_map(|(input, output)| TokenUsage {
+            input,
+            output,
+            ..TokenUsage::default()
+        }));
     let said = (prop::collection::vec(part(), 0..4), stop, usage)
-        .prop_map(|(parts, stop, usage)| News::Said { turn: Turn { parts }, stop, usage });
+        .prop_map(|(parts, stop, usage)| ScriptEvent::Said { turn: Turn { parts }, stop, usage });
     let message = "about tools".to_owned();
     prop_oneof![
         20 => said,
-        1 => Just(News::Failed(ModelError::BadRequest { message: message.clone() })),
-        1 => Just(News::Failed(ModelError::ContextFull { message })),
-        1 => Just(News::Refused),
+        1 => Just(ScriptEvent::Failed(ModelError::BadRequest { message: message.clone() })),
+        1 => Just(ScriptEvent::Failed(ModelError::ContextFull { message })),
+        1 => Just(ScriptEvent::Refused),
     ]
 }
 
-/// What a vendor would say about a request: each call has one result, in order, right after it.
-fn hold_calls_to_results(request: &Request) {
+/// Asserts what vendors require: each call has one result, in order, right after it.
+fn hold_calls_to_results(request: &ModelRequest) {
     let messages = &request.conversation.messages;
     for (index, message) in messages.iter().enumerate() {
         match message {
@@ -81,35 +83,35 @@ fn hold_calls_to_results(request: &Request) {
     }
 }
 
-/// Plays news until the run stops; how often the model replied and tools were called.
-fn play(case: &Case, script: &[News], result: usize) -> (u32, u32) {
+/// Plays events until the run stops. Returns the number of replies and tool calls.
+fn play(case: &Case, script: &[ScriptEvent], result: usize) -> (u32, u32) {
     let mut run = case.run();
     let (mut replies, mut calls) = (0, 0);
-    let mut before: Option<Request> = None;
+    let mut before: Option<ModelRequest> = None;
     for (index, news) in script.iter().cycle().take(400).enumerate() {
         match run.next(Duration::from_secs(index as u64)) {
-            Step::Stop(_) => {
-                run.replied(Reply {
+            RunStep::Stop(_) => {
+                run.on_reply(ModelReply {
                     turn: Turn::text("x"),
-                    stop: Stop::Done,
+                    stop: StopCause::Done,
                     usage: None,
                     served: None,
                 });
                 assert!(
-                    matches!(run.next(Duration::ZERO), Step::Stop(_)),
+                    matches!(run.next(Duration::ZERO), RunStep::Stop(_)),
                     "nothing is asked after the end"
                 );
                 return (replies, calls);
             }
-            Step::CallTools(asked) => {
+            RunStep::CallTools(asked) => {
                 calls += u32::try_from(asked.len()).unwrap();
                 let outcome = |(n, _)| match (index + n) % 3 {
                     0 => ToolOutcome::Failed("no".to_owned()),
                     _ => ToolOutcome::Answered("x".repeat(result)),
                 };
-                run.called(asked.iter().enumerate().map(outcome).collect());
+                run.on_tool_results(asked.iter().enumerate().map(outcome).collect());
             }
-            Step::Ask(ask) => {
+            RunStep::Ask(ask) => {
                 hold_calls_to_results(&ask.request);
                 if let Some(before) =
                     before.filter(|before| result == 1 && before.tools == ask.request.tools)
@@ -123,15 +125,15 @@ fn play(case: &Case, script: &[News], result: usize) -> (u32, u32) {
                 }
                 before = Some(ask.request);
                 match news.clone() {
-                    News::Said { turn, stop, usage } => {
+                    ScriptEvent::Said { turn, stop, usage } => {
                         replies += 1;
-                        run.replied(Reply { turn, stop, usage, served: None });
+                        run.on_reply(ModelReply { turn, stop, usage, served: None });
                     }
-                    News::Failed(error) => {
+                    ScriptEvent::Failed(error) => {
                         before = None;
-                        run.failed(error);
+                        run.on_failure(error);
                     }
-                    News::Refused => run.refused(Limit::Money),
+                    ScriptEvent::Refused => run.on_refusal(LimitKind::Money),
                 }
             }
         }
@@ -144,7 +146,7 @@ proptest! {
 
     #[test]
     fn every_run_ends_within_its_limits(
-        script in prop::collection::vec(news(), 1..30),
+        script in prop::collection::vec(script_event(), 1..30),
         turns in 0..12_u32,
         tool_calls in 0..12_u32,
         context in 2_000..20_000_u64,

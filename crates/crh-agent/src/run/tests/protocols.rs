@@ -1,4 +1,4 @@
-//! The same run by tool calls, by schema and in words.
+//! Tests of the same run with native tool calls, a schema and plain text.
 
 use expect_test::expect;
 
@@ -9,7 +9,7 @@ const NOTHING: Abilities = Abilities { tools: false, schema: false };
 const SCHEMA: Abilities = Abilities { tools: false, schema: true };
 
 #[test]
-fn a_model_without_tools_works_through_a_schema() {
+fn model_without_tools_uses_a_schema() {
     case().facts(|facts| facts.abilities = SCHEMA).limits(|limits| limits.turns = 3).check(
         r#"
         {"answer": null, "calls": [{"name": "read", "arguments": {"path": "a"}}, {"name": "raed"}]}
@@ -24,7 +24,7 @@ fn a_model_without_tools_works_through_a_schema() {
             ask Work by schema (answer, calls)
                 model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"},{"arguments":{},"name":"raed"}]}
                 user: <result-5897a7e98cec of "call_1" "read">⏎text of a⏎</result-5897a7e98cec>⏎<result-e49928a36972 of "call_2" "raed">⏎There is no tool `raed`. There are:… (193 characters)
-            ask Grace by schema (answer)
+            ask LastTurn by schema (answer)
                 model: {"answer": null, "calls": []}
                 user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
                 user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
@@ -34,7 +34,7 @@ fn a_model_without_tools_works_through_a_schema() {
 }
 
 #[test]
-fn a_model_without_either_is_asked_in_words() {
+fn model_without_tools_and_schema_uses_text() {
     case().facts(|facts| facts.abilities = NOTHING).check(
         r#"
         "Sure: {"answer": null, "calls": [{"name": "read", "arguments": "{\"path\": \"a\"}"},]} there.
@@ -62,7 +62,7 @@ fn a_model_without_either_is_asked_in_words() {
 }
 
 #[test]
-fn text_that_is_never_a_turn_ends_the_run() {
+fn unreadable_turns_end_the_run() {
     case().facts(|facts| facts.abilities = NOTHING).check(
         r#"
         "one
@@ -84,7 +84,7 @@ fn text_that_is_never_a_turn_ends_the_run() {
 }
 
 #[test]
-fn an_answer_that_was_cut_off_is_taken_only_when_there_is_no_other_chance() {
+fn truncated_answer_counts_only_in_the_last_turn() {
     case().facts(|facts| facts.abilities = NOTHING).check(
         r#"
         cut {"answer": {"path": "do
@@ -126,7 +126,7 @@ fn an_answer_that_was_cut_off_is_taken_only_when_there_is_no_other_chance() {
 }
 
 #[test]
-fn a_vendor_that_knows_no_tools_is_asked_in_the_next_way() {
+fn rejected_tools_switch_to_the_next_protocol() {
     case().check(
         r#"
         read a
@@ -172,7 +172,7 @@ fn a_vendor_that_knows_no_tools_is_asked_in_the_next_way() {
 }
 
 #[test]
-fn a_vendor_that_lets_us_choose_no_tool_keeps_its_tools() {
+fn rejected_tool_choice_keeps_the_tools() {
     case().limits(|limits| limits.turns = 2).check(
         r#"
         "Done.
@@ -182,11 +182,11 @@ fn a_vendor_that_lets_us_choose_no_tool_keeps_its_tools() {
         expect![[r#"
             ask Work
                 user: TASK
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model: Done.
                 user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
                 user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
-            ask Grace
+            ask LastTurn
             stop Answered("done"), limited by Turns
         "#]],
     );

@@ -1,25 +1,29 @@
-//! The language of these tests: a script says what the driver hears, and every step of the run is printed as a line.
+//! The script language of these tests: each line is an event for the run, and each step of the run
+//! is printed.
 //!
-//! A line answers one step. To a question: calls and text separated by ` ; ` (`read a`, `submit done`, `"text"`), or
-//! `refused LIMIT`, `failed KIND`, `cancel`. To calls: an outcome each (`ok TEXT`, `sorry TEXT`, `abort TEXT`). Words in
-//! front change what is around it: `cut` (stopped by length), `in=N`, `out=N` (usage, also of a failure), `cost=CENTS`, `t=SECONDS` (the
-//! time that the step took).
+//! A line answers one step. For a question: calls and text separated by ` ; ` (`read a`, `submit
+//! done`, `"text"`), or `refused LIMIT`, `failed KIND`, `cancel`. For calls: one outcome each (`ok
+//! TEXT`, `sorry TEXT`, `abort TEXT`). Prefixes set options: `cut` (stopped by length), `in=N`,
+//! `out=N` (usage, also of a failure), `cost=CENTS`, `t=SECONDS` (duration of the step).
 
 use std::time::Duration;
 
 use expect_test::Expect;
 use serde_json::{Value, json};
 
-use crate::{Basis, Cost, Limit, Limits, Purpose, Run, Step, Submit, Task, ToolOutcome};
+use crate::{
+    AgentRun, AgentTask, CallCost, CallPurpose, CostBasis, LimitKind, RunLimits, RunStep,
+    SubmitTool, ToolOutcome,
+};
 use crh_llm::{
-    Abilities, Arguments, Cache, Conversation, Message, ModelError, ModelFacts, Money, OutputForm,
-    Part, Price, Rates, Reply, Request, Stop, Thinking, ToolCall, ToolChoice, ToolSpec, Turn,
-    Usage,
+    Abilities, CacheMark, CallArguments, Conversation, Message, ModelError, ModelFacts, ModelReply,
+    ModelRequest, Money, OutputForm, Price, Rates, StopCause, Thinking, TokenUsage, ToolCall,
+    ToolChoice, ToolSpec, Turn, TurnPart,
 };
 
-/// A run to be scripted: generous limits, a model that can do everything.
+/// A run with generous limits and a model that can do everything.
 pub(super) struct Case {
-    pub(super) limits: Limits,
+    pub(super) limits: RunLimits,
     pub(super) facts: ModelFacts,
     pub(super) tools: Vec<ToolSpec>,
 }
@@ -29,7 +33,7 @@ pub(super) fn case() -> Case {
         spec(name, json!({"type": "object", "properties": {"path": {"type": "string"}}}))
     };
     Case {
-        limits: Limits {
+        limits: RunLimits {
             turns: 20,
             tool_calls: 20,
             tokens: 1_000_000,
@@ -51,7 +55,7 @@ pub(super) fn spec(name: &str, schema: Value) -> ToolSpec {
 }
 
 impl Case {
-    pub(super) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+    pub(super) fn limits(mut self, change: impl FnOnce(&mut RunLimits)) -> Self {
         change(&mut self.limits);
         self
     }
@@ -61,27 +65,27 @@ impl Case {
         self
     }
 
-    /// A cent for each thousand tokens, read or written.
+    /// One cent per thousand input or output tokens.
     pub(super) fn priced(self) -> Self {
         let token = Money::cents(1).per_million().times(1000);
         let rates = Rates { input: token, cache_read: token, cache_write: token, output: token };
         self.facts(|facts| facts.price = Some(Price { rates, long: None }))
     }
 
-    pub(super) fn run(&self) -> Run<String> {
+    pub(super) fn run(&self) -> AgentRun<String> {
         let mut conversation = Conversation::new("RULES");
-        conversation.say("TASK", Cache::Breakpoint);
-        let task = Task {
+        conversation.push_user("TASK", CacheMark::Breakpoint);
+        let task = AgentTask {
             caller: "tester".to_owned(),
             conversation,
             tools: self.tools.clone(),
-            submit: Submit::new(spec("submit", json!({"type": "object"})), read_answer),
-            purpose: Purpose::Work,
+            submit: SubmitTool::new(spec("submit", json!({"type": "object"})), read_answer),
+            purpose: CallPurpose::Work,
             max_output_tokens: 1_000,
             temperature: None,
             effort: None,
         };
-        Run::new(task, self.limits, &self.facts)
+        AgentRun::new(task, self.limits, &self.facts)
     }
 
     /// Plays a script to its end and compares the steps.
@@ -102,13 +106,13 @@ impl Case {
                 "the same step without news"
             );
             show(&step, &mut seen, &mut shown);
-            let (around, line) = around(line);
+            let (around, line) = line_options(line);
             elapsed += around.time;
-            hear(&mut run, &step, &around, line);
+            feed_line(&mut run, &step, &around, line);
         }
         let step = run.next(elapsed);
         show(&step, &mut seen, &mut shown);
-        assert!(matches!(step, Step::Stop(_)), "the script ends before the run:\n{shown}");
+        assert!(matches!(step, RunStep::Stop(_)), "the script ends before the run:\n{shown}");
         shown
     }
 }
@@ -118,17 +122,21 @@ pub(super) fn read_answer(value: Value) -> Result<String, String> {
     text.ok_or_else(|| "`path` is missing.".to_owned())
 }
 
-struct Around {
-    stop: Stop,
-    usage: Option<Usage>,
+struct LineOptions {
+    stop: StopCause,
+    usage: Option<TokenUsage>,
     cost: Money,
     time: Duration,
 }
 
-/// The words in front of a line, and the line.
-fn around(mut line: &str) -> (Around, &str) {
-    let mut around =
-        Around { stop: Stop::Done, usage: None, cost: Money::ZERO, time: Duration::from_secs(1) };
+/// Splits a line into its options and the rest.
+fn line_options(mut line: &str) -> (LineOptions, &str) {
+    let mut around = LineOptions {
+        stop: StopCause::Done,
+        usage: None,
+        cost: Money::ZERO,
+        time: Duration::from_secs(1),
+    };
     while let Some((word, rest)) = line.split_once(' ') {
         let value = word.split_once('=').map(|(key, value)| (key, value.parse::<u64>().unwrap()));
         match value {
@@ -137,7 +145,7 @@ fn around(mut line: &str) -> (Around, &str) {
             Some(("cost", cents)) => around.cost = Money::cents(cents),
             Some(("t", seconds)) => around.time = Duration::from_secs(seconds),
             Some((other, _)) => panic!("{other}?"),
-            None if word == "cut" => around.stop = Stop::Length,
+            None if word == "cut" => around.stop = StopCause::Length,
             None => break,
         }
         line = rest;
@@ -145,67 +153,72 @@ fn around(mut line: &str) -> (Around, &str) {
     (around, line)
 }
 
-fn hear(run: &mut Run<String>, step: &Step<String>, around: &Around, line: &str) {
+fn feed_line(run: &mut AgentRun<String>, step: &RunStep<String>, around: &LineOptions, line: &str) {
     if line == "cancel" {
         return run.cancel();
     }
     match step {
-        Step::Ask(ask) => match line.split_once(' ') {
-            Some(("refused", limit)) => run.refused(limit_named(limit)),
+        RunStep::Ask(ask) => match line.split_once(' ') {
+            Some(("refused", limit)) => run.on_refusal(parse_limit(limit)),
             Some(("failed", kind)) => {
                 if let Some(usage) = around.usage {
-                    run.charged(Cost { usage, money: around.cost, basis: Basis::Worst });
+                    run.record_cost(CallCost {
+                        usage,
+                        money: around.cost,
+                        basis: CostBasis::Worst,
+                    });
                 }
-                run.failed(error(kind));
+                run.on_failure(error(kind));
             }
             _ => {
                 let parts = line
                     .split(" ; ")
                     .enumerate()
-                    .map(|(index, part)| part_of(index, part))
+                    .map(|(index, part)| parse_part(index, part))
                     .collect();
-                let reply = Reply {
+                let reply = ModelReply {
                     turn: Turn { parts },
                     stop: around.stop.clone(),
                     usage: around.usage,
                     served: None,
                 };
                 let output = ask.request.max_output_tokens.into();
-                let worst = Usage { input: ask.input, output, ..Usage::default() };
+                let worst = TokenUsage { input: ask.input, output, ..TokenUsage::default() };
                 let (usage, basis) = match around.usage {
-                    Some(usage) => (usage, Basis::Counted),
-                    None => (worst, Basis::Worst),
+                    Some(usage) => (usage, CostBasis::Counted),
+                    None => (worst, CostBasis::Worst),
                 };
-                run.charged(Cost { usage, money: around.cost, basis });
-                run.replied(reply);
+                run.record_cost(CallCost { usage, money: around.cost, basis });
+                run.on_reply(reply);
             }
         },
-        Step::CallTools(_) => run.called(line.split(" ; ").map(outcome).collect()),
-        Step::Stop(_) => panic!("the run has stopped before: {line}"),
+        RunStep::CallTools(_) => run.on_tool_results(line.split(" ; ").map(outcome).collect()),
+        RunStep::Stop(_) => panic!("the run has stopped before: {line}"),
     }
 }
 
-/// `"text"`, `~thoughts`, `read a` (a path), `read !broken` (no JSON), `submit {}` (JSON).
-fn part_of(index: usize, part: &str) -> Part {
+/// Parses `"text"`, `~thoughts`, `read a` (a path), `read !broken` (invalid JSON), `submit {}`
+/// (JSON).
+fn parse_part(index: usize, part: &str) -> TurnPart {
     if let Some(text) = part.strip_prefix('"') {
-        return Part::Text(text.trim_end_matches('"').to_owned());
+        return TurnPart::Text(text.trim_end_matches('"').to_owned());
     }
     if let Some(text) = part.strip_prefix('~') {
-        return Part::Thinking(Thinking::Said { text: Some(text.repeat(20)), signature: None });
+        return TurnPart::Thinking(Thinking::Said { text: Some(text.repeat(20)), signature: None });
     }
     if part.starts_with("{\"") {
-        return Part::Text(part.to_owned());
+        return TurnPart::Text(part.to_owned());
     }
     let (name, arguments) = part.split_once(' ').unwrap_or((part, "{}"));
     let arguments = match arguments.strip_prefix('!') {
-        Some(text) => Arguments::Malformed(text.to_owned()),
+        Some(text) => CallArguments::Malformed(text.to_owned()),
         None if arguments.starts_with('{') => {
-            Arguments::Json(serde_json::from_str(arguments).unwrap())
+            CallArguments::Json(serde_json::from_str(arguments).unwrap())
         }
-        None => Arguments::Json(json!({ "path": arguments })),
+        None => CallArguments::Json(json!({ "path": arguments })),
     };
-    // Ids come again in every turn, as they do with vendors that have none of their own.
-    Part::Call(ToolCall {
+    // Ids repeat in every turn, as with vendors that send none.
+    TurnPart::Call(ToolCall {
         id: format!("c{index}"),
         name: name.to_owned(),
         arguments,
@@ -223,7 +236,7 @@ fn outcome(text: &str) -> ToolOutcome {
     }
 }
 
-/// `x*5000` is a long text.
+/// Expands `x*5000` to a long text.
 fn long(text: &str) -> String {
     match text.split_once('*') {
         Some((text, times)) => text.repeat(times.parse().unwrap()),
@@ -231,7 +244,7 @@ fn long(text: &str) -> String {
     }
 }
 
-fn limit_named(name: &str) -> Limit {
+fn parse_limit(name: &str) -> LimitKind {
     serde_json::from_value(name.into()).unwrap()
 }
 
@@ -247,12 +260,12 @@ fn error(kind: &str) -> ModelError {
     }
 }
 
-fn show(step: &Step<String>, seen: &mut Vec<Message>, shown: &mut String) {
+fn show(step: &RunStep<String>, seen: &mut Vec<Message>, shown: &mut String) {
     match step {
-        Step::Ask(ask) => {
-            *shown += &format!("ask {}\n", question(&ask.request, ask.purpose));
+        RunStep::Ask(ask) => {
+            *shown += &format!("ask {}\n", question_text(&ask.request, ask.purpose));
             let messages = &ask.request.conversation.messages;
-            // Only what is new is shown; whatever has changed since the last question is marked.
+            // Only new messages are shown; changed ones are marked.
             for (index, message) in messages.iter().enumerate() {
                 match seen.get(index) {
                     Some(before) if before == message => {}
@@ -262,19 +275,20 @@ fn show(step: &Step<String>, seen: &mut Vec<Message>, shown: &mut String) {
             }
             seen.clone_from(messages);
         }
-        Step::CallTools(calls) => {
+        RunStep::CallTools(calls) => {
             *shown +=
-                &format!("call {}\n", calls.iter().map(called).collect::<Vec<_>>().join("; "));
+                &format!("call {}\n", calls.iter().map(call_text).collect::<Vec<_>>().join("; "));
         }
-        Step::Stop(ended) => {
-            let limited =
-                ended.limited.map_or_else(String::new, |limit| format!(", limited by {limit:?}"));
+        RunStep::Stop(ended) => {
+            let limited = ended
+                .limit_reached
+                .map_or_else(String::new, |limit| format!(", limited by {limit:?}"));
             *shown += &format!("stop {:?}{limited}\n", ended.outcome);
         }
     }
 }
 
-fn question(request: &Request, purpose: Purpose) -> String {
+fn question_text(request: &ModelRequest, purpose: CallPurpose) -> String {
     let choice = match &request.tool_choice {
         ToolChoice::Auto => String::new(),
         ToolChoice::Required => ", has to call".to_owned(),
@@ -292,20 +306,20 @@ fn question(request: &Request, purpose: Purpose) -> String {
     format!("{purpose:?}{choice}{way}")
 }
 
-fn called(call: &ToolCall) -> String {
+fn call_text(call: &ToolCall) -> String {
     match &call.arguments {
-        Arguments::Json(value) => match value.get("path").and_then(Value::as_str) {
+        CallArguments::Json(value) => match value.get("path").and_then(Value::as_str) {
             Some(path) => format!("{} {path}", call.name),
             None => format!("{} {value}", call.name),
         },
-        Arguments::Malformed(text) => format!("{} !{text}", call.name),
+        CallArguments::Malformed(text) => format!("{} !{text}", call.name),
     }
 }
 
 fn indented(mark: &str, message: &Message) -> String {
     let lines: Vec<String> = match message {
         Message::User(text) => vec![format!("user: {}", short(&text.text))],
-        Message::Assistant(turn) => turn.parts.iter().map(part_shown).collect(),
+        Message::Assistant(turn) => turn.parts.iter().map(part_text).collect(),
         Message::Results(results) => {
             let shown = |result: &crh_llm::ToolResult| {
                 format!("{} {}: {}", result.call_id, result.name, short(&result.text))
@@ -316,11 +330,11 @@ fn indented(mark: &str, message: &Message) -> String {
     lines.iter().map(|line| format!("  {mark}{line}\n")).collect()
 }
 
-fn part_shown(part: &Part) -> String {
+fn part_text(part: &TurnPart) -> String {
     match part {
-        Part::Text(text) => format!("model: {}", short(text)),
-        Part::Thinking(_) => "model thinks".to_owned(),
-        Part::Call(call) => format!("model calls {}: {}", call.id, called(call)),
+        TurnPart::Text(text) => format!("model: {}", short(text)),
+        TurnPart::Thinking(_) => "model thinks".to_owned(),
+        TurnPart::Call(call) => format!("model calls {}: {}", call.id, call_text(call)),
     }
 }
 

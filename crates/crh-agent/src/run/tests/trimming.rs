@@ -1,11 +1,11 @@
-//! Room in the context, as a run makes it.
+//! Tests of trimming within a run.
 
 use expect_test::expect;
 
 use super::script::case;
 
 #[test]
-fn old_results_make_room_and_may_be_called_for_again() {
+fn old_results_are_trimmed_and_may_be_requested_again() {
     case().facts(|facts| facts.context = 14_000).check(
         "
         ~thought ; read a
@@ -50,8 +50,8 @@ fn old_results_make_room_and_may_be_called_for_again() {
 }
 
 #[test]
-fn what_the_vendor_counted_is_believed() {
-    // By our own estimate the second question would not fit.
+fn vendor_count_overrides_the_estimate() {
+    // By our estimate the second question would not fit.
     case().facts(|facts| facts.context = 12_000).check(
         "
         in=300 out=10 read a
@@ -83,7 +83,7 @@ fn what_the_vendor_counted_is_believed() {
 }
 
 #[test]
-fn what_cannot_be_trimmed_ends_the_run() {
+fn untrimmable_conversation_ends_the_run() {
     case().facts(|facts| facts.context = 1_100).check(
         "",
         expect![[r#"
@@ -105,7 +105,7 @@ fn what_cannot_be_trimmed_ends_the_run() {
 }
 
 #[test]
-fn a_vendor_that_says_full_is_believed_as_long_as_there_is_something_to_trim() {
+fn context_full_error_trims_and_retries() {
     let script = "
         read a
         ok a*8000
@@ -178,7 +178,7 @@ fn a_vendor_that_says_full_is_believed_as_long_as_there_is_something_to_trim() {
 }
 
 #[test]
-fn the_grace_turn_gives_up_old_results_before_it_gives_up_itself() {
+fn grace_turn_trims_old_results_to_fit_the_limits() {
     case().limits(|limits| limits.tokens = 16_500).check(
         "
         in=300 out=10 read a
@@ -195,7 +195,7 @@ fn the_grace_turn_gives_up_old_results_before_it_gives_up_itself() {
                 model calls c0: read a
                 c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
             call read b
-            ask Grace, has to submit
+            ask LastTurn, has to submit
               ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
                 model calls c0: read b
                 c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (24000 characters)
@@ -206,8 +206,8 @@ fn the_grace_turn_gives_up_old_results_before_it_gives_up_itself() {
 }
 
 #[test]
-fn after_trimming_the_estimate_is_corrected_by_how_far_the_last_was_off() {
-    // This vendor counts twice what we estimate, so that the last result alone is too long for it.
+fn estimate_is_scaled_after_trimming() {
+    // This vendor counts twice our estimate, so the last result alone is too long.
     case().facts(|facts| facts.context = 20_000).check(
         "
         read a

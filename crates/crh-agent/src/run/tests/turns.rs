@@ -1,4 +1,4 @@
-//! What the model is told when it does not do as it should.
+//! Tests of what the model is told when it makes mistakes.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::script::case;
-use crh_llm::{Arguments, Part, Reply, Stop, ToolCall, Turn};
+use crh_llm::{CallArguments, ModelReply, StopCause, ToolCall, Turn, TurnPart};
 
 #[test]
-fn calls_are_made_and_their_results_come_in_order_until_an_answer_is_submitted() {
+fn results_come_in_order_until_an_answer() {
     case().check(
         r#"
         "I look." ; read a ; grep b
@@ -32,7 +32,7 @@ fn calls_are_made_and_their_results_come_in_order_until_an_answer_is_submitted()
 }
 
 #[test]
-fn an_answer_beside_other_calls_is_the_answer() {
+fn answer_beside_other_calls_counts() {
     case().check(
         "read a ; submit done ; read b",
         expect![[r#"
@@ -44,7 +44,7 @@ fn an_answer_beside_other_calls_is_the_answer() {
 }
 
 #[test]
-fn a_wrong_answer_may_be_repaired_twice() {
+fn invalid_answer_may_be_repaired_twice() {
     case().check(
         "
         submit {}
@@ -127,7 +127,7 @@ fn a_model_that_ends_without_an_answer_is_reminded_once() {
             stop NoAnswer
         "#]],
     );
-    // Silence and thoughts alone cannot be sent back.
+    // Empty turns and thoughts alone cannot be sent back.
     case().check(
         "
         ~hm
@@ -144,7 +144,7 @@ fn a_model_that_ends_without_an_answer_is_reminded_once() {
 }
 
 #[test]
-fn a_turn_that_was_cut_off_is_asked_for_again_shorter() {
+fn truncated_turn_is_requested_again() {
     case().check(
         r#"
         cut "So what I think is
@@ -167,7 +167,7 @@ fn a_turn_that_was_cut_off_is_asked_for_again_shorter() {
             stop BadAnswer("it was cut off at 1000 tokens")
         "#]],
     );
-    // What is complete counts, although the turn was cut off after it.
+    // A complete answer counts even if the turn was cut off after it.
     case().check(
         "cut submit done",
         expect![[r#"
@@ -179,7 +179,7 @@ fn a_turn_that_was_cut_off_is_asked_for_again_shorter() {
 }
 
 #[test]
-fn unknown_tools_and_broken_arguments_are_named() {
+fn unknown_tools_and_invalid_arguments_are_reported() {
     case().check(
         "
         raed a ; read !{oops ; grep x
@@ -203,7 +203,7 @@ fn unknown_tools_and_broken_arguments_are_named() {
 }
 
 #[test]
-fn repeats_are_refused_and_end_in_a_grace_turn() {
+fn repeated_calls_lead_to_a_grace_turn() {
     case().check(
         "
         read a ; read a
@@ -238,7 +238,7 @@ fn repeats_are_refused_and_end_in_a_grace_turn() {
                 model calls c1: grep x
                 c0 read: Not called again: the same call has been made, see the result of `c0`. Use that, or call something else.
                 c1 grep: Not called again: the same call has been made, see the result of `c1`. Use that, or call something else.
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: grep x
                 c0 grep: Not called again: the same call has been made, see the result of `c1`. Use that, or call something else.
                 user: You are repeating calls that bring nothing new. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be c… (156 characters)
@@ -267,7 +267,7 @@ fn repeats_are_refused_and_end_in_a_grace_turn() {
             ask Work
                 model calls c0: read a
                 c0 read: Not called again: the same call has been made, see the result of `c0`. Use that, or call something else.
-            ask Grace, has to submit
+            ask LastTurn, has to submit
                 model calls c0: read a
                 c0 read: Not called again: the same call has been made, see the result of `c0`. Use that, or call something else.
                 user: You are repeating calls that bring nothing new. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be c… (156 characters)
@@ -277,7 +277,7 @@ fn repeats_are_refused_and_end_in_a_grace_turn() {
 }
 
 #[test]
-fn failing_calls_in_a_circle_are_refused() {
+fn cycle_of_failing_calls_is_refused() {
     case().check(
         "
         read a
@@ -316,18 +316,18 @@ fn failing_calls_in_a_circle_are_refused() {
 fn calls_with_the_same_id_or_none_get_a_result_each() {
     let mut run = case().run();
     let call = |id: &str, name: &str| {
-        Part::Call(ToolCall {
+        TurnPart::Call(ToolCall {
             id: id.to_owned(),
             name: name.to_owned(),
-            arguments: Arguments::Json(json!({})),
+            arguments: CallArguments::Json(json!({})),
             signatures: Vec::new(),
         })
     };
     run.next(Duration::ZERO);
     let turn = Turn { parts: vec![call("same", "read"), call("same", "grep"), call("", "ls")] };
-    run.replied(Reply { turn, stop: Stop::Calls, usage: None, served: None });
-    // A driver that says too little leaves no call without a result.
-    run.called(Vec::new());
+    run.on_reply(ModelReply { turn, stop: StopCause::Calls, usage: None, served: None });
+    // If outcomes are missing, each call still gets a result.
+    run.on_tool_results(Vec::new());
     expect![[r#"
         Some(
             Results(
@@ -355,7 +355,7 @@ fn calls_with_the_same_id_or_none_get_a_result_each() {
 }
 
 #[test]
-fn what_was_read_is_read_again_once_something_has_changed() {
+fn call_may_repeat_after_a_change() {
     case().check(
         "
         read a
@@ -387,7 +387,7 @@ fn what_was_read_is_read_again_once_something_has_changed() {
 }
 
 #[test]
-fn a_new_call_between_repeats_is_forgiven() {
+fn new_call_resets_the_stuck_counter() {
     case().check(
         "
         read a

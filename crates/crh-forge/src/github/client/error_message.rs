@@ -1,37 +1,37 @@
-//! What a host says about a failure, as one line that can be shown. Pure.
+//! Formats GitHub's error replies as one line.
 
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::asking::said::shown;
+use crate::http::message::single_line;
 
 #[derive(Deserialize)]
-struct Body {
+struct GitHubErrorBody {
     #[serde(default)]
     message: String,
     #[serde(default)]
     errors: Value,
 }
 
-/// The message in the body of a failure, with its list of errors.
+/// The message of an error reply, with its list of errors.
 pub(super) fn message(body: &[u8], token: Option<&SecretString>) -> String {
-    let Ok(Body { message, errors }) = serde_json::from_slice(body) else {
-        return shown("no reason is given", token);
+    let Ok(GitHubErrorBody { message, errors }) = serde_json::from_slice(body) else {
+        return single_line("no reason given", token);
     };
     let details: Vec<String> = match errors {
         Value::Array(errors) => errors.iter().filter_map(detail).collect(),
         Value::String(error) => vec![error],
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     };
-    let message = if message.is_empty() { "no reason is given" } else { &message };
+    let message = if message.is_empty() { "no reason given" } else { &message };
     match details.is_empty() {
-        true => shown(message, token),
-        false => shown(&format!("{message} ({})", details.join("; ")), token),
+        true => single_line(message, token),
+        false => single_line(&format!("{message} ({})", details.join("; ")), token),
     }
 }
 
-/// One error of a list: a sentence, or which field is wrong and how.
+/// One entry of the list: a sentence, or the invalid field and an error code.
 fn detail(error: &Value) -> Option<String> {
     if let Some(sentence) = error.as_str() {
         return Some(sentence.to_owned());
@@ -48,10 +48,10 @@ fn detail(error: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::asking::said::MESSAGE_MAX;
+    use crate::http::message::MESSAGE_MAX;
 
     #[test]
-    fn a_failure_is_told_in_one_line_without_the_token() {
+    fn error_message_is_one_line_without_token() {
         let token = SecretString::from("ghp_secret");
         for (body, expected) in [
             (r#"{"message":"Not Found.","documentation_url":"x"}"#, "Not Found"),
@@ -64,12 +64,12 @@ mod tests {
                 "Unprocessable Entity (Line could not be resolved)",
             ),
             ("{\"message\":\"a\\r\\nb\\u001b[0m ghp_secret\"}", "a b [0m [redacted]"),
-            ("<html>", "no reason is given"),
-            ("{}", "no reason is given"),
-            ("", "no reason is given"),
+            ("<html>", "no reason given"),
+            ("{}", "no reason given"),
+            ("", "no reason given"),
         ] {
             assert_eq!(message(body.as_bytes(), Some(&token)), expected, "{body}");
         }
-        assert_eq!(shown(&"é".repeat(600), None).chars().count(), MESSAGE_MAX + 1);
+        assert_eq!(single_line(&"é".repeat(600), None).chars().count(), MESSAGE_MAX + 1);
     }
 }

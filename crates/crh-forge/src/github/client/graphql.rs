@@ -1,4 +1,4 @@
-//! GraphQL: failures come with status 200, and a part of an answer may be missing while the rest is there.
+//! GraphQL requests. Errors come with status 200, and part of the data may be missing.
 
 use std::time::Duration;
 
@@ -6,63 +6,69 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
-use super::head::names_limit;
-use super::send::{Api, Ask, Method};
-use super::{Client, parsed};
+use super::reply_head::mentions_rate_limit;
+use super::send::{ApiKind, ApiRequest, Method};
+use super::{GitHubClient, parse_body};
 use crate::ForgeError;
-use crate::asking::retry::Purpose;
-use crate::asking::said;
+use crate::http::message;
+use crate::http::retry::RequestPurpose;
 
-/// The kind of an error that says that too much was asked.
+/// Error type of a rate limit.
 const RATE_LIMITED: &str = "RATE_LIMITED";
 
-/// What is in the sentence with which GitHub gives a query up after ten seconds. It has no word for it.
-const TIMEOUT: &str = "may be the result of a timeout";
+/// Part of GitHub's message when a query takes more than ten seconds. There is no error type for
+/// it.
+const TIMEOUT_PHRASE: &str = "may be the result of a timeout";
 
-/// Why a part of an answer is missing.
+/// Why part of the data is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct GraphError {
-    /// The host's sentence.
+    /// Message of the host.
     #[serde(default)]
     pub message: String,
-    /// The host's word for it, such as `FORBIDDEN` or `NOT_FOUND`.
+    /// Error type of the host, such as `FORBIDDEN` or `NOT_FOUND`.
     #[serde(default, rename = "type")]
     pub kind: Option<String>,
-    /// The names of the fields that lead to what is missing; numbers for places in lists.
+    /// Path of the missing field: names, and numbers for list entries.
     #[serde(default)]
     pub path: Vec<Value>,
 }
 
 impl GraphError {
-    /// Whether what is missing is a field of this name, or in one.
-    pub fn is_in(&self, field: &str) -> bool {
+    /// Whether the missing part is this field or inside it.
+    pub fn concerns(&self, field: &str) -> bool {
         self.path.iter().any(|part| part.as_str() == Some(field))
     }
 
-    /// The error of an answer as REST would have told it.
-    pub(crate) fn refusal(&self) -> ForgeError {
+    /// Converts to the error that REST would give.
+    pub(crate) fn to_forge_error(&self) -> ForgeError {
         let names = self.path.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(".");
-        let what = if names.is_empty() { WHAT.to_owned() } else { format!("{WHAT} ({names})") };
-        let message = said::shown(&self.message, None);
+        let request = if names.is_empty() {
+            QUERY_NAME.to_owned()
+        } else {
+            format!("{QUERY_NAME} ({names})")
+        };
+        let message = message::single_line(&self.message, None);
         match self.kind.as_deref() {
             Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => {
-                ForgeError::Forbidden { what, message, needs: None }
+                ForgeError::Forbidden { request, message, needs: None }
             }
-            Some("NOT_FOUND") => ForgeError::NotFound { what },
-            Some(_) | None => ForgeError::Refused { what, status: 200, message },
+            Some("NOT_FOUND") => ForgeError::NotFound { request },
+            Some(_) | None => ForgeError::Refused { request, status: 200, message },
         }
     }
 }
 
 #[derive(Deserialize)]
-struct Answer<T> {
+struct GraphReply<T> {
     data: Option<T>,
     #[serde(default)]
     errors: Vec<GraphError>,
 }
 
-impl Client {
-    /// Asks a query or a mutation, all or nothing: a part that is missing fails the whole. A mutation is not repeated blindly.
+impl GitHubClient {
+    /// Runs a query or mutation. Any missing part is an error. Unconfirmed mutations are not
+    /// retried.
     pub async fn graphql<T: DeserializeOwned>(
         &self,
         query: &str,
@@ -71,83 +77,88 @@ impl Client {
         let (data, errors) = self.graphql_parts(query, variables).await?;
         match errors.first() {
             None => Ok(data),
-            Some(error) => Err(error.refusal()),
+            Some(error) => Err(error.to_forge_error()),
         }
     }
 
-    /// Asks a query, and gives what there is of the answer together with why the rest is missing.
+    /// Runs a query and returns the available data with the errors for the rest.
     pub async fn graphql_parts<T: DeserializeOwned>(
         &self,
         query: &str,
         variables: &Value,
     ) -> Result<(T, Vec<GraphError>), ForgeError> {
         let body = json!({ "query": query, "variables": variables }).to_string().into_bytes();
-        let ask = Ask {
+        let api_request = ApiRequest {
             method: Method::Post,
             purpose: purpose(query),
             url: self.host().graphql().to_owned(),
             body: Some(body),
             etag: None,
-            api: Api::Graphql,
+            api: ApiKind::Graphql,
         };
-        let reply = self.send(&ask).await?;
-        let answer = parsed::<Answer<T>>(WHAT, &reply.body);
-        // A part that is missing can make the rest unreadable; then the reason for the part is the better one.
-        let errors = match &answer {
+        let reply = self.send(&api_request).await?;
+        let parsed_reply = parse_body::<GraphReply<T>>(QUERY_NAME, &reply.body);
+        // Missing parts can break parsing. Their errors explain more than the parse error.
+        let errors = match &parsed_reply {
             Ok(answer) => answer.errors.clone(),
             Err(_) => errors(&reply.body),
         };
-        match (answer, errors) {
-            (Ok(Answer { data: Some(data), .. }), errors) => Ok((data, errors)),
-            (Ok(Answer { data: None, .. }) | Err(_), errors) if !errors.is_empty() => {
-                Err(errors[0].refusal())
+        match (parsed_reply, errors) {
+            (Ok(GraphReply { data: Some(data), .. }), errors) => Ok((data, errors)),
+            (Ok(GraphReply { data: None, .. }) | Err(_), errors) if !errors.is_empty() => {
+                Err(errors[0].to_forge_error())
             }
-            (Ok(Answer { data: None, .. }), _) => Err(ForgeError::Unreadable {
-                what: WHAT.to_owned(),
-                message: "there are no data in it".to_owned(),
+            (Ok(GraphReply { data: None, .. }), _) => Err(ForgeError::Unreadable {
+                request: QUERY_NAME.to_owned(),
+                message: "it has no data".to_owned(),
             }),
             (Err(error), _) => Err(error),
         }
     }
 }
 
-/// What is said to have been asked: queries are long.
-const WHAT: &str = "POST a query";
+/// Stands for a query in messages: queries are long.
+const QUERY_NAME: &str = "POST a query";
 
-/// What a document is for: a mutation says so with its first word.
-fn purpose(query: &str) -> Purpose {
-    if query.trim_start().starts_with("mutation") { Purpose::Write } else { Purpose::Read }
+/// Mutations start with the word `mutation`.
+fn purpose(query: &str) -> RequestPurpose {
+    if query.trim_start().starts_with("mutation") {
+        RequestPurpose::Write
+    } else {
+        RequestPurpose::Read
+    }
 }
 
-/// An answer that may be none.
 #[derive(Deserialize)]
-struct Turned {
+struct GraphFailureReply {
     data: Option<IgnoredAny>,
     #[serde(default)]
     errors: Vec<GraphError>,
-    /// As REST would tell it.
+    /// Error message in REST format.
     message: Option<String>,
 }
 
-/// Whether an answer says that too much was asked: by its word for the limit of an hour, in a sentence for the others. `wait` is
-/// how long the head of the answer asks to wait.
+/// Whether a reply reports a rate limit: by error type (primary limit) or by message (secondary
+/// limits). `wait` is the reply's `Retry-After`.
 pub(super) fn is_limited(body: &[u8], wait: Option<Duration>) -> bool {
-    let Ok(Turned { data, errors, message }) = serde_json::from_slice(body) else { return false };
+    let Ok(GraphFailureReply { data, errors, message }) = serde_json::from_slice(body) else {
+        return false;
+    };
     if errors.iter().any(|error| error.kind.as_deref() == Some(RATE_LIMITED)) {
         return true;
     }
-    let mut said = errors.iter().map(|error| &error.message).chain(&message);
-    // Where there are data, something was done: a part that is missing is no reason to do it again.
-    data.is_none() && said.any(|message| wait.is_some() || names_limit(message))
+    let mut messages = errors.iter().map(|error| &error.message).chain(&message);
+    // A reply with data did something: it must not be repeated.
+    data.is_none() && messages.any(|message| wait.is_some() || mentions_rate_limit(message))
 }
 
-/// Whether an answer says that the query took GitHub too long. Where it changes something, nobody knows how far that came.
+/// Whether GitHub gave up a slow query. A mutation may have been applied in part.
 pub(super) fn is_timeout(body: &[u8]) -> bool {
-    errors(body).iter().any(|error| error.message.contains(TIMEOUT))
+    errors(body).iter().any(|error| error.message.contains(TIMEOUT_PHRASE))
 }
 
 fn errors(body: &[u8]) -> Vec<GraphError> {
-    let answer = serde_json::from_slice::<Answer<IgnoredAny>>(body);
+    let answer = serde_json::from_slice::<GraphReply<IgnoredAny>>(body);
     answer.map(|answer| answer.errors).unwrap_or_default()
 }
 
@@ -158,14 +169,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_mutation_changes_anything() {
-        assert_eq!(purpose("query { viewer { login } }"), Purpose::Read);
-        assert_eq!(purpose("{ mutation }"), Purpose::Read);
-        assert_eq!(purpose("\n  mutation($id: ID!) { x }"), Purpose::Write);
+    fn only_mutations_are_writes() {
+        assert_eq!(purpose("query { viewer { login } }"), RequestPurpose::Read);
+        assert_eq!(purpose("{ mutation }"), RequestPurpose::Read);
+        assert_eq!(purpose("\n  mutation($id: ID!) { x }"), RequestPurpose::Write);
     }
 
     #[test]
-    fn a_limit_is_told_by_its_word_by_a_sentence_or_by_a_time_to_wait() {
+    fn rate_limit_is_detected_by_type_message_or_wait() {
         let wait = Some(Duration::from_secs(60));
         let sentence = "You have exceeded a secondary rate limit. Please wait a few minutes.";
         for (body, wait, expected) in [
@@ -183,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_that_was_given_up_is_told_by_its_sentence() {
+    fn query_timeout_is_detected_by_message() {
         let sentence = "Something went wrong while executing your query. This may be the result of a timeout, or it could be a GitHub bug. Please include `A:0` when reporting this issue.";
         for (body, expected) in [
             (json!({ "data": null, "errors": [{ "message": sentence }] }), true),
@@ -197,20 +208,21 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_as_rest_tells_them() {
+    fn graphql_errors_become_rest_errors() {
         let body = br#"{"data":null,"errors":[
             {"type":"NOT_FOUND","path":["repository"],"message":"Could not resolve"},
             {"type":"FORBIDDEN","path":["repository","pullRequest","closingIssuesReferences",0],"message":"Resource not\naccessible"},
             {"message":"Field 'x' doesn't exist"},
             {"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
         let found = errors(body);
-        assert!(is_limited(body, None) && found[1].is_in("closingIssuesReferences"));
-        let lines: String = found.iter().map(|error| format!("{}\n", error.refusal())).collect();
+        assert!(is_limited(body, None) && found[1].concerns("closingIssuesReferences"));
+        let lines: String =
+            found.iter().map(|error| format!("{}\n", error.to_forge_error())).collect();
         expect![[r#"
-            `POST a query (repository)` is not there, or the token cannot see it
-            the token may not do `POST a query (repository.pullRequest.closingIssuesReferences)`: Resource not accessible
-            `POST a query` was refused with status 200: Field 'x' doesn't exist
-            `POST a query` was refused with status 200: API rate limit exceeded
+            `POST a query (repository)` does not exist, or the token cannot see it
+            the token does not permit `POST a query (repository.pullRequest.closingIssuesReferences)`: Resource not accessible
+            `POST a query` was rejected with status 200: Field 'x' doesn't exist
+            `POST a query` was rejected with status 200: API rate limit exceeded
         "#]].assert_eq(&lines);
     }
 }

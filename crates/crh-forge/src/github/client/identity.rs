@@ -1,81 +1,80 @@
-//! The token that goes along with a request, and how an App comes by one.
+//! The account of a client and its token. Apps request tokens when needed.
 
 use std::time::{Duration, SystemTime};
 
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 
-use super::super::{App, Credentials, Host};
+use super::super::{GitHubApp, GitHubCredentials, GitHubHost};
 use super::cache;
 
-/// How long a token of an App holds: GitHub gives out no others.
-const TOKEN_HOLDS: Duration = Duration::from_secs(60 * 60);
+/// Lifetime of an App's token. GitHub issues no others.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
-/// How long before its end a token is exchanged, so that no request of a burst is the one that comes too late.
+/// Renew a token this long before it expires, so that no request in flight outlives it.
 const TOKEN_MARGIN: Duration = Duration::from_secs(5 * 60);
 
-/// As whom a client asks.
-pub(super) struct Account {
-    /// The same for the same account, and nothing can be learned from it.
-    name: String,
-    kind: Kind,
+/// The account that a client uses.
+pub(super) struct GitHubIdentity {
+    /// Hash that identifies the account in the cache.
+    cache_id: String,
+    kind: IdentityKind,
 }
 
-pub(super) enum Kind {
+pub(super) enum IdentityKind {
     Token(SecretString),
-    App(Installed),
+    App(AppInstallation),
 }
 
-/// An App and the token that it has at present.
-pub(super) struct Installed {
-    pub(super) app: Box<App>,
-    pub(super) token: Mutex<Option<Lent>>,
+/// An App and its current token.
+pub(super) struct AppInstallation {
+    pub(super) app: Box<GitHubApp>,
+    pub(super) token: Mutex<Option<InstallationToken>>,
 }
 
-/// A token that ends.
 #[derive(Clone)]
-pub(super) struct Lent {
+pub(super) struct InstallationToken {
     pub(super) token: SecretString,
-    pub(super) since: SystemTime,
+    pub(super) issued_at: SystemTime,
 }
 
-impl Lent {
-    /// Whether it still holds for long enough.
-    pub(super) fn holds(&self, now: SystemTime) -> bool {
-        match now.duration_since(self.since) {
-            Ok(age) => age + TOKEN_MARGIN < TOKEN_HOLDS,
-            // The clock was set back: how old it is cannot be known.
+impl InstallationToken {
+    /// Whether it is valid beyond the margin.
+    pub(super) fn is_valid(&self, now: SystemTime) -> bool {
+        match now.duration_since(self.issued_at) {
+            Ok(age) => age + TOKEN_MARGIN < TOKEN_LIFETIME,
+            // The clock was set back, so the age is unknown.
             Err(_) => false,
         }
     }
 }
 
-impl Account {
-    /// None if a token can stand in no header.
-    pub(super) fn new(credentials: Credentials, host: &Host) -> Option<Self> {
+impl GitHubIdentity {
+    /// Returns `None` if the token has characters that are invalid in a header.
+    pub(super) fn new(credentials: GitHubCredentials, host: &GitHubHost) -> Option<Self> {
         match credentials {
-            Credentials::Token(token) => {
+            GitHubCredentials::Token(token) => {
                 let text = token.expose_secret();
                 if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
                     return None;
                 }
                 let name = cache::hex(format!("{}\ntoken\n{text}", host.api()).as_bytes());
-                Some(Self { name, kind: Kind::Token(token) })
+                Some(Self { cache_id: name, kind: IdentityKind::Token(token) })
             }
-            Credentials::App(app) => {
-                let named = format!("{}\napp\n{}\n{}", host.api(), app.id(), app.repo());
-                let kind = Kind::App(Installed { app, token: Mutex::default() });
-                Some(Self { name: cache::hex(named.as_bytes()), kind })
+            GitHubCredentials::App(app) => {
+                let account_text = format!("{}\napp\n{}\n{}", host.api(), app.id(), app.repo());
+                let kind = IdentityKind::App(AppInstallation { app, token: Mutex::default() });
+                Some(Self { cache_id: cache::hex(account_text.as_bytes()), kind })
             }
         }
     }
 
-    /// What tells its answers from those of others.
-    pub(super) fn name(&self) -> &str {
-        &self.name
+    /// Identifies the account in the cache.
+    pub(super) fn cache_id(&self) -> &str {
+        &self.cache_id
     }
 
-    pub(super) fn kind(&self) -> &Kind {
+    pub(super) fn kind(&self) -> &IdentityKind {
         &self.kind
     }
 }
@@ -85,21 +84,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_exchanged_before_it_ends() {
+    fn token_is_renewed_before_it_expires() {
         let since = SystemTime::UNIX_EPOCH + Duration::from_secs(10_000);
-        let lent = Lent { token: "t".into(), since };
+        let lent = InstallationToken { token: "t".into(), issued_at: since };
         for (minutes, holds) in [(0, true), (54, true), (55, false), (60, false), (600, false)] {
-            assert_eq!(lent.holds(since + Duration::from_secs(60 * minutes)), holds, "{minutes}");
+            assert_eq!(
+                lent.is_valid(since + Duration::from_secs(60 * minutes)),
+                holds,
+                "{minutes}"
+            );
         }
-        assert!(!lent.holds(since - Duration::from_secs(1)));
+        assert!(!lent.is_valid(since - Duration::from_secs(1)));
     }
 
     #[test]
-    fn accounts_differ_in_their_names_and_a_token_is_not_in_them() {
-        let name = |token: &str, host: &Host| {
-            Account::new(Credentials::Token(token.into()), host).map(|account| account.name)
+    fn account_names_differ_and_hide_the_token() {
+        let name = |token: &str, host: &GitHubHost| {
+            GitHubIdentity::new(GitHubCredentials::Token(token.into()), host)
+                .map(|account| account.cache_id)
         };
-        let (here, there) = (Host::default(), Host::of("https://github.example").unwrap());
+        let (here, there) =
+            (GitHubHost::default(), GitHubHost::from_server_url("https://github.example").unwrap());
         assert_eq!(name("one", &here), name("one", &here));
         assert_ne!(name("one", &here), name("two", &here));
         assert_ne!(name("one", &here), name("one", &there));

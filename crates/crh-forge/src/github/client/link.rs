@@ -1,29 +1,29 @@
-//! The header that says where the other pages of a list are. Pure.
+//! Parses the `Link` header of paginated lists.
 
-/// What a `Link` header names.
+/// Contents of a `Link` header.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Links {
-    /// The address of the page after this one.
+pub(super) struct PageLinks {
+    /// Address of the next page.
     pub(super) next: Option<String>,
-    /// The number of the last page.
+    /// Number of the last page.
     pub(super) last: Option<usize>,
 }
 
-impl Links {
-    /// Reads the header; what is not understood in it is as if it were not there.
-    pub(super) fn read(header: &str) -> Self {
+impl PageLinks {
+    /// Ignores entries that it does not understand.
+    pub(super) fn parse(header: &str) -> Self {
         let mut links = Self::default();
-        // An address may hold a comma, so entries are told by their brackets.
+        // Addresses may contain commas, so entries are split at their brackets.
         for entry in header.split('<').skip(1) {
             let Some((address, parameters)) = entry.split_once('>') else { continue };
-            let rel = parameters.split(';').find_map(|one| {
-                let (name, value) = one.split_once('=')?;
+            let rel = parameters.split(';').find_map(|parameter| {
+                let (name, value) = parameter.split_once('=')?;
                 let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
                 name.trim().eq_ignore_ascii_case("rel").then_some(value)
             });
             match rel {
                 Some("next") => links.next = Some(address.to_owned()),
-                Some("last") => links.last = page_of(address),
+                Some("last") => links.last = page_number(address),
                 Some(_) | None => {}
             }
         }
@@ -31,7 +31,7 @@ impl Links {
     }
 }
 
-fn page_of(address: &str) -> Option<usize> {
+fn page_number(address: &str) -> Option<usize> {
     let (_, query) = address.split_once('?')?;
     query.split('&').find_map(|pair| pair.strip_prefix("page=")?.parse().ok())
 }
@@ -41,8 +41,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_and_the_last_page_are_found() {
-        let links = |next: Option<&str>, last| Links { next: next.map(str::to_owned), last };
+    fn parses_next_and_last_page() {
+        let links = |next: Option<&str>, last| PageLinks { next: next.map(str::to_owned), last };
         for (header, expected) in [
             (
                 r#"<https://h/x?per_page=100&page=2>; rel="next", <https://h/x?page=7&per_page=100>; rel="last""#,
@@ -54,7 +54,7 @@ mod tests {
             ("<https://h/x", links(None, None)),
             ("", links(None, None)),
         ] {
-            assert_eq!(Links::read(header), expected, "{header}");
+            assert_eq!(PageLinks::parse(header), expected, "{header}");
         }
     }
 }

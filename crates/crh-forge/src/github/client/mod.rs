@@ -1,15 +1,13 @@
-//! Asks GitHub over HTTP: one place that sends, waits, repeats what may be repeated, and reads answers of bounded size.
+//! HTTP client for GitHub. All requests go through here: it retries what is safe to retry, and
+//! limits the size of replies.
 
-#[path = "identity.rs"]
-mod account;
 mod cache;
+mod error_message;
 mod graphql;
-#[path = "reply_head.rs"]
-mod head;
+mod identity;
 mod link;
 mod pages;
-#[path = "error_message.rs"]
-mod said;
+mod reply_head;
 mod send;
 
 use std::collections::BTreeMap;
@@ -18,131 +16,131 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use account::Account;
-pub use cache::Cache;
-use cache::Kept;
+use cache::CachedReply;
+pub use cache::ReplyCache;
 pub use graphql::GraphError;
-pub use head::Limit;
-pub use pages::{Pages, Rest};
-use send::{Ask, Method};
+use identity::GitHubIdentity;
+pub use pages::{PageCompleteness, Pages};
+pub use reply_head::RateLimit;
+use send::{ApiRequest, Method};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-use super::{Credentials, Host};
+use super::{GitHubCredentials, GitHubHost};
 use crate::ForgeError;
-use crate::asking::retry::RetryPolicy;
-use crate::asking::waiting::Waiting;
-use crate::asking::whole::parsed;
-use crh_http::{Network, Timeouts};
+use crate::http::reply::parse_body;
+use crate::http::retry::ForgeRetryPolicy;
+use crate::http::wait_notifier::WaitNotifier;
+use crh_http::{NetworkSettings, Timeouts};
 
-/// The most requests that are under way at a time: as many as a burst begins with, and far from the hundred that GitHub allows.
-const SIDE_BY_SIDE: usize = 8;
+/// Most concurrent requests. Reading a pull request starts with this many; GitHub allows a hundred.
+const CONCURRENT_MAX: usize = 8;
 
-/// How long GitHub is waited for. It gives up an answer of its own after ten seconds; with the requests that are made for one, a
-/// host that never says anything is left within two minutes.
+/// GitHub gives up a request after ten seconds. With retries, crh gives up a silent host within two
+/// minutes.
 pub const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(15),
     first_byte: Duration::from_secs(25),
     idle: Duration::from_secs(40),
 };
 
-/// The form in which answers are wanted.
+/// Media type of replies.
 const ACCEPT: &str = "application/vnd.github+json";
 
-/// What a client is made of. Nothing is looked up.
-pub struct Setup {
-    /// Whom it asks.
-    pub host: Host,
-    /// As whom.
-    pub credentials: Credentials,
-    /// Where answers are kept.
-    pub cache: Cache,
-    /// How often and how long it tries.
-    pub retry: RetryPolicy,
-    /// What time it is. Only Apps and limits without a date of the host's own need it.
+/// Configuration of a client.
+pub struct GitHubClientConfig {
+    /// The GitHub to talk to.
+    pub host: GitHubHost,
+    /// Credentials.
+    pub credentials: GitHubCredentials,
+    /// Reply cache.
+    pub cache: ReplyCache,
+    /// Retry policy.
+    pub retry: ForgeRetryPolicy,
+    /// Clock, for App tokens and for rate limits without a server date.
     pub now: fn() -> SystemTime,
-    /// Any number; waits differ by it.
+    /// Seed for retry jitter.
     pub seed: u64,
 }
 
-/// Why GitHub cannot be asked at all.
+/// Why a client cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SetupError {
-    /// The token cannot stand in a header.
-    #[error("the token holds characters that no token has; is there a line break in it?")]
+pub enum GitHubSetupError {
+    /// The token has characters that are invalid in a header.
+    #[error("the token has invalid characters (is there a line break in it?)")]
     Token,
-    /// No host can be reached.
+    /// HTTP setup failed.
     #[error(transparent)]
-    Network(#[from] crh_http::SetupError),
+    Network(#[from] crh_http::ClientSetupError),
 }
 
-/// A change that is asked for.
+/// HTTP method of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Something new.
+    /// Creates.
     Post,
-    /// Something else in the place of what is there.
+    /// Changes.
     Patch,
-    /// The same, or new.
+    /// Creates or replaces.
     Put,
-    /// Nothing any more.
+    /// Deletes.
     Delete,
 }
 
-/// One GitHub, asked as one account. Clones share their connections, limits and tokens.
+/// Client for one GitHub and one account. Clones share connections, limits and tokens.
 #[derive(Clone)]
-pub struct Client {
-    inner: Arc<Inner>,
+pub struct GitHubClient {
+    inner: Arc<GitHubClientInner>,
 }
 
-struct Inner {
+struct GitHubClientInner {
     http: reqwest::Client,
-    host: Host,
-    account: Account,
-    cache: Cache,
-    retry: RetryPolicy,
+    host: GitHubHost,
+    account: GitHubIdentity,
+    cache: ReplyCache,
+    retry: ForgeRetryPolicy,
     now: fn() -> SystemTime,
-    /// For the next wait.
+    /// Source of retry jitter.
     jitter: AtomicU64,
-    /// How long a host may be silent.
     timeouts: Timeouts,
-    waiting: Waiting,
-    limits: Mutex<BTreeMap<String, Limit>>,
+    wait_notifier: WaitNotifier,
+    limits: Mutex<BTreeMap<String, RateLimit>>,
     slots: Semaphore,
 }
 
-/// An answer to a question that changes nothing.
-struct Got {
+struct GetReply {
     body: Vec<u8>,
     link: Option<String>,
-    source: Source,
+    source: GetSource,
 }
 
-/// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// The host has sent it.
-    Sent,
-    /// The host says that it is what it sent before. That says nothing about what comes after it.
-    Kept,
+enum GetSource {
+    /// The host sent the reply.
+    Fresh,
+    /// The host confirmed the cached reply. Later pages may be new all the same.
+    NotModified,
 }
 
-impl fmt::Debug for Client {
-    /// Whom it asks, never as whom.
+impl fmt::Debug for GitHubClient {
+    /// Leaves out the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("host", &self.inner.host.name()).finish_non_exhaustive()
     }
 }
 
-impl Client {
-    /// A client. Nothing is asked yet.
-    pub fn new(network: &Network, setup: Setup) -> Result<Self, SetupError> {
-        let Setup { host, credentials, cache, retry, now, seed } = setup;
-        let account = Account::new(credentials, &host).ok_or(SetupError::Token)?;
-        let inner = Inner {
-            http: crh_http::client(network)?,
+impl GitHubClient {
+    /// Creates a client without sending anything.
+    pub fn new(
+        network: &NetworkSettings,
+        setup: GitHubClientConfig,
+    ) -> Result<Self, GitHubSetupError> {
+        let GitHubClientConfig { host, credentials, cache, retry, now, seed } = setup;
+        let account = GitHubIdentity::new(credentials, &host).ok_or(GitHubSetupError::Token)?;
+        let inner = GitHubClientInner {
+            http: crh_http::build_client(network)?,
             host,
             account,
             cache,
@@ -150,44 +148,44 @@ impl Client {
             now,
             jitter: AtomicU64::new(seed),
             timeouts: network.timeouts,
-            waiting: Waiting::default(),
+            wait_notifier: WaitNotifier::default(),
             limits: Mutex::default(),
-            slots: Semaphore::new(SIDE_BY_SIDE),
+            slots: Semaphore::new(CONCURRENT_MAX),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Whom it asks.
-    pub fn host(&self) -> &Host {
+    /// The GitHub of this client.
+    pub fn host(&self) -> &GitHubHost {
         &self.inner.host
     }
 
-    /// What is left of the limits, as the host said it last, by the name of what is limited.
-    pub fn limits(&self) -> Vec<Limit> {
+    /// Latest known rate limits, by resource.
+    pub fn limits(&self) -> Vec<RateLimit> {
         let limits = self.inner.limits.lock().unwrap_or_else(PoisonError::into_inner);
         limits.values().cloned().collect()
     }
 
-    /// Says to whom it is told that there is a wait. Nobody is told before.
-    pub fn tell_waits(&self, tell: fn(&str)) {
-        self.inner.waiting.tell_by(tell);
+    /// Sets the callback for wait messages. The default is silence.
+    pub fn on_wait(&self, callback: fn(&str)) {
+        self.inner.wait_notifier.set_callback(callback);
     }
 
-    /// Waits as long as after so many failures.
-    pub(super) async fn pause(&self, times: u32) {
+    /// Waits as after this many failures.
+    pub(super) async fn pause(&self, failures: u32) {
         let policy = &self.inner.retry;
-        let wait = policy.first_wait.saturating_mul(times).min(policy.longest_wait);
+        let wait = policy.first_wait.saturating_mul(failures).min(policy.longest_wait);
         tokio::time::sleep(wait).await;
     }
 
-    /// Reads what is at a path of the API, such as `/repos/o/r/pulls/1`.
+    /// Gets the JSON at a path of the API, such as `/repos/o/r/pulls/1`.
     pub async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ForgeError> {
-        let got = self.get(&self.address(path)).await?;
-        parsed(&format!("GET {path}"), &got.body)
+        let reply = self.get(&self.address(path)).await?;
+        parse_body(&format!("GET {path}"), &reply.body)
     }
 
-    /// Asks for a change, and gives the answer; nothing is null. It is repeated only if it surely did nothing; if nobody knows
-    /// whether it did, that is [`ForgeError::Ambiguous`].
+    /// Sends a write and returns the reply; an empty reply is null. Retries only if GitHub
+    /// certainly did nothing. An unconfirmed write is [`ForgeError::Ambiguous`].
     pub async fn write(&self, verb: Verb, path: &str, body: &Value) -> Result<Value, ForgeError> {
         let method = match verb {
             Verb::Post => Method::Post,
@@ -195,60 +193,64 @@ impl Client {
             Verb::Put => Method::Put,
             Verb::Delete => Method::Delete,
         };
-        let what = format!("{} {path}", method.word());
-        let reply = self.send(&Ask::write(method, self.address(path), body)).await?;
+        let request = format!("{} {path}", method.name());
+        let reply = self.send(&ApiRequest::write(method, self.address(path), body)).await?;
         if reply.body.is_empty() {
             return Ok(Value::Null);
         }
-        // It was applied, whatever the answer looks like.
-        parsed(&what, &reply.body)
-            .map_err(|error| ForgeError::Ambiguous { what, message: error.to_string() })
+        // GitHub applied the write even if the reply is malformed.
+        parse_body(&request, &reply.body)
+            .map_err(|error| ForgeError::Ambiguous { request, message: error.to_string() })
     }
 
     fn address(&self, path: &str) -> String {
         format!("{}{path}", self.inner.host.api())
     }
 
-    /// What is at an address, from the cache if the host says that it is the same.
-    async fn get(&self, url: &str) -> Result<Got, ForgeError> {
-        let name = Cache::name(url, ACCEPT, self.inner.account.name());
-        let wanted = name.clone();
-        let kept = self.on_disk(move |cache| cache.find(&wanted)).await;
-        let etag = kept.as_ref().map(|kept| kept.etag.clone());
-        let reply = self.send(&Ask::read(url.to_owned(), etag)).await?;
-        match (reply.head.status, kept) {
-            (304, Some(Kept { link, body, .. })) => {
+    /// Gets an address, from the cache if the host says "not modified".
+    async fn get(&self, url: &str) -> Result<GetReply, ForgeError> {
+        let cache_name = ReplyCache::name(url, ACCEPT, self.inner.account.cache_id());
+        let lookup_name = cache_name.clone();
+        let cached = self.with_cache(move |cache| cache.find(&lookup_name)).await;
+        let etag = cached.as_ref().map(|kept| kept.etag.clone());
+        let reply = self.send(&ApiRequest::read(url.to_owned(), etag)).await?;
+        match (reply.head.status, cached) {
+            (304, Some(CachedReply { link, body, .. })) => {
                 let now = (self.inner.now)();
-                // What was not marked as used goes a little earlier, and that is all.
-                drop(self.on_disk(move |cache| cache.used(&name, now)).await);
-                Ok(Got { body, link: reply.head.link.or(link), source: Source::Kept })
+                // An error only means that pruning may remove the reply earlier.
+                drop(self.with_cache(move |cache| cache.touch(&cache_name, now)).await);
+                Ok(GetReply {
+                    body,
+                    link: reply.head.link.or(link),
+                    source: GetSource::NotModified,
+                })
             }
             (_, _) => {
                 let link = reply.head.link;
                 if let Some(etag) = reply.head.etag {
-                    let kept = Kept { etag, link, body: reply.body };
-                    let keep = move |cache: &Cache| {
-                        // An answer that could not be kept is asked for again next time, and that is all.
-                        drop(cache.keep(&name, &kept));
-                        kept
+                    let cached = CachedReply { etag, link, body: reply.body };
+                    let store = move |cache: &ReplyCache| {
+                        // An error only means another download next time.
+                        drop(cache.store(&cache_name, &cached));
+                        cached
                     };
-                    let Kept { link, body, .. } = self.on_disk(keep).await;
-                    return Ok(Got { body, link, source: Source::Sent });
+                    let CachedReply { link, body, .. } = self.with_cache(store).await;
+                    return Ok(GetReply { body, link, source: GetSource::Fresh });
                 }
-                Ok(Got { body: reply.body, link, source: Source::Sent })
+                Ok(GetReply { body: reply.body, link, source: GetSource::Fresh })
             }
         }
     }
 
-    /// Does something with what is kept, on a thread that may wait for a disk: other answers come meanwhile.
-    async fn on_disk<T: Send + 'static>(
+    /// Uses the cache on a blocking thread, so that other replies can arrive meanwhile.
+    async fn with_cache<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Cache) -> T + Send + 'static,
+        operation: impl FnOnce(&ReplyCache) -> T + Send + 'static,
     ) -> T {
         let inner = self.inner.clone();
-        match tokio::task::spawn_blocking(move || work(&inner.cache)).await {
-            Ok(done) => done,
-            // Nobody cancels it, so that it can only have panicked.
+        match tokio::task::spawn_blocking(move || operation(&inner.cache)).await {
+            Ok(result) => result,
+            // The task is never cancelled, so it panicked.
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }

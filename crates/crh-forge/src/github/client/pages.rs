@@ -1,4 +1,4 @@
-//! Lists that come in pages: the first one says how many there are, and the others are asked for side by side.
+//! Paginated lists. The first page names the last one; the others are requested concurrently.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,165 +6,167 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::task::JoinHandle;
 
-use super::link::Links;
-use super::{Client, Got, SIDE_BY_SIDE, Source, parsed};
+use super::link::PageLinks;
+use super::{CONCURRENT_MAX, GetReply, GetSource, GitHubClient, parse_body};
 use crate::ForgeError;
 
-/// As many entries to a page as GitHub gives.
-const PAGE: usize = 100;
+/// Entries per page: GitHub's maximum.
+const PAGE_ENTRIES: usize = 100;
 
-/// The most pages of one list: twice as many comments as the largest pull requests have, and more files than GitHub lists. Of
-/// comments as long as GitHub takes them (65,536 letters) that is 0.7 GB to download, and up to four times that if the letters are not
-/// Latin ones; beside the page that is taken in, [`SIDE_BY_SIDE`] of them at most are in memory.
+/// Most pages of one list: twice the comments of the largest pull requests, and more files than
+/// GitHub lists. With comments of GitHub's maximum length (65,536 characters) that is 0.7 GB to
+/// download, up to four times as much for non-Latin text. At most [`CONCURRENT_MAX`] pages are in
+/// memory besides the current one.
 const PAGES_MAX: usize = 100;
 
-/// The most bytes of one list, so that a list of hostile texts cannot fill the memory.
+/// Most bytes of one list, so that a hostile list cannot fill the memory.
 const BYTES_MAX: usize = 64 << 20;
 
 /// The pages of a list, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pages<P> {
-    /// Each page as it was read.
+    /// Parsed pages.
     pub pages: Vec<P>,
-    /// What is missing.
-    pub rest: Rest,
+    /// Whether the list is complete.
+    pub completeness: PageCompleteness,
 }
 
-/// What of a list was not read.
+/// Whether a list was read completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
-    /// Nothing: it is whole.
-    Nothing,
-    /// There is more of it than is read.
-    LeftOut,
+pub enum PageCompleteness {
+    /// All of it.
+    Complete,
+    /// The list exceeds the limit.
+    Truncated,
 }
 
-impl Client {
-    /// Reads all pages of a list, such as `/repos/o/r/pulls/1/files`, up to a bound that is said. A page is whatever type `P` reads.
+impl GitHubClient {
+    /// Reads the pages of a list, such as `/repos/o/r/pulls/1/files`, up to a size limit.
     pub async fn pages<P: DeserializeOwned>(&self, path: &str) -> Result<Pages<P>, ForgeError> {
         let (mut pages, mut bytes) = (Vec::new(), 0);
-        let rest = self.each_page(path, async |page, size| {
+        let completeness = self.each_page(path, async |page, size| {
             bytes += size;
             if bytes > BYTES_MAX {
-                return Rest::LeftOut;
+                return PageCompleteness::Truncated;
             }
             pages.push(page);
-            Rest::Nothing
+            PageCompleteness::Complete
         });
-        let rest = rest.await?;
-        Ok(Pages { pages, rest })
+        let completeness = completeness.await?;
+        Ok(Pages { pages, completeness })
     }
 
-    /// Reads all pages of a list, and gives each with its size in bytes to `take`, in order, as long as that wants more. While
-    /// `take` waits for something, the next pages come.
+    /// Passes each page with its size in bytes to `on_page`, in order, until `on_page` returns
+    /// `Truncated`. Later pages download meanwhile.
     pub(in crate::github) async fn each_page<P: DeserializeOwned>(
         &self,
         path: &str,
-        mut take: impl AsyncFnMut(P, usize) -> Rest,
-    ) -> Result<Rest, ForgeError> {
-        let sign = if path.contains('?') { '&' } else { '?' };
-        let first_path = format!("{path}{sign}per_page={PAGE}");
-        let what = format!("GET {path}");
-        let mut got = self.get(&self.address(&first_path)).await?;
-        let last = links(&got).last.unwrap_or(1).min(PAGES_MAX);
-        let mut unasked = 2..=last;
-        // In order, so that what is left out does not depend on who was faster.
-        let mut coming: VecDeque<Coming> = VecDeque::new();
-        let mut pages = 0;
+        mut on_page: impl AsyncFnMut(P, usize) -> PageCompleteness,
+    ) -> Result<PageCompleteness, ForgeError> {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let first_path = format!("{path}{separator}per_page={PAGE_ENTRIES}");
+        let request = format!("GET {path}");
+        let mut reply = self.get(&self.address(&first_path)).await?;
+        let last = links(&reply).last.unwrap_or(1).min(PAGES_MAX);
+        let mut page_numbers = 2..=last;
+        // In order, so that truncation does not depend on timing.
+        let mut pending: VecDeque<PageRequest> = VecDeque::new();
+        let mut page_count = 0;
         loop {
-            while coming.len() < SIDE_BY_SIDE
-                && let Some(page) = unasked.next()
+            while pending.len() < CONCURRENT_MAX
+                && let Some(page) = page_numbers.next()
             {
-                coming.push_back(self.coming(self.address(&format!("{first_path}&page={page}"))));
+                pending
+                    .push_back(self.spawn_page(self.address(&format!("{first_path}&page={page}"))));
             }
-            pages += 1;
-            match take(parsed(&what, &got.body)?, got.body.len()).await {
-                Rest::Nothing => {}
-                Rest::LeftOut => return Ok(Rest::LeftOut),
+            page_count += 1;
+            match on_page(parse_body(&request, &reply.body)?, reply.body.len()).await {
+                PageCompleteness::Complete => {}
+                PageCompleteness::Truncated => return Ok(PageCompleteness::Truncated),
             }
-            got = if let Some(next) = coming.pop_front() {
-                next.come().await?
-            } else if let Some(next) = self.after(&got, &first_path, pages) {
-                // A list that does not say where it ends, or that has grown since, is followed page by page.
-                let inside =
+            reply = if let Some(next) = pending.pop_front() {
+                next.wait().await?
+            } else if let Some(next) = self.next_address(&reply, &first_path, page_count) {
+                // The list does not name its last page, or has grown: follow it page by page.
+                let is_same_api =
                     next.strip_prefix(self.host().api()).is_some_and(|rest| rest.starts_with('/'));
-                if pages >= PAGES_MAX || !inside {
-                    return Ok(Rest::LeftOut);
+                if page_count >= PAGES_MAX || !is_same_api {
+                    return Ok(PageCompleteness::Truncated);
                 }
                 self.get(&next).await?
             } else {
-                return Ok(Rest::Nothing);
+                return Ok(PageCompleteness::Complete);
             };
         }
     }
 
-    /// Asks for a page, on a task of its own: one that nobody looks at for a while must come to its end all the same, since others
-    /// wait for its place among those that are under way.
-    fn coming(&self, address: String) -> Coming {
+    /// Runs on its own task: the request holds one of the limited slots and must finish even while
+    /// nothing polls it.
+    fn spawn_page(&self, address: String) -> PageRequest {
         let client = self.clone();
-        Coming(tokio::spawn(async move { client.get(&address).await }))
+        PageRequest(tokio::spawn(async move { client.get(&address).await }))
     }
 
-    /// Where a list goes on after its last page so far. A full page that was the last one when it was kept is still the same
-    /// page when there is another one after it.
-    fn after(&self, got: &Got, first_path: &str, pages: usize) -> Option<String> {
-        let more = || self.address(&format!("{first_path}&page={}", pages + 1));
-        links(got).next.or_else(|| {
-            let may_have_grown = got.source == Source::Kept && is_full(&got.body);
-            may_have_grown.then(more)
+    /// Address of the page after the last known one. A cached page that is full may have a
+    /// successor now, even though the host says "not modified".
+    fn next_address(&self, reply: &GetReply, first_path: &str, pages: usize) -> Option<String> {
+        let next_page = || self.address(&format!("{first_path}&page={}", pages + 1));
+        links(reply).next.or_else(|| {
+            let may_have_grown = reply.source == GetSource::NotModified && is_full(&reply.body);
+            may_have_grown.then(next_page)
         })
     }
 }
 
-/// A page that was asked for. It is not any more once this is dropped.
-struct Coming(JoinHandle<Result<Got, ForgeError>>);
+/// A requested page. Dropping it cancels the request.
+struct PageRequest(JoinHandle<Result<GetReply, ForgeError>>);
 
-impl Coming {
-    async fn come(mut self) -> Result<Got, ForgeError> {
+impl PageRequest {
+    async fn wait(mut self) -> Result<GetReply, ForgeError> {
         match (&mut self.0).await {
-            Ok(got) => got,
-            // Nobody else cancels it, so that it can only have panicked.
+            Ok(reply) => reply,
+            // Only `drop` cancels the task, so it panicked.
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 }
 
-impl Drop for Coming {
+impl Drop for PageRequest {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// A page of a list, as far as its entries are counted: the list alone, or in an object.
+/// A page as far as needed to count entries: a list, or an object with a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Page {
+enum CountedPage {
     List(Vec<IgnoredAny>),
-    Named(BTreeMap<String, Part>),
+    Named(BTreeMap<String, CountedField>),
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Part {
+enum CountedField {
     List(Vec<IgnoredAny>),
     Other(IgnoredAny),
 }
 
-/// Whether there is no room for more entries on a page.
+/// Whether a page has the maximum number of entries.
 fn is_full(body: &[u8]) -> bool {
     match serde_json::from_slice(body) {
-        Ok(Page::List(entries)) => entries.len() >= PAGE,
-        Ok(Page::Named(parts)) => parts.values().any(|part| match part {
-            Part::List(entries) => entries.len() >= PAGE,
-            Part::Other(_) => false,
+        Ok(CountedPage::List(entries)) => entries.len() >= PAGE_ENTRIES,
+        Ok(CountedPage::Named(parts)) => parts.values().any(|part| match part {
+            CountedField::List(entries) => entries.len() >= PAGE_ENTRIES,
+            CountedField::Other(_) => false,
         }),
-        // Whoever reads it says so.
+        // The caller reports invalid JSON.
         Err(_) => false,
     }
 }
 
-fn links(got: &Got) -> Links {
-    got.link.as_deref().map(Links::read).unwrap_or_default()
+fn links(reply: &GetReply) -> PageLinks {
+    reply.link.as_deref().map(PageLinks::parse).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -172,9 +174,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_full_by_its_entries() {
+    fn full_page_is_detected_by_entry_count() {
         let entries = |count: usize| vec!["{}"; count].join(",");
-        for (count, full) in [(0, false), (PAGE - 1, false), (PAGE, true)] {
+        for (count, full) in [(0, false), (PAGE_ENTRIES - 1, false), (PAGE_ENTRIES, true)] {
             let list = entries(count);
             assert_eq!(is_full(format!("[{list}]").as_bytes()), full, "{count}");
             let named = format!("{{\"total_count\": 7, \"check_runs\": [{list}]}}");

@@ -1,42 +1,43 @@
-//! What the head of an answer says about limits, pages and what went wrong. Pure.
+//! Parses reply headers: rate limits, pages, errors.
 
 use std::num::IntErrorKind;
 use std::time::{Duration, SystemTime};
 
-use crate::asking::retry::Trouble;
+use crate::http::retry::RequestFailure;
 
-/// The head of an answer, as far as it matters here.
+/// Status and relevant headers of a reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct ReplyHead {
     pub(super) status: u16,
     pub(super) etag: Option<String>,
     pub(super) link: Option<String>,
     pub(super) location: Option<String>,
-    /// The permissions that would have been enough.
-    pub(super) accepted: Option<String>,
-    /// In seconds; a date is not written there by GitHub.
+    /// Permissions that would suffice.
+    pub(super) accepted_permissions: Option<String>,
+    /// GitHub sends seconds, never a date.
     pub(super) retry_after: Option<Duration>,
-    pub(super) limit: Option<Limit>,
-    /// The host's own time: what it writes about times is held against it, so that a wrong clock here does no harm.
+    pub(super) limit: Option<RateLimit>,
+    /// Time of the host. Rate limit resets are compared with it, so that a wrong local clock does
+    /// not matter.
     pub(super) date: Option<SystemTime>,
 }
 
-/// What is left of a limit on requests, as the host said it last.
+/// Latest known state of a rate limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limit {
-    /// What is limited: `core`, `graphql`.
+pub struct RateLimit {
+    /// Limited resource: `core`, `graphql`.
     pub resource: String,
-    /// How many requests (for GraphQL: points) there are in an hour.
+    /// Requests (for GraphQL: points) per hour.
     pub limit: u64,
-    /// How many are left.
+    /// Remaining requests.
     pub remaining: u64,
-    /// When the next hour begins, in seconds since 1970.
+    /// Start of the next hour, in seconds since 1970.
     pub reset: u64,
 }
 
-impl Head {
-    /// Reads what is known; `get` gives the value of a header.
-    pub(super) fn read<'h>(status: u16, get: impl Fn(&str) -> Option<&'h str>) -> Self {
+impl ReplyHead {
+    /// `get` returns the value of a header.
+    pub(super) fn parse<'h>(status: u16, get: impl Fn(&str) -> Option<&'h str>) -> Self {
         let number = |name: &str| get(name).and_then(number);
         let text = |name: &str| get(name).map(str::to_owned);
         let limit = match (
@@ -46,7 +47,7 @@ impl Head {
         ) {
             (Some(limit), Some(remaining), Some(reset)) => {
                 let resource = text("x-ratelimit-resource").unwrap_or_else(|| "core".to_owned());
-                Some(Limit { resource, limit, remaining, reset })
+                Some(RateLimit { resource, limit, remaining, reset })
             }
             (_, _, _) => None,
         };
@@ -55,49 +56,51 @@ impl Head {
             etag: text("etag"),
             link: text("link"),
             location: text("location"),
-            accepted: text("x-accepted-github-permissions"),
+            accepted_permissions: text("x-accepted-github-permissions"),
             retry_after: number("retry-after").map(Duration::from_secs),
             limit,
             date: get("date").and_then(|date| httpdate::parse_http_date(date).ok()),
         }
     }
 
-    /// How long until the limit ends that is used up; none if it is not. `now` stands in for a date that the host does not give.
-    fn exhausted(&self, now: SystemTime) -> Option<Duration> {
+    /// Time until an exhausted limit resets. `now` replaces a missing `Date` header.
+    fn limit_reset_wait(&self, now: SystemTime) -> Option<Duration> {
         let limit = self.limit.as_ref().filter(|limit| limit.remaining == 0)?;
         let end = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(limit.reset));
-        // What ends after the last time that there is ends never.
-        let left = end.map(|end| end.duration_since(self.date.unwrap_or(now)).unwrap_or_default());
-        Some(left.unwrap_or(Duration::MAX))
+        // A reset time beyond the clock's range never comes.
+        let wait = end.map(|end| end.duration_since(self.date.unwrap_or(now)).unwrap_or_default());
+        Some(wait.unwrap_or(Duration::MAX))
     }
 
-    /// What kind of trouble an answer is that was no success. `message` is what the host says about it.
-    pub(super) fn trouble(&self, message: &str, now: SystemTime) -> Trouble {
+    /// Classifies an error reply. `message` is the host's text.
+    pub(super) fn failure(&self, message: &str, now: SystemTime) -> RequestFailure {
         match self.status {
             403 | 429 => {
-                let named = names_limit(message);
-                match (self.retry_after, self.exhausted(now)) {
-                    (Some(wait), _) => Trouble::Limited(Some(wait)),
-                    (None, Some(wait)) if named || self.status == 429 => {
-                        Trouble::Limited(Some(wait))
+                let mentions_limit = mentions_rate_limit(message);
+                match (self.retry_after, self.limit_reset_wait(now)) {
+                    (Some(wait), _) => RequestFailure::RateLimited(Some(wait)),
+                    (None, Some(wait)) if mentions_limit || self.status == 429 => {
+                        RequestFailure::RateLimited(Some(wait))
                     }
-                    (None, None) if named || self.status == 429 => Trouble::Limited(None),
-                    (None, Some(_) | None) => Trouble::Refused,
+                    (None, None) if mentions_limit || self.status == 429 => {
+                        RequestFailure::RateLimited(None)
+                    }
+                    (None, Some(_) | None) => RequestFailure::Refused,
                 }
             }
-            // "Not modified" to somebody who knows nothing is a fault of something in between.
-            304 | 408 | 500.. => Trouble::Failing(self.retry_after),
-            _ => Trouble::Refused,
+            // A proxy's fault: crh sent no `ETag`.
+            304 | 408 | 500.. => RequestFailure::ServerError(self.retry_after),
+            _ => RequestFailure::Refused,
         }
     }
 
-    /// The same for the limits that GraphQL tells with status 200.
-    pub(super) fn limited(&self, now: SystemTime) -> Trouble {
-        Trouble::Limited(self.retry_after.or_else(|| self.exhausted(now)))
+    /// For rate limits that GraphQL reports with status 200.
+    pub(super) fn rate_limited(&self, now: SystemTime) -> RequestFailure {
+        RequestFailure::RateLimited(self.retry_after.or_else(|| self.limit_reset_wait(now)))
     }
 }
 
-/// A number of a header. One that is too large is the largest: nobody may take an endless wait for none.
+/// Saturates, so that an endless wait is not mistaken for none.
 fn number(value: &str) -> Option<u64> {
     match value.trim().parse::<u64>() {
         Ok(number) => Some(number),
@@ -105,18 +108,20 @@ fn number(value: &str) -> Option<u64> {
     }
 }
 
-/// Whether a host says in words that too much was asked.
-pub(super) fn names_limit(message: &str) -> bool {
-    let said = message.to_ascii_lowercase();
-    said.contains("rate limit") || said.contains("abuse")
+/// Whether the message mentions a rate limit.
+pub(super) fn mentions_rate_limit(message: &str) -> bool {
+    let lowercase = message.to_ascii_lowercase();
+    lowercase.contains("rate limit") || lowercase.contains("abuse")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn head(status: u16, headers: &[(&str, &'static str)]) -> Head {
-        Head::read(status, |name| headers.iter().find(|(known, _)| *known == name).map(|one| one.1))
+    fn head(status: u16, headers: &[(&str, &'static str)]) -> ReplyHead {
+        ReplyHead::parse(status, |name| {
+            headers.iter().find(|(known, _)| *known == name).map(|one| one.1)
+        })
     }
 
     const USED_UP: [(&str, &str); 4] = [
@@ -126,57 +131,57 @@ mod tests {
         ("date", "Tue, 14 Nov 2023 22:13:20 GMT"),
     ];
 
-    fn check(head: &Head, message: &str, expected: Trouble) {
+    fn check(head: &ReplyHead, message: &str, expected: RequestFailure) {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_090);
-        assert_eq!(head.trouble(message, now), expected, "{head:?} {message}");
+        assert_eq!(head.failure(message, now), expected, "{head:?} {message}");
     }
 
     #[test]
-    fn limits_are_told_from_what_is_forbidden() {
-        let seconds = |count| Trouble::Limited(Some(Duration::from_secs(count)));
+    fn rate_limit_and_forbidden_are_distinguished() {
+        let seconds = |count| RequestFailure::RateLimited(Some(Duration::from_secs(count)));
         let secondary = "You have exceeded a secondary rate limit.";
         let primary = "API rate limit exceeded for user ID 1.";
         for status in [403, 429] {
             check(&head(status, &[("retry-after", "7")]), "", seconds(7));
-            check(&head(status, &[]), secondary, Trouble::Limited(None));
-            // The host's clock counts where it gives one, and ours otherwise.
+            check(&head(status, &[]), secondary, RequestFailure::RateLimited(None));
+            // The host's clock takes precedence over the local one.
             check(&head(status, &USED_UP), primary, seconds(100));
             check(&head(status, &USED_UP[..3]), primary, seconds(10));
         }
-        check(&head(429, &[]), "", Trouble::Limited(None));
-        check(&head(403, &[]), "Resource not accessible by integration", Trouble::Refused);
-        // The last request of the hour may also be one that is forbidden.
-        check(&head(403, &USED_UP), "Must have admin rights", Trouble::Refused);
+        check(&head(429, &[]), "", RequestFailure::RateLimited(None));
+        check(&head(403, &[]), "Resource not accessible by integration", RequestFailure::Refused);
+        // The last request of the hour may be forbidden, too.
+        check(&head(403, &USED_UP), "Must have admin rights", RequestFailure::Refused);
     }
 
     #[test]
-    fn a_limit_that_never_ends_is_not_taken_for_one_without_an_end() {
-        let never = Trouble::Limited(Some(Duration::MAX));
+    fn huge_reset_time_means_endless_wait() {
+        let never = RequestFailure::RateLimited(Some(Duration::MAX));
         for reset in ["18446744073709551615", "99999999999999999999999"] {
             let mut headers = USED_UP;
             headers[2].1 = reset;
             check(&head(403, &headers), "API rate limit exceeded", never);
         }
         let after = [("retry-after", "99999999999999999999999")];
-        let longest = Trouble::Limited(Some(Duration::from_secs(u64::MAX)));
+        let longest = RequestFailure::RateLimited(Some(Duration::from_secs(u64::MAX)));
         check(&head(429, &after), "", longest);
     }
 
     #[test]
-    fn only_a_failing_server_may_do_better_next_time() {
+    fn only_server_errors_are_retryable() {
         for status in [304, 408, 500, 502, 503, 504] {
-            check(&head(status, &[]), "", Trouble::Failing(None));
+            check(&head(status, &[]), "", RequestFailure::ServerError(None));
         }
         let wait = Some(Duration::from_secs(3));
-        check(&head(503, &[("retry-after", "3")]), "", Trouble::Failing(wait));
+        check(&head(503, &[("retry-after", "3")]), "", RequestFailure::ServerError(wait));
         for status in [300, 400, 401, 404, 410, 422, 451] {
-            check(&head(status, &[("retry-after", "3")]), "rate limit", Trouble::Refused);
+            check(&head(status, &[("retry-after", "3")]), "rate limit", RequestFailure::Refused);
         }
     }
 
     #[test]
-    fn what_is_no_number_is_as_if_it_were_not_there() {
+    fn invalid_numbers_in_headers_are_ignored() {
         let odd = head(403, &[("retry-after", "soon"), ("x-ratelimit-limit", "-1"), ("date", "x")]);
-        assert_eq!(odd, Head { status: 403, ..Head::default() });
+        assert_eq!(odd, ReplyHead { status: 403, ..ReplyHead::default() });
     }
 }

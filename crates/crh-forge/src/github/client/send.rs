@@ -1,4 +1,4 @@
-//! Sends one request, as often as that is right, and reads its answer up to a limit.
+//! Sends requests with retries, redirects and App tokens.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,25 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::super::App;
-use super::account::{Kind, Lent};
-use super::head::Head;
-use super::{ACCEPT, Client, graphql, parsed, said};
+use super::super::GitHubApp;
+use super::identity::{IdentityKind, InstallationToken};
+use super::reply_head::ReplyHead;
+use super::{ACCEPT, GitHubClient, error_message, graphql, parse_body};
 use crate::ForgeError;
-use crate::asking::retry;
-use crate::asking::retry::{Decision, Purpose, Trouble};
-use crate::asking::whole::{NoReply, REPLY_MAX, USER_AGENT, Whole, whole};
+use crate::http::reply::{HttpReply, REPLY_MAX, ReplyError, USER_AGENT, fetch_reply};
+use crate::http::retry;
+use crate::http::retry::{RequestFailure, RequestPurpose, RetryDecision};
 
-/// The version of the API that is spoken; GitHub keeps each for at least two years.
+/// GitHub supports each API version for at least two years.
 const API_VERSION: &str = "2022-11-28";
 
-/// How often an address is followed that a repository has moved to: it moves once when it is renamed.
-const MOVES_MAX: u32 = 3;
+/// Most redirects to follow. A renamed repository redirects once.
+const REDIRECTS_MAX: u32 = 3;
 
-/// What an App needs at most. It is lent no more, and only for the repository that it is asked about; what the installation
-/// does not have cannot be lent.
-const NEEDED: [(&str, &str); 7] = [
+/// Permissions requested for App tokens, for one repository. The installation must have them.
+const APP_PERMISSIONS: [(&str, &str); 7] = [
     ("checks", "write"),
-    // Files are only read; to resolve a conversation takes this all the same.
+    // crh only reads files, but resolving a thread requires write access.
     ("contents", "write"),
     ("issues", "write"),
     ("metadata", "read"),
@@ -36,7 +35,6 @@ const NEEDED: [(&str, &str); 7] = [
     ("statuses", "read"),
 ];
 
-/// How a request begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
     Get,
@@ -47,7 +45,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
@@ -58,36 +56,35 @@ impl Method {
     }
 }
 
-/// A request.
-pub(super) struct Ask {
+pub(super) struct ApiRequest {
     pub(super) method: Method,
-    pub(super) purpose: Purpose,
+    pub(super) purpose: RequestPurpose,
     pub(super) url: String,
     pub(super) body: Option<Vec<u8>>,
     pub(super) etag: Option<String>,
-    pub(super) api: Api,
+    pub(super) api: ApiKind,
 }
 
-/// Which of the two APIs is asked: they tell of failures in different ways.
+/// REST and GraphQL report errors in different ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Api {
+pub(super) enum ApiKind {
     Rest,
     Graphql,
 }
 
-/// An answer that was a success, or "not modified".
-pub(super) struct Reply {
-    pub(super) head: Head,
+/// A successful or "not modified" reply.
+pub(super) struct ApiReply {
+    pub(super) head: ReplyHead,
     pub(super) body: Vec<u8>,
 }
 
-/// Whose word goes along: the account's, or the App's own where it asks for a token.
+/// Token of a request: the account's, or the App's JWT when it requests a token.
 #[derive(Clone)]
 struct Bearer(SecretString);
 
-impl Ask {
+impl ApiRequest {
     pub(super) fn read(url: String, etag: Option<String>) -> Self {
-        let (method, purpose, api) = (Method::Get, Purpose::Read, Api::Rest);
+        let (method, purpose, api) = (Method::Get, RequestPurpose::Read, ApiKind::Rest);
         Self { method, purpose, url, body: None, etag, api }
     }
 
@@ -96,26 +93,26 @@ impl Ask {
             Value::Null => None,
             body => Some(body.to_string().into_bytes()),
         };
-        Self { method, purpose: Purpose::Write, url, body, etag: None, api: Api::Rest }
+        Self { method, purpose: RequestPurpose::Write, url, body, etag: None, api: ApiKind::Rest }
     }
 }
 
 #[derive(Deserialize)]
 struct Installation {
     id: u64,
-    /// What it was given, by name: `read`, `write` or `admin`.
+    /// Granted permissions: `read`, `write` or `admin` by name.
     #[serde(default)]
     permissions: BTreeMap<String, String>,
 }
 
 impl Installation {
-    /// What a token is asked for.
-    fn wanted(&self, app: &App) -> Value {
-        let permissions: BTreeMap<&str, &str> = NEEDED
+    /// Body of the request for a token.
+    fn token_request(&self, app: &GitHubApp) -> Value {
+        let permissions: BTreeMap<&str, &str> = APP_PERMISSIONS
             .into_iter()
-            .filter_map(|(name, most)| {
-                let given = self.permissions.get(name)?;
-                Some((name, if given == "read" { "read" } else { most }))
+            .filter_map(|(name, requested_level)| {
+                let granted_level = self.permissions.get(name)?;
+                Some((name, if granted_level == "read" { "read" } else { requested_level }))
             })
             .collect();
         json!({ "repositories": [app.repo().name()], "permissions": permissions })
@@ -127,123 +124,134 @@ struct AccessToken {
     token: String,
 }
 
-impl Client {
-    /// Sends a request as the account of this client.
-    pub(super) async fn send(&self, ask: &Ask) -> Result<Reply, ForgeError> {
+impl GitHubClient {
+    /// Sends a request with the client's credentials.
+    pub(super) async fn send(&self, api_request: &ApiRequest) -> Result<ApiReply, ForgeError> {
         let bearer = self.bearer().await?;
-        match self.send_as(ask, &bearer).await {
-            // A token of an App can be taken back before its time. One that is new is not accepted for another reason.
-            Err(ForgeError::BadToken { .. }) if self.forgets(&bearer).await => {
+        match self.send_as(api_request, &bearer).await {
+            // GitHub may revoke an App's token early. A rejected fresh token has another cause.
+            Err(ForgeError::BadToken { .. }) if self.forget_token(&bearer).await => {
                 let bearer = self.bearer().await?;
-                self.send_as(ask, &bearer).await
+                self.send_as(api_request, &bearer).await
             }
-            sent => sent,
+            result => result,
         }
     }
 
-    /// The token that git takes along to fetch from this host: the account's own, or what an App is lent. It holds for some
-    /// minutes at least.
+    /// Token for git to fetch from this host, valid for at least some minutes.
     pub async fn git_token(&self) -> Result<SecretString, ForgeError> {
         Ok(self.bearer().await?.0)
     }
 
-    /// Forgets a token of an App that was not accepted. Whether there was one.
-    async fn forgets(&self, bearer: &Bearer) -> bool {
-        let Kind::App(installed) = self.inner.account.kind() else { return false };
-        let mut token = installed.token.lock().await;
-        let same = |lent: &Lent| lent.token.expose_secret() == bearer.0.expose_secret();
-        if token.as_ref().is_some_and(same) {
+    /// Forgets a rejected App token. Returns whether this is an App.
+    async fn forget_token(&self, bearer: &Bearer) -> bool {
+        let IdentityKind::App(app_installation) = self.inner.account.kind() else { return false };
+        let mut token = app_installation.token.lock().await;
+        let is_rejected =
+            |current: &InstallationToken| current.token.expose_secret() == bearer.0.expose_secret();
+        if token.as_ref().is_some_and(is_rejected) {
             *token = None;
         }
         true
     }
 
-    /// The token of the account, got anew if it is about to end.
+    /// The account's token, renewed if it expires soon.
     async fn bearer(&self) -> Result<Bearer, ForgeError> {
-        let installed = match self.inner.account.kind() {
-            Kind::Token(token) => return Ok(Bearer(token.clone())),
-            Kind::App(installed) => installed,
+        let app_installation = match self.inner.account.kind() {
+            IdentityKind::Token(token) => return Ok(Bearer(token.clone())),
+            IdentityKind::App(app_installation) => app_installation,
         };
-        // Held while asking, so that a burst asks once.
-        let mut token = installed.token.lock().await;
+        // Held during the request, so that concurrent requests renew the token once.
+        let mut token = app_installation.token.lock().await;
         let now = (self.inner.now)();
-        if let Some(lent) = token.as_ref().filter(|lent| lent.holds(now)) {
-            return Ok(Bearer(lent.token.clone()));
+        if let Some(current) = token.as_ref().filter(|lent| lent.is_valid(now)) {
+            return Ok(Bearer(current.token.clone()));
         }
-        let app = &installed.app;
-        let statement = app.statement(now).map_err(|error| ForgeError::BadToken {
+        let app = &app_installation.app;
+        let jwt = app.jwt(now).map_err(|error| ForgeError::BadToken {
             host: self.inner.host.name().to_owned(),
             message: error.to_string(),
         })?;
-        let bearer = Bearer(statement);
+        let bearer = Bearer(jwt);
         let path = format!("/repos/{}/installation", app.repo());
-        let reply = self.send_as(&Ask::read(self.address(&path), None), &bearer).await?;
-        let installation: Installation = parsed(&format!("GET {path}"), &reply.body)?;
+        let reply = self.send_as(&ApiRequest::read(self.address(&path), None), &bearer).await?;
+        let installation: Installation = parse_body(&format!("GET {path}"), &reply.body)?;
         let path = format!("/app/installations/{}/access_tokens", installation.id);
-        let wanted = installation.wanted(app);
-        let mut ask = Ask::write(Method::Post, self.address(&path), &wanted);
-        // A token that nobody gets to know does no harm.
-        ask.purpose = Purpose::Read;
-        let reply = self.send_as(&ask, &bearer).await?;
-        let AccessToken { token: fresh } = parsed(&format!("POST {path}"), &reply.body)
-            .map_err(|_| unreadable(&format!("POST {path}"), "there is no token in it"))?;
-        let fresh = SecretString::from(fresh);
-        *token = Some(Lent { token: fresh.clone(), since: now });
-        Ok(Bearer(fresh))
+        let body = installation.token_request(app);
+        let mut api_request = ApiRequest::write(Method::Post, self.address(&path), &body);
+        // Repeating it is safe: an unused token does no harm.
+        api_request.purpose = RequestPurpose::Read;
+        let reply = self.send_as(&api_request, &bearer).await?;
+        let AccessToken { token: token_text } = parse_body(&format!("POST {path}"), &reply.body)
+            .map_err(|_| unreadable(&format!("POST {path}"), "it has no token"))?;
+        let new_token = SecretString::from(token_text);
+        *token = Some(InstallationToken { token: new_token.clone(), issued_at: now });
+        Ok(Bearer(new_token))
     }
 
-    async fn send_as(&self, ask: &Ask, bearer: &Bearer) -> Result<Reply, ForgeError> {
-        let what = self.what(ask);
-        let (mut attempt, mut moves, mut url) = (1, 0, ask.url.clone());
+    async fn send_as(
+        &self,
+        api_request: &ApiRequest,
+        bearer: &Bearer,
+    ) -> Result<ApiReply, ForgeError> {
+        let request = self.describe(api_request);
+        let (mut attempt, mut redirects, mut url) = (1, 0, api_request.url.clone());
         loop {
-            let (trouble, message, head) = match self.attempt(ask, &url, bearer).await {
-                Ok(reply) => match self.judged(ask, reply, bearer) {
-                    Judged::Fine(reply) => return Ok(reply),
-                    Judged::Moved(to) if moves < MOVES_MAX => {
-                        (moves, url) = (moves + 1, to);
+            let (failure, message, head) = match self.attempt(api_request, &url, bearer).await {
+                Ok(reply) => match self.classify(api_request, reply, bearer) {
+                    ClassifiedReply::Success(reply) => return Ok(reply),
+                    ClassifiedReply::Redirect(target) if redirects < REDIRECTS_MAX => {
+                        (redirects, url) = (redirects + 1, target);
                         continue;
                     }
-                    Judged::Moved(_) => {
-                        return Err(self.unreachable("the address moves in circles".to_owned()));
+                    ClassifiedReply::Redirect(_) => {
+                        return Err(self.unreachable("redirect loop".to_owned()));
                     }
-                    Judged::Trouble(trouble, message, head) => (trouble, message, Some(head)),
+                    ClassifiedReply::Failed(failure, message, head) => {
+                        (failure, message, Some(head))
+                    }
                 },
-                Err(NoReply::TooLarge) => {
-                    return Err(ForgeError::TooLarge { what, megabytes: REPLY_MAX >> 20 });
+                Err(ReplyError::TooLarge) => {
+                    return Err(ForgeError::TooLarge { request, megabytes: REPLY_MAX >> 20 });
                 }
-                Err(NoReply::Trouble(trouble, message)) => (trouble, message, None),
+                Err(ReplyError::Failed(failure, message)) => (failure, message, None),
             };
-            match retry::after(
-                trouble,
-                ask.purpose,
+            match retry::decide(
+                failure,
+                api_request.purpose,
                 attempt,
                 &self.inner.retry,
                 retry::jitter(&self.inner.jitter),
             ) {
-                Decision::Wait(time) => {
+                RetryDecision::Wait(wait) => {
                     let host = self.inner.host.name();
-                    self.inner.waiting.begins(
+                    self.inner.wait_notifier.announce(
                         host,
-                        trouble,
+                        failure,
                         &message,
                         attempt,
-                        time,
+                        wait,
                         Instant::now(),
                     );
-                    tokio::time::sleep(time).await;
+                    tokio::time::sleep(wait).await;
                 }
-                Decision::Ambiguous => return Err(ForgeError::Ambiguous { what, message }),
-                Decision::GiveUp => return Err(self.error(what, trouble, message, head)),
+                RetryDecision::Ambiguous => return Err(ForgeError::Ambiguous { request, message }),
+                RetryDecision::GiveUp => return Err(self.error(request, failure, message, head)),
             }
             attempt += 1;
         }
     }
 
-    /// Sends once, and reads the answer if one comes in time.
-    async fn attempt(&self, ask: &Ask, url: &str, bearer: &Bearer) -> Result<Reply, NoReply> {
-        // Fails only if the semaphore is closed, which it never is.
+    /// Sends once and reads the reply.
+    async fn attempt(
+        &self,
+        api_request: &ApiRequest,
+        url: &str,
+        bearer: &Bearer,
+    ) -> Result<ApiReply, ReplyError> {
+        // The semaphore is never closed.
         let _slot = self.inner.slots.acquire().await;
-        let method = match ask.method {
+        let method = match api_request.method {
             Method::Get => reqwest::Method::GET,
             Method::Post => reqwest::Method::POST,
             Method::Patch => reqwest::Method::PATCH,
@@ -258,21 +266,26 @@ impl Client {
             .header(header::ACCEPT, ACCEPT)
             .header(header::USER_AGENT, USER_AGENT)
             .header("x-github-api-version", API_VERSION);
-        if let Some(etag) = &ask.etag {
+        if let Some(etag) = &api_request.etag {
             request = request.header(header::IF_NONE_MATCH, etag);
         }
-        if let Some(body) = &ask.body {
+        if let Some(body) = &api_request.body {
             request = request.header(header::CONTENT_TYPE, "application/json").body(body.clone());
         }
-        let Whole { status, headers, body } =
-            whole(request, self.inner.timeouts, Some(&bearer.0)).await?;
+        let HttpReply { status, headers, body } =
+            fetch_reply(request, self.inner.timeouts, Some(&bearer.0)).await?;
         let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        Ok(Reply { head: Head::read(status, get), body })
+        Ok(ApiReply { head: ReplyHead::parse(status, get), body })
     }
 
-    /// What an answer is: a success, another address, or trouble. Its limits are written down.
-    fn judged(&self, ask: &Ask, reply: Reply, bearer: &Bearer) -> Judged {
-        let Reply { head, body } = reply;
+    /// Classifies a reply and records its rate limit.
+    fn classify(
+        &self,
+        api_request: &ApiRequest,
+        reply: ApiReply,
+        bearer: &Bearer,
+    ) -> ClassifiedReply {
+        let ApiReply { head, body } = reply;
         if let Some(limit) = &head.limit {
             let mut limits =
                 self.inner.limits.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -281,66 +294,76 @@ impl Client {
         let now = (self.inner.now)();
         match head.status {
             200..=299
-                if ask.api == Api::Graphql && graphql::is_limited(&body, head.retry_after) =>
+                if api_request.api == ApiKind::Graphql
+                    && graphql::is_limited(&body, head.retry_after) =>
             {
-                let message = "the limit of GraphQL is used up".to_owned();
-                Judged::Trouble(head.limited(now), message, head)
+                let message = "GraphQL rate limit exceeded".to_owned();
+                ClassifiedReply::Failed(head.rate_limited(now), message, head)
             }
-            200..=299 if ask.api == Api::Graphql && graphql::is_timeout(&body) => {
-                let message = "it did not come to the end of a query in its time".to_owned();
-                Judged::Trouble(Trouble::Failing(head.retry_after), message, head)
+            200..=299 if api_request.api == ApiKind::Graphql && graphql::is_timeout(&body) => {
+                let message = "the query timed out".to_owned();
+                ClassifiedReply::Failed(
+                    RequestFailure::ServerError(head.retry_after),
+                    message,
+                    head,
+                )
             }
-            200..=299 => Judged::Fine(Reply { head, body }),
-            304 if ask.etag.is_some() => Judged::Fine(Reply { head, body }),
-            301 | 302 | 307 | 308 if ask.method == Method::Get => match self.moved_to(&head) {
-                Some(address) => Judged::Moved(address),
-                None => {
-                    let message = "it sends us to another host".to_owned();
-                    Judged::Trouble(Trouble::Refused, message, head)
+            200..=299 => ClassifiedReply::Success(ApiReply { head, body }),
+            304 if api_request.etag.is_some() => ClassifiedReply::Success(ApiReply { head, body }),
+            301 | 302 | 307 | 308 if api_request.method == Method::Get => {
+                match self.redirect_target(&head) {
+                    Some(address) => ClassifiedReply::Redirect(address),
+                    None => {
+                        let message = "it redirects to another host".to_owned();
+                        ClassifiedReply::Failed(RequestFailure::Refused, message, head)
+                    }
                 }
-            },
+            }
             _ => {
-                let message = said::message(&body, Some(&bearer.0));
-                Judged::Trouble(head.trouble(&message, now), message, head)
+                let message = error_message::message(&body, Some(&bearer.0));
+                ClassifiedReply::Failed(head.failure(&message, now), message, head)
             }
         }
     }
 
-    /// Where a resource has moved to. Only to the same API: the token goes along.
-    fn moved_to(&self, head: &Head) -> Option<String> {
+    /// Target of a redirect. Only within the same API, because the token goes along.
+    fn redirect_target(&self, head: &ReplyHead) -> Option<String> {
         let location = head.location.as_deref()?;
-        let inside = location.strip_prefix(self.inner.host.api())?;
-        inside.starts_with('/').then(|| location.to_owned())
+        let path = location.strip_prefix(self.inner.host.api())?;
+        path.starts_with('/').then(|| location.to_owned())
     }
 
     fn error(
         &self,
-        what: String,
-        trouble: Trouble,
+        request: String,
+        failure: RequestFailure,
         message: String,
-        head: Option<Head>,
+        head: Option<ReplyHead>,
     ) -> ForgeError {
         let host = self.inner.host.name().to_owned();
-        match (trouble, head) {
-            (Trouble::Limited(wait), _) => ForgeError::RateLimited { host, wait },
-            (Trouble::Refused, Some(head)) => match head.status {
+        match (failure, head) {
+            (RequestFailure::RateLimited(wait), _) => ForgeError::RateLimited { host, wait },
+            (RequestFailure::Refused, Some(head)) => match head.status {
                 401 => ForgeError::BadToken { host, message },
-                403 => ForgeError::Forbidden { what, message, needs: head.accepted },
-                404 | 410 => ForgeError::NotFound { what },
-                status => ForgeError::Refused { what, status, message },
+                403 => ForgeError::Forbidden { request, message, needs: head.accepted_permissions },
+                404 | 410 => ForgeError::NotFound { request },
+                status => ForgeError::Refused { request, status, message },
             },
-            (Trouble::Failing(_), Some(head)) if head.status < 300 => {
+            (RequestFailure::ServerError(_), Some(head)) if head.status < 300 => {
                 ForgeError::Failing { host, message }
             }
-            (Trouble::Failing(_), Some(head)) => {
-                let known = StatusCode::from_u16(head.status).ok();
-                let reason = known.and_then(|status| status.canonical_reason());
-                let named = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-                let message = format!("it answers with status {}{named}", head.status);
+            (RequestFailure::ServerError(_), Some(head)) => {
+                let status_code = StatusCode::from_u16(head.status).ok();
+                let reason = status_code.and_then(|status| status.canonical_reason());
+                let reason_suffix = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+                let message = format!("status {}{reason_suffix}", head.status);
                 ForgeError::Failing { host, message }
             }
             (
-                Trouble::NotSent | Trouble::Unanswered | Trouble::Failing(_) | Trouble::Refused,
+                RequestFailure::NotSent
+                | RequestFailure::Unanswered
+                | RequestFailure::ServerError(_)
+                | RequestFailure::Refused,
                 _,
             ) => self.unreachable(message),
         }
@@ -350,24 +373,24 @@ impl Client {
         ForgeError::Unreachable { host: self.inner.host.name().to_owned(), message }
     }
 
-    /// What is asked, for people: without the address of the host.
-    fn what(&self, ask: &Ask) -> String {
+    /// The request for messages, without the host's address.
+    fn describe(&self, api_request: &ApiRequest) -> String {
         let api = self.inner.host.api();
-        let place = match ask.api {
-            Api::Graphql => "a query",
-            Api::Rest => ask.url.strip_prefix(api).unwrap_or(&ask.url),
+        let target = match api_request.api {
+            ApiKind::Graphql => "a query",
+            ApiKind::Rest => api_request.url.strip_prefix(api).unwrap_or(&api_request.url),
         };
-        let path = place.split('?').next().unwrap_or(place);
-        format!("{} {path}", ask.method.word())
+        let path = target.split('?').next().unwrap_or(target);
+        format!("{} {path}", api_request.method.name())
     }
 }
 
-enum Judged {
-    Fine(Reply),
-    Moved(String),
-    Trouble(Trouble, String, Head),
+enum ClassifiedReply {
+    Success(ApiReply),
+    Redirect(String),
+    Failed(RequestFailure, String, ReplyHead),
 }
 
-fn unreadable(what: &str, message: &str) -> ForgeError {
-    ForgeError::Unreadable { what: what.to_owned(), message: message.to_owned() }
+fn unreadable(request: &str, message: &str) -> ForgeError {
+    ForgeError::Unreadable { request: request.to_owned(), message: message.to_owned() }
 }

@@ -1,39 +1,42 @@
-//! What stands on a pull request once a write has been applied.
+//! Applies acknowledged writes to a [`PullRequestState`].
 //!
-//! GitHub may still answer with what stood before, shortly after it has said yes: what it has acknowledged is put in here, so
-//! that nothing is written twice.
+//! GitHub may return an outdated state shortly after a write. Applying acknowledged writes locally
+//! prevents duplicates.
 
 use serde_json::Value;
 
-use super::plan::{What, Write};
-use crate::github::{InlineComment, InlineThread, Standing, StandingReview, TopComment};
+use super::plan::{GitHubWrite, WriteKind};
+use crate::github::{
+    InlineComment, InlineThread, PullRequestComment, PullRequestReview, PullRequestState,
+};
 use crh_review::finding::Side;
-use crh_review::identity::marked_key;
+use crh_review::identity::key_in_comment;
 
-/// Puts an acknowledged write into what stands, unless it is there.
-pub(super) fn apply(write: &Write, standing: &mut Standing, instance: &str) {
-    match &write.what {
-        What::Review { .. } => comments(write, standing, instance),
-        What::Vote { event } => vote(write, event, standing),
-        What::Withdraw { id } => become_state(*id, "DISMISSED", standing),
-        What::Submit { id } => become_state(*id, "COMMENTED", standing),
-        What::NewSummary => {
-            if super::state::own_summary(standing, instance).is_none() {
-                standing.comments.push(TopComment {
-                    author: Some(standing.viewer.clone()),
+/// Applies an acknowledged write unless the state already shows it.
+pub(super) fn apply(write: &GitHubWrite, pull_state: &mut PullRequestState, instance: &str) {
+    match &write.kind {
+        WriteKind::Review { .. } => comments(write, pull_state, instance),
+        WriteKind::Vote { event } => vote(write, event, pull_state),
+        WriteKind::Withdraw { id } => set_review_state(*id, "DISMISSED", pull_state),
+        WriteKind::Submit { id } => set_review_state(*id, "COMMENTED", pull_state),
+        WriteKind::NewSummary => {
+            if super::saved_review::own_summary(pull_state, instance).is_none() {
+                pull_state.comments.push(PullRequestComment {
+                    author: Some(pull_state.viewer.clone()),
                     body: text(&write.request.body["body"]),
-                    ..TopComment::default()
+                    ..PullRequestComment::default()
                 });
             }
         }
-        What::Summary { id } => {
-            for comment in standing.comments.iter_mut().filter(|comment| comment.id == *id) {
+        WriteKind::Summary { id } => {
+            for comment in pull_state.comments.iter_mut().filter(|comment| comment.id == *id) {
                 comment.body = text(&write.request.body["body"]);
             }
         }
-        What::Resolve { node_id } => {
-            let login = standing.viewer.login.clone();
-            for thread in standing.threads.iter_mut().filter(|it| it.node_id == *node_id) {
+        WriteKind::Resolve { node_id } => {
+            let login = pull_state.viewer.login.clone();
+            for thread in pull_state.threads.iter_mut().filter(|thread| thread.node_id == *node_id)
+            {
                 thread.resolved = true;
                 thread.resolved_by.get_or_insert_with(|| login.clone());
             }
@@ -41,39 +44,39 @@ pub(super) fn apply(write: &Write, standing: &mut Standing, instance: &str) {
     }
 }
 
-fn become_state(id: u64, state: &str, standing: &mut Standing) {
-    for review in standing.reviews.iter_mut().filter(|review| review.id == id) {
+fn set_review_state(id: u64, state: &str, pull_state: &mut PullRequestState) {
+    for review in pull_state.reviews.iter_mut().filter(|review| review.id == id) {
         state.clone_into(&mut review.state);
     }
 }
 
-fn comments(write: &Write, standing: &mut Standing, instance: &str) {
+fn comments(write: &GitHubWrite, pull_state: &mut PullRequestState, instance: &str) {
     for comment in write.request.body["comments"].as_array().into_iter().flatten() {
         let thread = thread(comment);
         let key = |thread: &InlineThread| {
             let first = thread.comments.first().filter(|first| first.ours)?;
-            marked_key(instance, &first.body).map(str::to_owned)
+            key_in_comment(instance, &first.body).map(str::to_owned)
         };
-        let stands = standing.threads.iter().any(|there| key(there) == key(&thread));
-        if !stands {
-            standing.threads.push(thread);
+        let is_posted = pull_state.threads.iter().any(|existing| key(existing) == key(&thread));
+        if !is_posted {
+            pull_state.threads.push(thread);
         }
     }
 }
 
-fn vote(write: &Write, event: &str, standing: &mut Standing) {
+fn vote(write: &GitHubWrite, event: &str, pull_state: &mut PullRequestState) {
     let state = if event == "APPROVE" { "APPROVED" } else { "CHANGES_REQUESTED" };
-    let is_there = standing.reviews.iter().any(|review| {
+    let is_posted = pull_state.reviews.iter().any(|review| {
         review.state == state
             && review.body.trim_end() == text(&write.request.body["body"]).trim_end()
     });
-    if !is_there {
-        standing.reviews.push(StandingReview {
-            author: Some(standing.viewer.clone()),
+    if !is_posted {
+        pull_state.reviews.push(PullRequestReview {
+            author: Some(pull_state.viewer.clone()),
             state: state.to_owned(),
-            commit: Some(standing.pull.head.clone()),
+            commit: Some(pull_state.pull.head.clone()),
             body: text(&write.request.body["body"]),
-            ..StandingReview::default()
+            ..PullRequestReview::default()
         });
     }
 }

@@ -1,11 +1,12 @@
-//! Which of our issues people have said no to, and whether that settles the matter.
+//! Finds issues that people dismissed in comment threads, and decides whether a dismissal counts.
 
 use super::thread::{OwnThread, own_threads};
-use crate::github::{InlineComment, Standing};
+use crate::github::{InlineComment, PullRequestState};
 use crh_review::finding::Side;
 
-/// What a reply begins with that says no. The list is closed, so that nobody says no without meaning to.
-pub const PHRASES: [&str; 14] = [
+/// Phrases that dismiss an issue at the start of a reply. A fixed list, so that people do not dismiss
+/// by accident.
+pub const DISMISSAL_PHRASES: [&str; 14] = [
     "won't fix",
     "wont fix",
     "wontfix",
@@ -19,167 +20,179 @@ pub const PHRASES: [&str; 14] = [
     "as designed",
     "not an issue",
     "dismiss",
-    COMMAND,
+    DISMISS_COMMAND,
 ];
-/// The phrase that takes any reason after it.
-const COMMAND: &str = "/crh dismiss";
-/// What a sentence goes on with when it takes back what it began with.
-const TAKES_BACK: [&str; 8] =
+/// Accepts any text after it.
+const DISMISS_COMMAND: &str = "/crh dismiss";
+/// Words that retract the phrase before them.
+const RETRACTING_WORDS: [&str; 8] =
     ["but", "however", "though", "although", "except", "unless", "if", "yet"];
 
-/// An issue that somebody said no to.
+/// An issue that a person dismissed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dismissal {
-    /// What names the issue across runs.
+pub struct ThreadDismissal {
+    /// Key of the issue, stable across runs.
     pub key: String,
-    /// The issue's title, as it stands in our comment.
+    /// Title of the issue, as in the comment.
     pub title: String,
-    /// The file that it is about.
+    /// File of the issue.
     pub file: String,
-    /// The side of its line; none if that is not known.
+    /// Side of its line, if known.
     pub side: Option<Side>,
-    /// Whether the line has another text by now, so that the issue has another key.
+    /// Whether the line changed, so that the issue has another key now.
     pub rewritten: bool,
-    /// Who said so.
+    /// Login of the person.
     pub by: String,
-    /// How.
-    pub how: How,
-    /// Whether that person decides about the repository: only then is the issue out of the verdict.
-    pub decides: bool,
-    /// Where it was said.
+    /// How the person dismissed it.
+    pub method: DismissalMethod,
+    /// Whether the person may dismiss issues. Otherwise the issue still counts.
+    pub is_effective: bool,
+    /// Web address of the comment.
     pub url: String,
 }
 
-/// How somebody says no to an issue.
+/// How a person dismisses an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    /// In a reply.
+pub enum DismissalMethod {
+    /// With a reply.
     Reply,
-    /// By resolving the conversation without a change of the code under it.
+    /// By resolving the thread without changing the code.
     Resolved,
 }
 
-/// The issues of this instance that people have said no to, oldest first.
-pub fn dismissals(standing: &Standing, instance: &str) -> Vec<Dismissal> {
-    own_threads(standing, instance)
+/// Dismissed issues of this instance, oldest first.
+pub fn dismissals(pull_state: &PullRequestState, instance: &str) -> Vec<ThreadDismissal> {
+    own_threads(pull_state, instance)
         .into_iter()
-        .filter_map(|thread| dismissal(thread, standing, instance))
+        .filter_map(|thread| dismissal(thread, pull_state, instance))
         .collect()
 }
 
-/// What was said against the issue of one conversation: the word of somebody who decides counts before any other.
+/// The dismissal in one thread. An effective one takes precedence.
 pub(super) fn dismissal(
     own: OwnThread<'_>,
-    standing: &Standing,
+    pull_state: &PullRequestState,
     instance: &str,
-) -> Option<Dismissal> {
-    let said = own.replies(instance).filter(|reply| says_no(&reply.body)).map(|reply| Dismissal {
-        key: own.key.to_owned(),
-        title: own.title.to_owned(),
-        file: own.thread.path.clone(),
-        side: own.thread.side,
-        rewritten: own.thread.outdated,
-        by: reply.author.clone().unwrap_or_else(|| "ghost".to_owned()),
-        how: How::Reply,
-        decides: decides(reply, standing),
-        url: reply.url.clone(),
+) -> Option<ThreadDismissal> {
+    let by_reply = own.replies(instance).filter(|reply| is_dismissal(&reply.body)).map(|reply| {
+        ThreadDismissal {
+            key: own.key.to_owned(),
+            title: own.title.to_owned(),
+            file: own.thread.path.clone(),
+            side: own.thread.side,
+            rewritten: own.thread.outdated,
+            by: reply.author.clone().unwrap_or_else(|| "ghost".to_owned()),
+            method: DismissalMethod::Reply,
+            is_effective: can_dismiss(reply, pull_state),
+            url: reply.url.clone(),
+        }
     });
-    let all: Vec<Dismissal> = said.chain(resolved(own, standing)).collect();
-    let first = all.iter().find(|it| it.decides).or(all.first());
+    let dismissals: Vec<ThreadDismissal> =
+        by_reply.chain(dismissal_by_resolving(own, pull_state)).collect();
+    let first = dismissals.iter().find(|dismissal| dismissal.is_effective).or(dismissals.first());
     first.cloned()
 }
 
-/// Whether the author of a reply decides about the repository: by their role, or about their own change to it. The author of
-/// a change from elsewhere does not.
-fn decides(reply: &InlineComment, standing: &Standing) -> bool {
-    reply.association.decides()
-        || reply.author.as_deref().is_some_and(|login| is_trusted_author(login, standing))
+/// Maintainers may dismiss issues, and so may authors on their own changes, unless the change comes
+/// from a fork.
+fn can_dismiss(reply: &InlineComment, pull_state: &PullRequestState) -> bool {
+    reply.association.is_trusted()
+        || reply.author.as_deref().is_some_and(|login| is_trusted_author(login, pull_state))
 }
 
-fn is_author(login: &str, standing: &Standing) -> bool {
-    standing.pull.author.as_ref().is_some_and(|author| author.login == login)
+fn is_author(login: &str, pull_state: &PullRequestState) -> bool {
+    pull_state.pull.author.as_ref().is_some_and(|author| author.login == login)
 }
 
-fn is_trusted_author(login: &str, standing: &Standing) -> bool {
-    !standing.pull.from_fork && is_author(login, standing)
+fn is_trusted_author(login: &str, pull_state: &PullRequestState) -> bool {
+    !pull_state.pull.from_fork && is_author(login, pull_state)
 }
 
-/// A conversation that a person has resolved though the code is as it was. Only people who may write to the repository, and
-/// the author of the change, can.
-fn resolved(own: OwnThread<'_>, standing: &Standing) -> Option<Dismissal> {
+/// A thread that a person resolved without a code change. GitHub permits this to people with write
+/// access and to the author.
+fn dismissal_by_resolving(
+    own: OwnThread<'_>,
+    pull_state: &PullRequestState,
+) -> Option<ThreadDismissal> {
     let thread = own.thread;
     let by = thread.resolved_by.as_deref().filter(|_| thread.resolved && !thread.outdated)?;
     let is_program = by.ends_with("[bot]")
-        || thread.comments.iter().any(|it| it.by_bot && it.author.as_deref() == Some(by));
-    // GitHub names an App with and without that ending.
-    let plain = |login: &str| login.trim_end_matches("[bot]").to_owned();
-    if plain(by) == plain(&standing.viewer.login) || is_program {
+        || thread
+            .comments
+            .iter()
+            .any(|comment| comment.by_bot && comment.author.as_deref() == Some(by));
+    // GitHub writes the login of an App with and without this suffix.
+    let without_suffix = |login: &str| login.trim_end_matches("[bot]").to_owned();
+    if without_suffix(by) == without_suffix(&pull_state.viewer.login) || is_program {
         return None;
     }
-    Some(Dismissal {
+    Some(ThreadDismissal {
         key: own.key.to_owned(),
         title: own.title.to_owned(),
         file: own.thread.path.clone(),
         side: own.thread.side,
         rewritten: own.thread.outdated,
         by: by.to_owned(),
-        how: How::Resolved,
-        decides: !is_author(by, standing) || is_trusted_author(by, standing),
+        method: DismissalMethod::Resolved,
+        is_effective: !is_author(by, pull_state) || is_trusted_author(by, pull_state),
         url: own.url().unwrap_or_default(),
     })
 }
 
-/// Whether a reply says no: it begins with one of the phrases, and the sentence ends there or goes on with a reason.
-/// A question never does.
-fn says_no(reply: &str) -> bool {
-    let said: Vec<&str> =
+/// Whether a reply dismisses the issue: it starts with one of the phrases, followed by nothing or
+/// by a reason, and asks no question.
+fn is_dismissal(reply: &str) -> bool {
+    let lines: Vec<&str> =
         reply.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
-    let said = said.join("\n").to_lowercase().replace(['’', '`'], "'");
-    if asks(&said) {
+    let text = lines.join("\n").to_lowercase().replace(['’', '`'], "'");
+    if has_question(&text) {
         return false;
     }
-    let said = said.trim_start_matches(|char: char| char.is_whitespace() || "*_'\"".contains(char));
-    PHRASES.iter().any(|phrase| {
-        said.strip_prefix(phrase).is_some_and(|rest| match *phrase {
-            COMMAND => rest.is_empty() || rest.starts_with(char::is_whitespace),
+    let start =
+        text.trim_start_matches(|char: char| char.is_whitespace() || "*_'\"".contains(char));
+    DISMISSAL_PHRASES.iter().any(|phrase| {
+        start.strip_prefix(phrase).is_some_and(|rest| match *phrase {
+            DISMISS_COMMAND => rest.is_empty() || rest.starts_with(char::is_whitespace),
             _ => ends_or_explains(rest),
         })
     })
 }
 
-/// Whether a text has a question in it. A `?` inside a word, as in an address, is none.
-fn asks(text: &str) -> bool {
+/// A `?` inside a word, as in an address, does not count.
+fn has_question(text: &str) -> bool {
     text.split_whitespace()
         .any(|word| word.trim_end_matches(['"', '\'', ')', '*', '_', '!']).ends_with('?'))
 }
 
-/// Whether a sentence ends here, or goes on with a reason.
+/// Whether the sentence ends here or continues with a reason.
 fn ends_or_explains(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['*', '_', '\'', '"']);
     let line = rest.lines().next().unwrap_or_default();
-    let after = line.trim_start();
-    let spaced = after.len() < line.len();
-    let Some(first) = after.chars().next() else { return !takes_back(rest) };
-    let word = |text: &str| {
+    let rest_of_line = line.trim_start();
+    let has_space = rest_of_line.len() < line.len();
+    let Some(first_char) = rest_of_line.chars().next() else { return !is_retraction(rest) };
+    let first_word = |text: &str| {
         text.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default().to_owned()
     };
-    match first {
-        ':' | ',' | '.' | '!' | ';' | '(' => !takes_back(&after[1..]),
-        // Without a blank before it, it joins two words.
+    match first_char {
+        ':' | ',' | '.' | '!' | ';' | '(' => !is_retraction(&rest_of_line[1..]),
+        // Without a space before it, the dash joins two words.
         '-' | '–' | '—' => {
-            let reason = after.trim_start_matches(['-', '–', '—']);
-            (spaced || reason.starts_with(' ') || reason.is_empty()) && !takes_back(reason)
+            let reason = rest_of_line.trim_start_matches(['-', '–', '—']);
+            (has_space || reason.starts_with(' ') || reason.is_empty()) && !is_retraction(reason)
         }
-        _ => spaced && ["because", "since"].contains(&word(after).as_str()),
+        _ => has_space && ["because", "since"].contains(&first_word(rest_of_line).as_str()),
     }
 }
 
-/// Whether what follows takes back what was said.
-fn takes_back(rest: &str) -> bool {
+/// Whether the text retracts the phrase before it.
+fn is_retraction(rest: &str) -> bool {
     let words = rest.split(|char: char| !char.is_alphanumeric());
-    words.into_iter().find(|word| !word.is_empty()).is_some_and(|word| TAKES_BACK.contains(&word))
+    words
+        .into_iter()
+        .find(|word| !word.is_empty())
+        .is_some_and(|word| RETRACTING_WORDS.contains(&word))
 }
 
 #[cfg(test)]
-#[path = "dismissal/tests.rs"]
 mod tests;

@@ -1,98 +1,91 @@
-//! Posting a review to a pull request: what is to be written follows from the report and from what stands there, so that
-//! posting twice changes nothing.
+//! Posts a review to a pull request. The writes follow from the report and the current state, so
+//! that posting twice changes nothing.
 //!
-//! [`plan`] decides everything and does nothing. Carrying it out is a thin shell: whatever goes wrong on the way, what stands
-//! is read again and the rest is planned again.
+//! [`plan`] is pure and decides everything. After any failure, crh reads the state and plans again.
 
-#[path = "apply_write.rs"]
-mod applied;
-#[path = "status_channel.rs"]
-mod beside;
-#[path = "execute.rs"]
-mod carry_out;
-#[path = "machine.rs"]
-mod carrying;
+mod apply_write;
 mod check_run;
-#[path = "dismissal.rs"]
-mod dismissed;
+mod dismissal;
+mod execute;
+mod machine;
 mod plan;
 mod position;
 mod request;
 mod sarif;
-#[path = "saved_review.rs"]
-mod state;
+mod saved_review;
+mod status_channel;
 mod suggestion;
 #[cfg(test)]
 pub(crate) mod tests_support;
 mod thread;
 
-pub use beside::{Beside, carry_out_beside, planned_beside};
-pub use carry_out::{Waits, carry_out};
-pub use carrying::{Answer, Carrying, Step};
-pub use check_run::{StandingRun, check_run, post_check_run, standing_runs};
-pub use dismissed::{Dismissal, How, PHRASES, dismissals};
-pub use plan::{Plan, Refusal, Write, plan};
-pub use request::Request;
-pub use sarif::{SarifError, post_sarif, sarif_upload};
-pub use state::{Basis, NoState, OpenIssue, State, last_state};
+pub use check_run::{ExistingCheckRun, check_run_requests, existing_check_runs, post_check_run};
+pub use dismissal::{DISMISSAL_PHRASES, DismissalMethod, ThreadDismissal, dismissals};
+pub use execute::{GitHubPostingDelays, post_review};
+pub use machine::{PostingMachine, PostingStep, WriteAnswer};
+pub use plan::{GitHubPostingSteps, GitHubWrite, PullRequestRefusal, plan};
+pub use request::GitHubRequest;
+pub use sarif::{SarifUploadError, post_sarif, sarif_upload};
+pub use saved_review::{NoSavedReview, OpenIssue, ReviewBasis, SavedReview, last_saved_review};
+pub use status_channel::{StatusChannel, plan_for_channel, post_to_channel};
 
-use crate::posted;
+use crate::posting;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 
-/// What became of a posting to a pull request.
-pub type Outcome = posted::Outcome<Refusal>;
+/// Result of posting to a pull request.
+pub type GitHubPostingOutcome = posting::PostingOutcome<PullRequestRefusal>;
 
-/// The most issues that are shown beside their lines: GitHub takes about five hundred texts an hour, and nobody reads more.
+/// Most inline comments. GitHub accepts about five hundred an hour.
 const INLINE_MAX: usize = 500;
 
-/// A review that is to be posted, and all that is needed to decide how.
+/// A review to post, with everything that planning needs.
 #[derive(Clone, Copy)]
-pub struct Posting<'a> {
-    /// The review.
+pub struct GitHubPosting<'a> {
+    /// The report.
     pub report: &'a Report,
-    /// The diff that was reviewed: says which lines can carry a comment where GitHub shows no hunks.
+    /// The reviewed diff. Tells which lines can have a comment where GitHub shows no hunks.
     pub diff: &'a Diff,
-    /// The lines of a file at the head, without their newlines; none if it cannot be read as text.
+    /// Lines of a file at the head, without newlines; `None` if it is not readable as text.
     pub head_lines: &'a (dyn Fn(&str) -> Option<Vec<String>> + Sync),
-    /// Hides what must not be shown. It is asked about every text of the report that leaves.
+    /// Masks secrets. Applied to every text that is posted.
     pub mask: &'a (dyn Fn(&str) -> String + Sync),
-    /// The name of this installation: two of them on one pull request do not touch each other's comments.
+    /// Name of this installation. Installations do not touch each other's comments.
     pub instance: &'a str,
-    /// Where people look at GitHub, such as `https://github.com`. Links lead there and nowhere else.
+    /// Web address of GitHub, such as `https://github.com`. Links lead only there.
     pub web: &'a str,
-    /// What the next review must find unchanged to build on this one.
-    pub basis: &'a Basis,
-    /// For a review of what changed since the last one: the issues of that which it took over, and which are among those of
-    /// the report. None for a whole review.
-    pub carried: Option<&'a [OpenIssue]>,
-    /// What may be done.
-    pub terms: Terms,
+    /// Inputs that must be unchanged for the next review to build on this one.
+    pub basis: &'a ReviewBasis,
+    /// For a review of new commits only: issues taken over from the last review. They are part of
+    /// the report. `None` for a full review.
+    pub carried_issues: Option<&'a [OpenIssue]>,
+    /// Permitted actions.
+    pub options: GitHubPostingOptions,
 }
 
-/// What a posting may do.
+/// Permitted actions of a posting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Terms {
-    /// What the review may say beside a comment.
-    pub votes: Votes,
-    /// Whether own conversations are resolved when the code under them and the issue are gone.
+pub struct GitHubPostingOptions {
+    /// Permitted votes.
+    pub votes: AllowedVotes,
+    /// Whether to resolve own threads whose code and issue are gone.
     pub resolve_outdated: bool,
-    /// Whether everything goes into the summary comment and nothing else is written.
+    /// Whether to write only the summary comment.
     pub comment_only: bool,
 }
 
-/// What a review may say beside a comment. Both have to be asked for.
+/// Votes that a review may cast. Off by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Votes {
-    /// Changes are requested if the verdict asks for fixes.
+pub struct AllowedVotes {
+    /// Request changes if the verdict asks for fixes.
     pub request_changes: bool,
-    /// The pull request is approved if the verdict is `Ready to merge`.
+    /// Approve if the verdict is `Ready to merge`.
     pub approve: bool,
 }
 
-/// What is said where so many issues are shown that are not beside their lines, since others are; nothing if all are.
-fn here_alone(count: usize) -> Option<String> {
+/// Remark about issues beyond the limit of inline comments.
+fn overflow_remark(count: usize) -> Option<String> {
     (count > 0).then(|| {
-        format!("Only the {INLINE_MAX} most urgent issues are shown beside their lines; {count} more are here alone.")
+        format!("Only the {INLINE_MAX} most urgent issues have inline comments; {count} more are only in this summary.")
     })
 }

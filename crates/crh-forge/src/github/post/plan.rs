@@ -1,10 +1,9 @@
-//! Decides what is written to a pull request: a pure function of the review and of what stands there.
+//! Plans the writes to a pull request: a pure function of the review and the current state.
 //!
-//! Invariant: once everything that a plan says stands there, the next plan is empty; and that also holds if only some of it
-//! came to stand, and was planned again.
+//! Invariant: after all writes of a plan, the next plan is empty. This also holds after some of
+//! them and a new plan.
 
-#[path = "plan/analysis.rs"]
-mod look;
+mod analysis;
 mod review;
 mod summary;
 
@@ -14,197 +13,217 @@ use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
 
-use self::look::Look;
-use super::Posting;
-use super::request::Request;
-use crate::github::{PullState, Standing, StandingReview, Verb};
-use crate::posted::{Item, Skip, masked};
-use crh_review::identity::posted_marker;
+use self::analysis::PostingAnalysis;
+use super::GitHubPosting;
+use super::request::GitHubRequest;
+use crate::github::{PullRequestProperties, PullRequestReview, PullRequestState, Verb};
+use crate::posting::{PostedItem, PostingSkip, mask_report};
+use crh_review::identity::inline_review_marker;
 
-/// What is to be written, in this order; or why nothing is.
+/// Planned writes in order, or a refusal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Why nothing is written at all.
-    pub refusal: Option<Refusal>,
-    /// What is written.
-    pub writes: Vec<Write>,
-    /// What is not, and why.
-    pub skipped: Vec<(Item, Skip)>,
+pub struct GitHubPostingSteps {
+    /// Why nothing is written.
+    pub refusal: Option<PullRequestRefusal>,
+    /// Planned writes.
+    pub writes: Vec<GitHubWrite>,
+    /// Items without a write, with the reason.
+    pub skipped: Vec<(PostedItem, PostingSkip)>,
 }
 
 /// One write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
-    /// What is sent.
-    pub request: Request,
-    /// What it is about.
-    pub(super) what: What,
+pub struct GitHubWrite {
+    /// The request.
+    pub request: GitHubRequest,
+    /// Purpose of the write.
+    pub(super) kind: WriteKind,
 }
 
-/// What a write is about.
+/// Purpose of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum WriteKind {
     /// A review with inline comments.
     Review {
-        /// The issues of the comments, in their order.
-        issues: Vec<Item>,
+        /// Issues of the comments, in order.
+        issues: Vec<PostedItem>,
     },
-    /// A review without any, which says more than a comment: alone, so that a refusal tells which of the two it is about.
+    /// A vote: a review without comments. Separate, so that a refusal is unambiguous.
     Vote {
-        /// GitHub's word for what it says.
+        /// GitHub's event name.
         event: &'static str,
     },
-    /// The end of an own approval that does not hold any more.
+    /// Dismisses an own approval that no longer holds.
     Withdraw {
-        /// The number of the review.
+        /// Review id.
         id: u64,
     },
-    /// The submission of an own review that was begun and never came to be seen.
+    /// Submits an own pending review.
     Submit {
-        /// The number of the review.
+        /// Review id.
         id: u64,
     },
     /// A new summary comment.
     NewSummary,
-    /// Another text for the summary comment.
+    /// Changes the summary comment.
     Summary {
-        /// Its number.
+        /// Comment id.
         id: u64,
     },
-    /// The end of an own conversation.
+    /// Resolves an own thread.
     Resolve {
-        /// GitHub's id for it.
+        /// GraphQL id of the thread.
         node_id: String,
     },
 }
 
-/// What was learned while carrying out an earlier plan.
+/// Limits learned from failed writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Learned {
-    /// The keys of the issues whose places GitHub refused.
-    pub(super) refused: BTreeSet<String>,
-    /// Why no review can be posted: everything is in the summary then.
-    pub(super) no_review: Option<String>,
-    /// Why no review can carry more than comments.
-    pub(super) no_vote: Option<String>,
-    /// Why an own approval cannot be withdrawn.
-    pub(super) no_withdrawing: Option<String>,
-    /// Why no conversation can be resolved.
-    pub(super) no_resolving: Option<String>,
+pub(super) struct PostingConstraints {
+    /// Keys of issues whose position GitHub refused.
+    pub(super) refused_keys: BTreeSet<String>,
+    /// Why no review can be posted. Everything goes into the summary then.
+    pub(super) reason_for_no_review: Option<String>,
+    /// Why no vote can be cast.
+    pub(super) reason_for_no_vote: Option<String>,
+    /// Why an own approval cannot be dismissed.
+    pub(super) reason_for_no_withdrawal: Option<String>,
+    /// Why threads cannot be resolved.
+    pub(super) reason_for_no_resolving: Option<String>,
 }
 
 /// Why nothing is posted.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    /// The pull request has another head by now.
-    #[error("the review is about {reviewed}, and the head of the pull request is {now}")]
+pub enum PullRequestRefusal {
+    /// The head moved.
+    #[error("the head of the pull request moved from {reviewed} to {now}")]
     HeadMoved {
-        /// The head that was reviewed.
+        /// The reviewed head.
         reviewed: String,
-        /// The head that is there.
+        /// The current head.
         now: String,
     },
-    /// The review is about another pull request.
-    #[error("the review is about `{reviewed}`, and this is `{here}`")]
+    /// The review is for another pull request.
+    #[error("the review is for `{reviewed}`, not for `{target}`")]
     OtherPull {
-        /// What was reviewed.
+        /// The reviewed pull request.
         reviewed: String,
-        /// What it was to be posted to.
-        here: String,
+        /// The target of the posting.
+        #[serde(rename = "here")]
+        target: String,
     },
     /// The pull request is closed.
     #[error("the pull request is closed")]
     Closed,
-    /// What stands there is more than was read, so that it would be posted again.
-    #[error("not everything that stands on the pull request could be read: {}", what.join(", "))]
+    /// Some lists are incomplete, so that posting could create duplicates.
+    #[error("cannot read the pull request completely: {}", incomplete_lists.join(", "))]
     NotAllRead {
-        /// What is missing.
-        what: Vec<String>,
+        /// The incomplete lists.
+        #[serde(rename = "what")]
+        incomplete_lists: Vec<String>,
     },
-    /// The account has begun a review that nobody else sees. GitHub takes no other one as long as it is there.
-    #[error("this account has an unsubmitted review on the pull request")]
+    /// The account has a pending review. GitHub accepts no other one meanwhile.
+    #[error("this account has a pending review on the pull request")]
     Unsubmitted,
-    /// Something that must not be shown is a word of the report's own form, and without it there is no report.
-    #[error("something that must be hidden is part of the report's own form")]
+    /// A secret equals a word of the report format, so that the report cannot be masked.
+    #[error("a secret equals a word of the report format")]
     Hidden,
 }
 
-/// What is to be written for a review, given what stands.
-pub fn plan(posting: &Posting<'_>, standing: &Standing) -> Plan {
-    plan_knowing(posting, standing, &Learned::default())
+/// Plans the writes for a review, given the current state.
+pub fn plan(posting: &GitHubPosting<'_>, pull_state: &PullRequestState) -> GitHubPostingSteps {
+    plan_within(posting, pull_state, &PostingConstraints::default())
 }
 
-pub(super) fn plan_knowing(posting: &Posting<'_>, standing: &Standing, learned: &Learned) -> Plan {
-    if let Some(refusal) = refusal(posting, standing) {
-        return Plan { refusal: Some(refusal), ..Plan::default() };
+pub(super) fn plan_within(
+    posting: &GitHubPosting<'_>,
+    pull_state: &PullRequestState,
+    constraints: &PostingConstraints,
+) -> GitHubPostingSteps {
+    if let Some(refusal) = find_refusal(posting, pull_state) {
+        return GitHubPostingSteps { refusal: Some(refusal), ..GitHubPostingSteps::default() };
     }
-    if let Some(draft) = own_draft(standing) {
-        return Plan { writes: vec![submission(draft, standing)], ..Plan::default() };
+    if let Some(draft) = own_draft(pull_state) {
+        return GitHubPostingSteps {
+            writes: vec![submission(draft, pull_state)],
+            ..GitHubPostingSteps::default()
+        };
     }
-    let look = Look::new(posting, standing, learned);
-    let mut plan = Plan::default();
-    review::add(&mut plan, &look);
-    summary::add(&mut plan, &look);
-    let outdated = if learned.no_resolving.is_none() { look.outdated() } else { Vec::new() };
-    for own in outdated {
-        plan.writes.push(Write {
-            request: Request {
+    let analysis = PostingAnalysis::new(posting, pull_state, constraints);
+    let mut plan = GitHubPostingSteps::default();
+    review::add_reviews(&mut plan, &analysis);
+    summary::add_summary(&mut plan, &analysis);
+    let threads_to_resolve = if constraints.reason_for_no_resolving.is_none() {
+        analysis.threads_to_resolve()
+    } else {
+        Vec::new()
+    };
+    for own_thread in threads_to_resolve {
+        plan.writes.push(GitHubWrite {
+            request: GitHubRequest {
                 verb: Verb::Post,
                 path: "/graphql".to_owned(),
-                body: json!({ "query": RESOLVE, "variables": { "id": own.thread.node_id } }),
+                body: json!({ "query": RESOLVE, "variables": { "id": own_thread.thread.node_id } }),
             },
-            what: What::Resolve { node_id: own.thread.node_id.clone() },
+            kind: WriteKind::Resolve { node_id: own_thread.thread.node_id.clone() },
         });
     }
     plan
 }
 
-/// The mutation that ends a conversation.
+/// Mutation that resolves a thread.
 pub(super) const RESOLVE: &str = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { id isResolved } } }";
 
-pub(super) fn refusal(posting: &Posting<'_>, standing: &Standing) -> Option<Refusal> {
-    let Some(report) = masked(posting.report, posting.mask) else { return Some(Refusal::Hidden) };
-    let (change, pull) = (&report.change, &standing.pull);
+pub(super) fn find_refusal(
+    posting: &GitHubPosting<'_>,
+    pull_state: &PullRequestState,
+) -> Option<PullRequestRefusal> {
+    let Some(report) = mask_report(posting.report, posting.mask) else {
+        return Some(PullRequestRefusal::Hidden);
+    };
+    let (change, pull) = (&report.change, &pull_state.pull);
     let reviewed = format!("{}#{}", change.repo, change.pr_number);
-    let here = format!("{}#{}", pull.repo, pull.number);
-    if !reviewed.eq_ignore_ascii_case(&here) {
-        return Some(Refusal::OtherPull { reviewed, here });
+    let target = format!("{}#{}", pull.repo, pull.number);
+    if !reviewed.eq_ignore_ascii_case(&target) {
+        return Some(PullRequestRefusal::OtherPull { reviewed, target });
     }
     if change.head_sha != pull.head {
         let (reviewed, now) = (change.head_sha.clone(), pull.head.clone());
-        return Some(Refusal::HeadMoved { reviewed, now });
+        return Some(PullRequestRefusal::HeadMoved { reviewed, now });
     }
     if !pull.open {
-        return Some(Refusal::Closed);
+        return Some(PullRequestRefusal::Closed);
     }
-    if !standing.unread.is_empty() {
-        return Some(Refusal::NotAllRead { what: standing.unread.clone() });
+    if !pull_state.incomplete_lists.is_empty() {
+        return Some(PullRequestRefusal::NotAllRead {
+            incomplete_lists: pull_state.incomplete_lists.clone(),
+        });
     }
-    let marker = posted_marker(posting.instance, &report.review_id);
-    let is_other = |draft: &StandingReview| !draft.body.starts_with(&marker);
-    own_draft(standing).is_some_and(is_other).then_some(Refusal::Unsubmitted)
+    let marker = inline_review_marker(posting.instance, &report.review_id);
+    let is_of_other_review = |draft: &PullRequestReview| !draft.body.starts_with(&marker);
+    own_draft(pull_state).is_some_and(is_of_other_review).then_some(PullRequestRefusal::Unsubmitted)
 }
 
-/// The review that our account has begun and not submitted.
-fn own_draft(standing: &Standing) -> Option<&StandingReview> {
-    let is_ours = |review: &&StandingReview| {
-        review.author.as_ref().is_some_and(|author| author.id == standing.viewer.id)
+/// The pending review of our account.
+fn own_draft(pull_state: &PullRequestState) -> Option<&PullRequestReview> {
+    let is_ours = |review: &&PullRequestReview| {
+        review.author.as_ref().is_some_and(|author| author.id == pull_state.viewer.id)
     };
-    standing.reviews.iter().filter(is_ours).find(|review| review.state == "PENDING")
+    pull_state.reviews.iter().filter(is_ours).find(|review| review.state == "PENDING")
 }
 
-/// An interrupted posting has left its comments where nobody sees them: they are submitted before anything else is planned.
-fn submission(draft: &StandingReview, standing: &Standing) -> Write {
-    let StandingReview { id, .. } = *draft;
-    let PullState { repo, number, .. } = &standing.pull;
-    Write {
-        request: Request {
+/// Submits the pending review that an interrupted posting left, before anything else is planned.
+fn submission(draft: &PullRequestReview, pull_state: &PullRequestState) -> GitHubWrite {
+    let PullRequestReview { id, .. } = *draft;
+    let PullRequestProperties { repo, number, .. } = &pull_state.pull;
+    GitHubWrite {
+        request: GitHubRequest {
             verb: Verb::Post,
             path: format!("/repos/{repo}/pulls/{number}/reviews/{id}/events"),
             body: json!({ "event": "COMMENT" }),
         },
-        what: What::Submit { id },
+        kind: WriteKind::Submit { id },
     }
 }
 

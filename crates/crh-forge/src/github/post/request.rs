@@ -1,4 +1,4 @@
-//! One request that changes something, as a value.
+//! A write request as a value.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use crate::github::Verb;
 
-/// One request that changes something.
+/// A write request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// What it asks for.
+pub struct GitHubRequest {
+    /// HTTP method.
     pub verb: Verb,
-    /// The path below the address of the API; `/graphql` for a mutation.
+    /// Path below the API address; `/graphql` for a mutation.
     pub path: String,
-    /// What is sent.
+    /// JSON body.
     pub body: Value,
 }
 
-impl Serialize for Request {
+impl Serialize for GitHubRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let method = match self.verb {
             Verb::Post => "POST",
@@ -25,10 +25,10 @@ impl Serialize for Request {
             Verb::Put => "PUT",
             Verb::Delete => "DELETE",
         };
-        let mut shown = serializer.serialize_struct("Request", 3)?;
-        shown.serialize_field("method", method)?;
-        shown.serialize_field("path", &self.path)?;
-        shown.serialize_field("body", &self.body)?;
-        shown.end()
+        let mut fields = serializer.serialize_struct("Request", 3)?;
+        fields.serialize_field("method", method)?;
+        fields.serialize_field("path", &self.path)?;
+        fields.serialize_field("body", &self.body)?;
+        fields.end()
     }
 }

@@ -1,4 +1,4 @@
-//! The report as SARIF for GitHub's code scanning: compressed, encoded, and sent as one request.
+//! Uploads the report to code scanning: SARIF, compressed and encoded, in one request.
 
 use std::io::Write;
 
@@ -9,63 +9,66 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::Posting;
-use super::request::Request;
+use super::GitHubPosting;
+use super::request::GitHubRequest;
 use crate::ForgeError;
-use crate::github::{Client, Verb};
-use crate::posted::masked;
+use crate::github::{GitHubClient, Verb};
+use crate::posting::mask_report;
 use crh_review::{render, stable_json};
 
-/// How large the compressed form may be: GitHub takes no more.
+/// Largest compressed upload that GitHub accepts.
 const UPLOAD_MAX: usize = 10 << 20;
 
-/// Why a report cannot be sent to code scanning.
+/// Why an upload to code scanning failed.
 #[derive(Debug, Error)]
-pub enum SarifError {
-    /// It cannot be written as SARIF.
-    #[error("the report cannot be written as SARIF")]
-    Written(#[from] serde_json::Error),
-    /// It cannot be compressed.
-    #[error("the SARIF cannot be compressed")]
-    Compressed(#[from] std::io::Error),
-    /// It is too large.
-    #[error("the SARIF has {0} bytes when compressed, and GitHub takes {UPLOAD_MAX}")]
+pub enum SarifUploadError {
+    /// Serialising to SARIF failed.
+    #[error("cannot convert the report to SARIF")]
+    Serialize(#[from] serde_json::Error),
+    /// Compression failed.
+    #[error("cannot compress the SARIF")]
+    Compress(#[from] std::io::Error),
+    /// Too large.
+    #[error("the compressed SARIF has {0} bytes; GitHub accepts {UPLOAD_MAX}")]
     TooLarge(usize),
-    /// GitHub did not take it.
+    /// The request failed.
     #[error(transparent)]
     Forge(#[from] ForgeError),
 }
 
-/// The request that sends a report to code scanning. The same report is the same bytes.
-pub fn sarif_upload(posting: &Posting<'_>) -> Result<Request, SarifError> {
-    // One that cannot be masked is refused before.
-    let report = masked(posting.report, posting.mask).unwrap_or_default();
+/// The upload request. Deterministic.
+pub fn sarif_upload(posting: &GitHubPosting<'_>) -> Result<GitHubRequest, SarifUploadError> {
+    // `find_refusal` already rejected reports that cannot be masked.
+    let report = mask_report(posting.report, posting.mask).unwrap_or_default();
     let mut sarif: Value = serde_json::from_str(&render::sarif(&report)?)?;
-    // What is before the slash is the category: a later upload of it takes the place of an earlier one. Two installations
-    // do not take each other's.
+    // The part before the slash is the category. An upload replaces earlier ones of its category,
+    // so each installation has its own.
     let id = format!("{}/{}", posting.instance, report.review_id);
     sarif["runs"][0]["automationDetails"] = json!({ "id": id });
     let text = stable_json(&sarif)?;
-    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(text.as_bytes())?;
-    let packed = packed.finish()?;
-    if packed.len() > UPLOAD_MAX {
-        return Err(SarifError::TooLarge(packed.len()));
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes())?;
+    let compressed = encoder.finish()?;
+    if compressed.len() > UPLOAD_MAX {
+        return Err(SarifUploadError::TooLarge(compressed.len()));
     }
     let change = &report.change;
-    Ok(Request {
+    Ok(GitHubRequest {
         verb: Verb::Post,
         path: format!("/repos/{}/code-scanning/sarifs", change.repo),
         body: json!({
             "commit_sha": change.head_sha,
             "ref": format!("refs/pull/{}/head", change.pr_number),
-            "sarif": STANDARD.encode(packed),
+            "sarif": STANDARD.encode(compressed),
         }),
     })
 }
 
-/// Sends a report to code scanning. A second time replaces what was sent the first time.
-pub async fn post_sarif(client: &Client, posting: &Posting<'_>) -> Result<(), SarifError> {
+/// Uploads a report to code scanning. A second upload replaces the first.
+pub async fn post_sarif(
+    client: &GitHubClient,
+    posting: &GitHubPosting<'_>,
+) -> Result<(), SarifUploadError> {
     let request = sarif_upload(posting)?;
     client.write(request.verb, &request.path, &request.body).await?;
     Ok(())
@@ -77,12 +80,12 @@ mod tests {
 
     use flate2::read::GzDecoder;
 
-    use super::super::tests_support::Review;
+    use super::super::tests_support::ReviewFixture;
     use super::*;
 
     #[test]
-    fn what_is_sent_is_the_report_as_sarif() {
-        let mut review = Review::new(&[10]);
+    fn upload_contains_the_report_as_sarif() {
+        let mut review = ReviewFixture::new(&[10]);
         review.report.issues[0].why_it_matters = "hunter2".to_owned();
         let request = sarif_upload(&review.posting()).unwrap();
         assert_eq!(request, sarif_upload(&review.posting()).unwrap());

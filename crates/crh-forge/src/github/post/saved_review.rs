@@ -1,74 +1,75 @@
-//! What the next review needs to know about this one, kept in the summary comment: JSON as base64url in one HTML comment.
+//! State of a review for the next one, stored in the summary comment as base64url-encoded JSON in
+//! an HTML comment.
 //!
-//! Whoever may write to the repository can edit that comment, so that nothing in it is more than a hint: a reader checks it
-//! against what it finds, and shows its texts as it shows those of a model.
+//! Anyone with write access can edit that comment. Readers verify it and treat its texts as
+//! untrusted.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::github::{Standing, TopComment};
+use crate::github::{PullRequestComment, PullRequestState};
 use crh_review::finding::{AutofixClass, Category, Confidence, Owner, Severity, TITLE_MAX};
-use crh_review::identity::{is_summary, marked_state, state_marker};
+use crh_review::identity::{is_summary, state_in_comment, state_marker};
 use crh_review::report::{Issue, Strategy, Validation};
 use crh_review::{Location, Quote, stable_json_line};
 
-/// The version of this form. It rises when a reader of the old form would misread the new one.
+/// Format version. Increase it when old readers would misread the new format.
 pub(super) const VERSION: u32 = 1;
-/// How long the line may be, in characters: some forty issues, and half of a comment is left for people.
+/// Longest state line, in characters: some forty issues. Leaves half of the comment to people.
 const STATE_MAX: usize = 32_768;
-/// How much of a title is kept, in characters: as long as one may be.
-const TITLE_KEPT: usize = TITLE_MAX;
-/// How much of a reason is kept, in characters: a sentence or two. The conversation has all of it.
-const WHY_KEPT: usize = 240;
-/// How much of a quote is kept, in characters: enough to find its line again. What is looked for is the kept part.
-const QUOTE_KEPT: usize = 160;
-/// How many lines of a quote are kept: as many as it takes to prove something.
-const QUOTE_LINES: usize = 3;
-/// How many visible characters prove something; then no more lines are kept.
-const QUOTE_ENOUGH: usize = 8;
-/// How many quotes of an issue are kept: its own, and those that tie it to the change.
-const QUOTES_KEPT: usize = 3;
+/// Longest stored title, in characters.
+const STORED_TITLE_MAX: usize = TITLE_MAX;
+/// Longest stored reason, in characters. The thread has all of it.
+const STORED_REASON_MAX: usize = 240;
+/// Longest stored quote, in characters: enough to find its line again.
+const STORED_QUOTE_MAX: usize = 160;
+/// Most lines of a stored quote.
+const STORED_QUOTE_LINES_MAX: usize = 3;
+/// Visible characters after which no more lines are stored.
+const STORED_QUOTE_ENOUGH: usize = 8;
+/// Most quotes per issue: its own, and those that tie it to the change.
+const STORED_QUOTES_MAX: usize = 3;
 
-/// What a review was made with, apart from what its report says.
+/// Inputs of a review that are not in its report.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Basis {
-    /// The hash of the configuration.
+pub struct ReviewBasis {
+    /// Hash of the configuration.
     pub configuration: String,
-    /// The hash of all prompts in use.
+    /// Hash of all prompts.
     pub prompt_version: String,
-    /// Who would look at a change, sorted: those that need no model and are here, whatever files the change has.
+    /// Available reviewers that need no model, sorted, independent of the changed files.
     #[serde(default)]
     pub reviewers: Vec<String>,
 }
 
-/// What is known about the last review of a pull request.
+/// State of the last review of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// The version of this form.
+pub struct SavedReview {
+    /// Format version.
     pub version: u32,
-    /// The id of the review.
+    /// Review id.
     pub review_id: String,
-    /// The base commit.
+    /// Base commit.
     pub base: String,
-    /// The head commit.
+    /// Head commit.
     pub head: String,
-    /// What it was made with.
+    /// Inputs of the review.
     #[serde(flatten)]
-    pub basis: Basis,
-    /// The models, sorted and joined by `+`.
+    pub basis: ReviewBasis,
+    /// Models, sorted and joined with `+`.
     pub models: String,
-    /// How it was done.
+    /// Review strategy.
     pub strategy: Strategy,
-    /// Whether everything was looked at.
+    /// Whether the review covered everything.
     pub complete: bool,
-    /// What is open.
+    /// Open issues.
     pub issues: Vec<OpenIssue>,
-    /// How many more are open that the report did not show, and that are not among them.
+    /// Number of further open issues that the report did not show.
     #[serde(default)]
     pub withheld: usize,
-    /// The keys of issues whose place GitHub refused at this head.
+    /// Keys of issues whose position GitHub refused at this head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
 }
@@ -76,121 +77,128 @@ pub struct State {
 /// An issue of an earlier review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenIssue {
-    /// What names it across runs.
+    /// Key, stable across runs.
     pub key: String,
-    /// What is wrong.
+    /// Title.
     pub title: String,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What kind of trouble it is.
+    /// Category.
     pub category: Category,
-    /// Where it was.
+    /// Location.
     #[serde(flatten)]
     pub location: Location,
-    /// What it does, or the beginning of that; empty if there was no room for it.
+    /// Consequences, possibly shortened; empty if there was no space.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Its quotes, the one from its own file first, each perhaps cut; none if it had none.
+    /// Quotes, possibly shortened, those from its own file first.
     #[serde(default)]
     pub evidence: Vec<Quote>,
-    /// Who reported it.
+    /// Reviewers that reported it.
     pub reviewers: Vec<String>,
-    /// The rule of the program that found it.
+    /// Rule of the static check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// How sure they were together.
+    /// Combined confidence.
     pub confidence: Confidence,
-    /// What the check of it said.
+    /// Result of validation.
     pub validation: Validation,
     /// Whether a fix may be applied without asking.
     pub autofix_class: AutofixClass,
     /// Who acts next.
     pub owner: Owner,
-    /// Whether a fix is unfinished until it was checked.
+    /// Whether a fix needs verification.
     #[serde(default)]
     pub requires_verification: bool,
-    /// The head at which it was raised first.
+    /// Head at which the issue was first raised.
     pub since: String,
 }
 
-/// Why nothing is known about the last review.
+/// Why there is no saved state.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NoState {
-    /// There is no summary of ours.
-    #[error("there is no earlier review of this pull request by this account and instance")]
+pub enum NoSavedReview {
+    /// No own summary.
+    #[error("this account and instance have not reviewed this pull request before")]
     NoReview,
-    /// The summary has none.
-    #[error("the earlier review did not keep its state")]
-    NotKept,
-    /// It cannot be read.
+    /// A summary without state.
+    #[error("the earlier review has no saved state")]
+    NoState,
+    /// Unreadable state.
     #[error("the state of the earlier review is damaged")]
     Damaged,
-    /// Another version of crh has written it.
+    /// Written by another version of crh.
     #[error("the state of the earlier review was written by another version of crh")]
     OtherVersion,
 }
 
-/// What is known about the last review of a pull request: from the summary that our account wrote under this instance's name.
-pub fn last_state(standing: &Standing, instance: &str) -> Result<State, NoState> {
-    let summary = own_summary(standing, instance).ok_or(NoState::NoReview)?;
-    read(instance, &summary.body)
+/// Reads the saved state from the summary of our account and this instance.
+pub fn last_saved_review(
+    pull_state: &PullRequestState,
+    instance: &str,
+) -> Result<SavedReview, NoSavedReview> {
+    let summary = own_summary(pull_state, instance).ok_or(NoSavedReview::NoReview)?;
+    parse_state(instance, &summary.body)
 }
 
-/// The summary comment of this instance; the oldest, should there be several. What others wrote is none.
-pub(super) fn own_summary<'a>(standing: &'a Standing, instance: &str) -> Option<&'a TopComment> {
-    let is_ours = |comment: &&TopComment| {
-        comment.author.as_ref().is_some_and(|author| author.id == standing.viewer.id)
+/// The summary comment of our account and this instance; the oldest if there are several.
+pub(super) fn own_summary<'a>(
+    pull_state: &'a PullRequestState,
+    instance: &str,
+) -> Option<&'a PullRequestComment> {
+    let is_ours = |comment: &&PullRequestComment| {
+        comment.author.as_ref().is_some_and(|author| author.id == pull_state.viewer.id)
     };
-    standing.comments.iter().filter(is_ours).find(|comment| is_summary(instance, &comment.body))
+    pull_state.comments.iter().filter(is_ours).find(|comment| is_summary(instance, &comment.body))
 }
 
-/// The last line of a summary that keeps a state; none if it is too long to be kept. Reasons are the first to go: they stand
-/// in the conversations.
-pub(super) fn line(instance: &str, state: &State) -> Option<String> {
-    let kept = |state: &State| {
+/// The state line of a summary; `None` if it is too long. Reasons are dropped first: the threads
+/// have them.
+pub(super) fn state_line(instance: &str, state: &SavedReview) -> Option<String> {
+    let encode = |state: &SavedReview| {
         let json = stable_json_line(state).ok()?;
         let line = state_marker(instance, &URL_SAFE_NO_PAD.encode(json.trim_end()));
         (line.len() <= STATE_MAX).then_some(line)
     };
-    kept(state).or_else(|| {
-        let mut brief = state.clone();
-        for issue in &mut brief.issues {
+    encode(state).or_else(|| {
+        let mut without_reasons = state.clone();
+        for issue in &mut without_reasons.issues {
             issue.why.clear();
         }
-        kept(&brief)
+        encode(&without_reasons)
     })
 }
 
-fn read(instance: &str, body: &str) -> Result<State, NoState> {
-    let data = marked_state(instance, body).ok_or(NoState::NotKept)?;
-    let json = URL_SAFE_NO_PAD.decode(data).map_err(|_| NoState::Damaged)?;
-    let version: Version = serde_json::from_slice(&json).map_err(|_| NoState::Damaged)?;
+fn parse_state(instance: &str, body: &str) -> Result<SavedReview, NoSavedReview> {
+    let data = state_in_comment(instance, body).ok_or(NoSavedReview::NoState)?;
+    let json = URL_SAFE_NO_PAD.decode(data).map_err(|_| NoSavedReview::Damaged)?;
+    let version: SavedVersion =
+        serde_json::from_slice(&json).map_err(|_| NoSavedReview::Damaged)?;
     if version.version != VERSION {
-        return Err(NoState::OtherVersion);
+        return Err(NoSavedReview::OtherVersion);
     }
-    serde_json::from_slice(&json).map_err(|_| NoState::Damaged)
+    serde_json::from_slice(&json).map_err(|_| NoSavedReview::Damaged)
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct SavedVersion {
     version: u32,
 }
 
 impl OpenIssue {
-    /// What is kept of an issue.
+    /// Shortens an issue for storage.
     pub(super) fn new(issue: &Issue, since: &str) -> Self {
-        // The one that says where it is comes first.
+        // Quotes from the issue's own file first.
         let (own, others): (Vec<&Quote>, Vec<&Quote>) =
             issue.evidence.iter().partition(|quote| quote.file == issue.location.file);
-        let evidence = own.into_iter().chain(others).take(QUOTES_KEPT);
+        let evidence = own.into_iter().chain(others).take(STORED_QUOTES_MAX);
         Self {
             key: issue.dedupe_key.clone(),
-            title: cut(&issue.title, TITLE_KEPT),
+            title: cut(&issue.title, STORED_TITLE_MAX),
             severity: issue.severity,
             category: issue.category,
             location: issue.location.clone(),
-            why: cut(&issue.why_it_matters, WHY_KEPT),
-            evidence: evidence.map(kept_quote).collect(),
+            why: cut(&issue.why_it_matters, STORED_REASON_MAX),
+            evidence: evidence.map(shortened_quote).collect(),
             reviewers: issue.reviewers.clone(),
             rule: issue.rule.clone(),
             confidence: issue.confidence,
@@ -203,25 +211,24 @@ impl OpenIssue {
     }
 }
 
-/// As much of a quote as it takes to find its lines again.
-fn kept_quote(quote: &Quote) -> Quote {
+/// Shortens a quote to what is needed to find its lines.
+fn shortened_quote(quote: &Quote) -> Quote {
     let mut snippet = String::new();
-    for line in quote.snippet.lines().take(QUOTE_LINES) {
+    for line in quote.snippet.lines().take(STORED_QUOTE_LINES_MAX) {
         if !snippet.is_empty() {
             snippet.push('\n');
         }
         snippet.push_str(line);
-        if snippet.chars().filter(|char| !char.is_whitespace()).count() >= QUOTE_ENOUGH {
+        if snippet.chars().filter(|char| !char.is_whitespace()).count() >= STORED_QUOTE_ENOUGH {
             break;
         }
     }
-    Quote { snippet: cut(&snippet, QUOTE_KEPT), ..quote.clone() }
+    Quote { snippet: cut(&snippet, STORED_QUOTE_MAX), ..quote.clone() }
 }
 
-fn cut(text: &str, most: usize) -> String {
-    text.chars().take(most).collect()
+fn cut(text: &str, max_chars: usize) -> String {
+    text.chars().take(max_chars).collect()
 }
 
 #[cfg(test)]
-#[path = "saved_review/tests.rs"]
 mod tests;

@@ -1,102 +1,106 @@
-//! What shows a review beside the conversation of a pull request: a check run, and the alerts of code scanning.
+//! Shows a review outside the conversation: as a check run, or as code scanning alerts.
 //!
-//! Neither is about a position in GitHub's diff, and neither is planned with the comments: a token that may write the one often
-//! may not write the other.
+//! Neither depends on diff positions. They are planned separately from comments because tokens
+//! often may write only one of them.
 
-use super::check_run::{check_run, post_check_run, standing_runs};
-use super::plan::{Refusal, refusal};
-use super::request::Request;
-use super::sarif::{SarifError, post_sarif, sarif_upload};
-use super::{Outcome, Posting};
+use super::check_run::{check_run_requests, existing_check_runs, post_check_run};
+use super::plan::{PullRequestRefusal, find_refusal};
+use super::request::GitHubRequest;
+use super::sarif::{SarifUploadError, post_sarif, sarif_upload};
+use super::{GitHubPosting, GitHubPostingOutcome};
 use crate::ForgeError;
-use crate::github::{Client, Name, read};
-use crate::posted::{Delivery, Item, Receipt, Skip};
+use crate::github::{GitHubClient, PullRequestRef, read};
+use crate::posting::{ItemDelivery, PostedItem, PostingReceipt, PostingSkip};
 
-/// A place beside the conversation.
+/// A place outside the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beside {
+pub enum StatusChannel {
     /// A check run at the head, named after the installation.
     CheckRun,
-    /// The alerts of code scanning.
+    /// Code scanning alerts.
     CodeScanning,
 }
 
-impl Beside {
-    /// What a token needs to write there.
+impl StatusChannel {
+    /// Required permissions.
     fn needs(self) -> &'static str {
         match self {
             Self::CheckRun => {
-                "a check run needs `checks: write` and a token of Actions or of an App; a personal one cannot make any"
+                "a check run needs `checks: write` and a token of Actions or of an App; personal tokens cannot create check runs"
             }
             Self::CodeScanning => {
-                "code scanning needs `security-events: write`, and has to be switched on for the repository"
+                "code scanning needs `security-events: write` and must be enabled for the repository"
             }
         }
     }
 
-    fn item(self) -> Item {
+    fn item(self) -> PostedItem {
         match self {
-            Self::CheckRun => Item::CheckRun,
-            Self::CodeScanning => Item::CodeScanning,
+            Self::CheckRun => PostedItem::CheckRun,
+            Self::CodeScanning => PostedItem::CodeScanning,
         }
     }
 }
 
-/// Shows a review beside the conversation. An error means that the pull request could not be read and nothing was written.
-pub async fn carry_out_beside(
-    client: &Client,
-    name: &Name,
-    posting: &Posting<'_>,
-    beside: Beside,
-) -> Result<Outcome, ForgeError> {
-    let (_, standing) = read::proposal(client, name, posting.instance).await?;
-    if let Some(refusal) = refusal(posting, &standing) {
-        return Ok(Outcome { refusal: Some(refusal), ..Outcome::default() });
+/// Shows a review in the channel. An error means that the pull request could not be read and
+/// nothing was written.
+pub async fn post_to_channel(
+    client: &GitHubClient,
+    pull_ref: &PullRequestRef,
+    posting: &GitHubPosting<'_>,
+    channel: StatusChannel,
+) -> Result<GitHubPostingOutcome, ForgeError> {
+    let (_, pull_state) = read::pull_request(client, pull_ref, posting.instance).await?;
+    if let Some(refusal) = find_refusal(posting, &pull_state) {
+        return Ok(GitHubPostingOutcome {
+            refusal: Some(refusal),
+            ..GitHubPostingOutcome::default()
+        });
     }
-    let written = match beside {
-        Beside::CheckRun => {
-            let sent = post_check_run(client, posting.instance, posting).await;
-            sent.map_err(SarifError::Forge)
+    let requests_sent = match channel {
+        StatusChannel::CheckRun => {
+            let result = post_check_run(client, posting.instance, posting).await;
+            result.map_err(SarifUploadError::Forge)
         }
-        Beside::CodeScanning => post_sarif(client, posting).await.map(|()| 1),
+        StatusChannel::CodeScanning => post_sarif(client, posting).await.map(|()| 1),
     };
-    let delivery = match written {
-        Ok(0) => Delivery::Skipped(Skip::Stands.to_string()),
-        Ok(_) => Delivery::Posted,
-        Err(error) => Delivery::Failed(told(&error, beside)),
+    let delivery = match requests_sent {
+        Ok(0) => ItemDelivery::Skipped(PostingSkip::AlreadyPosted.to_string()),
+        Ok(_) => ItemDelivery::Posted,
+        Err(error) => ItemDelivery::Failed(failure_message(&error, channel)),
     };
-    let receipts = vec![Receipt { item: beside.item(), delivery }];
-    Ok(Outcome { receipts, ..Outcome::default() })
+    let receipts = vec![PostingReceipt { item: channel.item(), delivery }];
+    Ok(GitHubPostingOutcome { receipts, ..GitHubPostingOutcome::default() })
 }
 
-/// Every request that would be made, or why none would.
-pub async fn planned_beside(
-    client: &Client,
-    name: &Name,
-    posting: &Posting<'_>,
-    beside: Beside,
-) -> Result<Result<Vec<Request>, Refusal>, SarifError> {
-    let (_, standing) = read::proposal(client, name, posting.instance).await?;
-    if let Some(refusal) = refusal(posting, &standing) {
+/// Requests of a dry run, or why there are none.
+pub async fn plan_for_channel(
+    client: &GitHubClient,
+    pull_ref: &PullRequestRef,
+    posting: &GitHubPosting<'_>,
+    channel: StatusChannel,
+) -> Result<Result<Vec<GitHubRequest>, PullRequestRefusal>, SarifUploadError> {
+    let (_, pull_state) = read::pull_request(client, pull_ref, posting.instance).await?;
+    if let Some(refusal) = find_refusal(posting, &pull_state) {
         return Ok(Err(refusal));
     }
-    let requests = match beside {
-        Beside::CheckRun => {
-            let standing = standing_runs(client, posting.instance, posting).await?;
-            check_run(posting, posting.instance, &standing)
+    let requests = match channel {
+        StatusChannel::CheckRun => {
+            let existing = existing_check_runs(client, posting.instance, posting).await?;
+            check_run_requests(posting, posting.instance, &existing)
         }
-        Beside::CodeScanning => vec![sarif_upload(posting)?],
+        StatusChannel::CodeScanning => vec![sarif_upload(posting)?],
     };
     Ok(Ok(requests))
 }
 
-/// What went wrong, with what a token needs where that may be the reason.
-fn told(error: &SarifError, beside: Beside) -> String {
+/// The error, with the required permissions if they may be the cause.
+fn failure_message(error: &SarifUploadError, channel: StatusChannel) -> String {
     match error {
-        SarifError::Forge(ForgeError::Forbidden { .. } | ForgeError::NotFound { .. }) => {
-            format!("{error}; {}", beside.needs())
+        SarifUploadError::Forge(ForgeError::Forbidden { .. } | ForgeError::NotFound { .. }) => {
+            format!("{error}; {}", channel.needs())
         }
-        SarifError::Forge(
+        SarifUploadError::Forge(
             ForgeError::BadToken { .. }
             | ForgeError::RateLimited { .. }
             | ForgeError::Refused { .. }
@@ -107,8 +111,8 @@ fn told(error: &SarifError, beside: Beside) -> String {
             | ForgeError::Bazaar { .. }
             | ForgeError::Unreadable { .. },
         )
-        | SarifError::Written(_)
-        | SarifError::Compressed(_)
-        | SarifError::TooLarge(_) => error.to_string(),
+        | SarifUploadError::Serialize(_)
+        | SarifUploadError::Compress(_)
+        | SarifUploadError::TooLarge(_) => error.to_string(),
     }
 }

@@ -1,117 +1,121 @@
-//! Whether the exact new text of an issue is offered as a block that GitHub applies at a click.
+//! Decides whether a fix becomes a GitHub suggestion that is applied with one click.
 //!
-//! A click must never make the file worse than it was: whatever is not certain is shown as code instead.
+//! A click must never break the file: doubtful fixes are shown as code instead.
 
 use super::position::Anchor;
+use crh_review::escape_invisible;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
-use crh_review::visible;
 
-/// Why a new text is shown without a button.
+/// Why a fix is not offered as a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoButton {
-    /// There is no new text.
-    None,
-    /// It is nothing but white space.
+pub(super) enum NoSuggestion {
+    /// No replacement text.
+    NoReplacement,
+    /// Only white space.
     Empty,
-    /// The comment is not on exactly the lines that it replaces.
+    /// The comment is not on exactly the replaced lines.
     OtherLines,
-    /// The lines are not at the head, or say something else there than what was quoted.
+    /// The lines are missing at the head or differ from the quote.
     Changed,
-    /// It is what stands there.
+    /// Same as the current text.
     Same,
-    /// It would open or close a bracket that it does not close or open.
+    /// Unbalanced brackets.
     Brackets,
-    /// It repeats the line above or below.
+    /// Repeats the line above or below.
     Repeats,
-    /// It has lost the indentation.
+    /// Lost indentation.
     Indentation,
-    /// It holds a fence, a marker, or characters that cannot be seen.
+    /// Contains a fence, a marker, or invisible characters.
     Unsafe,
-    /// The file's lines do not end as those of a comment do.
+    /// Line endings that comments cannot express.
     LineEnds,
 }
 
-/// Whether a new text applies; if not, why. `head` is the file's lines at the head, `anchor` where the comment is.
-pub(super) fn button(
+/// Checks a suggestion. `head` has the file's lines at the head, `anchor` is the position of the
+/// comment.
+pub(super) fn check_suggestion(
     issue: &Issue,
     anchor: &Anchor,
     head: Option<&[String]>,
-) -> Result<(), NoButton> {
-    let text = issue.replacement.as_deref().ok_or(NoButton::None)?;
+) -> Result<(), NoSuggestion> {
+    let text = issue.replacement.as_deref().ok_or(NoSuggestion::NoReplacement)?;
     let (first, last) = (issue.location.line_start, issue.location.line_end);
     if text.trim().is_empty() {
-        return Err(NoButton::Empty);
+        return Err(NoSuggestion::Empty);
     }
     if issue.location.side != Side::New || !anchor.is_on(first, last) {
-        return Err(NoButton::OtherLines);
+        return Err(NoSuggestion::OtherLines);
     }
     if text.contains("```")
         || text.contains("~~~")
         || text.contains("<!-- c")
-        || visible(text) != text
+        || escape_invisible(text) != text
     {
-        return Err(NoButton::Unsafe);
+        return Err(NoSuggestion::Unsafe);
     }
-    let head = head.ok_or(NoButton::Changed)?;
-    let (above, replaced, below) = around(head, first, last).ok_or(NoButton::Changed)?;
-    if !quotes_stand(issue, head) {
-        return Err(NoButton::Changed);
+    let head = head.ok_or(NoSuggestion::Changed)?;
+    let (above, replaced, below) = split_around(head, first, last).ok_or(NoSuggestion::Changed)?;
+    if !quotes_match(issue, head) {
+        return Err(NoSuggestion::Changed);
     }
     if replaced.iter().any(|line| line.ends_with('\r')) {
-        return Err(NoButton::LineEnds);
+        return Err(NoSuggestion::LineEnds);
     }
     let new: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
-    let plain = |line: &str| line.trim_end().to_owned();
-    if new.iter().map(|line| plain(line)).eq(replaced.iter().map(|line| plain(line))) {
-        return Err(NoButton::Same);
+    let trimmed = |line: &str| line.trim_end().to_owned();
+    if new.iter().map(|line| trimmed(line)).eq(replaced.iter().map(|line| trimmed(line))) {
+        return Err(NoSuggestion::Same);
     }
     if open_brackets(new.iter().copied()) != open_brackets(replaced.iter().map(String::as_str)) {
-        return Err(NoButton::Brackets);
+        return Err(NoSuggestion::Brackets);
     }
-    if repeats(above, new.first(), replaced.first()) || repeats(below, new.last(), replaced.last())
+    if repeats_neighbour(above, new.first(), replaced.first())
+        || repeats_neighbour(below, new.last(), replaced.last())
     {
-        return Err(NoButton::Repeats);
+        return Err(NoSuggestion::Repeats);
     }
     if lost_indentation(&new, replaced) {
-        return Err(NoButton::Indentation);
+        return Err(NoSuggestion::Indentation);
     }
     Ok(())
 }
 
-/// The lines from `first` to `last`, with the line above and the line below.
-fn around(
+/// The lines from `first` to `last`, with the lines above and below.
+fn split_around(
     head: &[String],
     first: u32,
     last: u32,
 ) -> Option<(Option<&String>, &[String], Option<&String>)> {
     let (first, last) = (usize::try_from(first).ok()?, usize::try_from(last).ok()?);
     let replaced = head.get(first.checked_sub(1)?..last)?;
-    let above = first.checked_sub(2).and_then(|at| head.get(at));
+    let above = first.checked_sub(2).and_then(|index| head.get(index));
     (!replaced.is_empty()).then(|| (above, replaced, head.get(last)))
 }
 
-/// Whether what was quoted from the new side of the issue's file is where it was found.
-fn quotes_stand(issue: &Issue, head: &[String]) -> bool {
-    let own =
+/// Whether the quotes from the new side of the file still match.
+fn quotes_match(issue: &Issue, head: &[String]) -> bool {
+    let is_from_new_side =
         |quote: &&crh_review::Quote| quote.file == issue.location.file && quote.side == Side::New;
-    issue.evidence.iter().filter(own).all(|quote| {
+    issue.evidence.iter().filter(is_from_new_side).all(|quote| {
         let start = usize::try_from(quote.line).unwrap_or(usize::MAX).saturating_sub(1);
         let lines = quote.snippet.lines().filter(|line| !line.trim().is_empty());
         let mut at_head = head.iter().skip(start).filter(|line| !line.trim().is_empty());
-        lines.into_iter().all(|line| at_head.next().is_some_and(|there| is_quoted(line, there)))
+        lines
+            .into_iter()
+            .all(|line| at_head.next().is_some_and(|head_line| is_quoted(line, head_line)))
     })
 }
 
-/// Whether a line of a quote is a line of the file: white space folded, the sign of a diff taken off.
+/// Compares a quoted line with a file line, ignoring white space and diff signs.
 fn is_quoted(quoted: &str, line: &str) -> bool {
-    let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = folded(line);
-    let unsigned = quoted.strip_prefix(['+', ' ']).map(folded);
-    folded(quoted) == line || unsigned.is_some_and(|quoted| quoted == line)
+    let single_spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = single_spaced(line);
+    let without_sign = quoted.strip_prefix(['+', ' ']).map(single_spaced);
+    single_spaced(quoted) == line || without_sign.is_some_and(|quoted| quoted == line)
 }
 
-/// The brackets of some lines that have no partner in them, in order: what the lines around have to close or to open.
+/// Brackets without a partner in these lines, in order.
 fn open_brackets<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<char> {
     let mut open: Vec<char> = Vec::new();
     for char in lines.flat_map(str::chars) {
@@ -131,8 +135,12 @@ fn open_brackets<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<char> {
     open
 }
 
-/// Whether a new text ends with the line that comes next, and what it replaces did not.
-fn repeats(neighbour: Option<&String>, new: Option<&&str>, replaced: Option<&String>) -> bool {
+/// Whether the new text repeats a neighbouring line that the old text did not.
+fn repeats_neighbour(
+    neighbour: Option<&String>,
+    new: Option<&&str>,
+    replaced: Option<&String>,
+) -> bool {
     let Some(neighbour) = neighbour.map(|line| line.trim()).filter(|line| !line.is_empty()) else {
         return false;
     };
@@ -140,12 +148,13 @@ fn repeats(neighbour: Option<&String>, new: Option<&&str>, replaced: Option<&Str
         && replaced.is_none_or(|line| line.trim() != neighbour)
 }
 
-/// Whether all that is replaced is indented and the new text begins at the margin.
+/// Whether the replaced lines are indented and the new text is not.
 fn lost_indentation(new: &[&str], replaced: &[String]) -> bool {
     let is_indented = |line: &str| line.starts_with([' ', '\t']);
-    let mut written = replaced.iter().filter(|line| !line.trim().is_empty()).peekable();
-    let was = written.peek().is_some() && written.all(|line| is_indented(line));
-    was && new.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| !is_indented(line))
+    let mut non_empty = replaced.iter().filter(|line| !line.trim().is_empty()).peekable();
+    let was_indented = non_empty.peek().is_some() && non_empty.all(|line| is_indented(line));
+    was_indented
+        && new.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| !is_indented(line))
 }
 
 #[cfg(test)]

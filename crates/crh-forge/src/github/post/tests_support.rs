@@ -1,33 +1,33 @@
-//! A review, a pull request, and a GitHub in memory that applies writes as the real one does.
+//! Test fixtures: a review, a pull request, and an in-memory GitHub.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::carrying::Answer;
-use super::plan::{What, Write};
-use super::state::Basis;
-use super::{Posting, Terms};
+use super::machine::WriteAnswer;
+use super::plan::{GitHubWrite, WriteKind};
+use super::saved_review::ReviewBasis;
+use super::{GitHubPosting, GitHubPostingOptions};
 use crate::github::{
-    Account, FilePatch, InlineComment, InlineThread, PullState, Standing, StandingReview,
-    TopComment,
+    FilePatch, GitHubUser, InlineComment, InlineThread, PullRequestComment, PullRequestProperties,
+    PullRequestReview, PullRequestState,
 };
 use crh_review::diff::Diff;
 use crh_review::report::{Issue, Report, Status, Strategy};
 use crh_review::verdict::Verdict;
 
-/// How many lines of `a.rs` the pull request shows.
-pub(crate) const SHOWN: u32 = 100;
+/// Lines of `a.rs` that the pull request shows.
+pub(crate) const SHOWN_LINES: u32 = 100;
 
-/// Everything that a posting borrows.
-pub(crate) struct Review {
+/// Owns what a posting borrows.
+pub(crate) struct ReviewFixture {
     pub(crate) report: Report,
-    pub(crate) basis: Basis,
+    pub(crate) basis: ReviewBasis,
     diff: Diff,
-    pub(crate) terms: Terms,
+    pub(crate) options: GitHubPostingOptions,
 }
 
-impl Review {
+impl ReviewFixture {
     /// A review of head `h1` with issues on these lines of `a.rs`.
     pub(crate) fn new(lines: &[u32]) -> Self {
         let mut report = Report {
@@ -44,16 +44,16 @@ impl Review {
         report.change.base_sha = "b0".to_owned();
         report.change.head_sha = "h1".to_owned();
         report.issues = (1..).zip(lines).map(|(number, line)| issue(number, *line)).collect();
-        let basis = Basis {
+        let basis = ReviewBasis {
             configuration: "c".to_owned(),
             prompt_version: "p".to_owned(),
             reviewers: Vec::new(),
         };
-        Self { report, basis, diff: Diff::read(""), terms: Terms::default() }
+        Self { report, basis, diff: Diff::read(""), options: GitHubPostingOptions::default() }
     }
 
-    pub(crate) fn posting(&self) -> Posting<'_> {
-        Posting {
+    pub(crate) fn posting(&self) -> GitHubPosting<'_> {
+        GitHubPosting {
             report: &self.report,
             diff: &self.diff,
             head_lines: &head_lines,
@@ -61,8 +61,8 @@ impl Review {
             instance: "crh",
             web: "https://forge.example",
             basis: &self.basis,
-            carried: None,
-            terms: self.terms,
+            carried_issues: None,
+            options: self.options,
         }
     }
 }
@@ -84,110 +84,113 @@ pub(crate) fn issue(number: u32, line: u32) -> Issue {
     .unwrap()
 }
 
-/// The pull request, before anybody has said anything.
-pub(crate) fn fresh() -> Standing {
-    let body: String = (1..=SHOWN).map(|line| format!("\n+    line({line});")).collect();
-    Standing {
-        viewer: Account { id: 1, login: "reviewer[bot]".to_owned() },
-        pull: PullState {
+/// A pull request without comments.
+pub(crate) fn fresh() -> PullRequestState {
+    let body: String = (1..=SHOWN_LINES).map(|line| format!("\n+    line({line});")).collect();
+    PullRequestState {
+        viewer: GitHubUser { id: 1, login: "reviewer[bot]".to_owned() },
+        pull: PullRequestProperties {
             repo: "o/r".to_owned(),
             number: 7,
             head: "h1".to_owned(),
             open: true,
             draft: false,
-            author: Some(Account { id: 2, login: "author".to_owned() }),
+            author: Some(GitHubUser { id: 2, login: "author".to_owned() }),
             by_bot: false,
             from_fork: false,
         },
         files: vec![FilePatch {
             path: "a.rs".to_owned(),
             previous: None,
-            patch: Some(format!("@@ -0,0 +1,{SHOWN} @@{body}")),
+            patch: Some(format!("@@ -0,0 +1,{SHOWN_LINES} @@{body}")),
         }],
-        ..Standing::default()
+        ..PullRequestState::default()
     }
 }
 
-/// GitHub in memory.
+/// An in-memory GitHub.
 #[derive(Debug, Clone)]
-pub(crate) struct Memory {
-    pub(crate) standing: Standing,
-    /// The lines on which it refuses comments, though it shows them.
+pub(crate) struct InMemoryGitHub {
+    pub(crate) pull_state: PullRequestState,
+    /// Lines on which it refuses comments although it shows them.
     pub(crate) bad_lines: BTreeSet<u64>,
-    /// What it says to reviews of a state, whatever is in them.
-    pub(crate) refuses: BTreeMap<String, String>,
-    /// The conversations of a review that was not submitted.
-    unseen: Vec<InlineThread>,
+    /// Refusals of reviews by state.
+    pub(crate) refused_states: BTreeMap<String, String>,
+    /// Threads of a pending review.
+    pending_threads: Vec<InlineThread>,
     next_id: u64,
 }
 
-impl Memory {
-    pub(crate) fn new(standing: Standing) -> Self {
-        let (bad_lines, refuses, unseen) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
-        Self { standing, bad_lines, refuses, unseen, next_id: 100 }
+impl InMemoryGitHub {
+    pub(crate) fn new(pull_state: PullRequestState) -> Self {
+        let (bad_lines, refused_states, pending_threads) =
+            (BTreeSet::new(), BTreeMap::new(), Vec::new());
+        Self { pull_state, bad_lines, refused_states, pending_threads, next_id: 100 }
     }
 
     /// Applies a write, or refuses it.
-    pub(crate) fn write(&mut self, write: &Write) -> Answer {
-        match &write.what {
-            What::Review { .. } => return self.review(&write.request.body, "COMMENTED"),
-            What::Vote { event: "APPROVE" } => return self.review(&write.request.body, "APPROVED"),
-            What::Vote { .. } => return self.review(&write.request.body, "CHANGES_REQUESTED"),
-            What::Withdraw { id } => self.review_becomes(*id, "DISMISSED"),
-            What::Submit { id } => {
-                self.review_becomes(*id, "COMMENTED");
-                self.standing.threads.append(&mut self.unseen);
+    pub(crate) fn write(&mut self, write: &GitHubWrite) -> WriteAnswer {
+        match &write.kind {
+            WriteKind::Review { .. } => return self.review(&write.request.body, "COMMENTED"),
+            WriteKind::Vote { event: "APPROVE" } => {
+                return self.review(&write.request.body, "APPROVED");
             }
-            What::NewSummary => {
+            WriteKind::Vote { .. } => return self.review(&write.request.body, "CHANGES_REQUESTED"),
+            WriteKind::Withdraw { id } => self.set_review_state(*id, "DISMISSED"),
+            WriteKind::Submit { id } => {
+                self.set_review_state(*id, "COMMENTED");
+                self.pull_state.threads.append(&mut self.pending_threads);
+            }
+            WriteKind::NewSummary => {
                 let id = self.id();
-                self.standing.comments.push(TopComment {
+                self.pull_state.comments.push(PullRequestComment {
                     id,
-                    author: Some(self.standing.viewer.clone()),
+                    author: Some(self.pull_state.viewer.clone()),
                     body: text(&write.request.body["body"]),
                     url: format!("https://forge.example/o/r/pull/7#issuecomment-{id}"),
-                    ..TopComment::default()
+                    ..PullRequestComment::default()
                 });
             }
-            What::Summary { id } => {
-                let comments = &mut self.standing.comments;
+            WriteKind::Summary { id } => {
+                let comments = &mut self.pull_state.comments;
                 let comment = comments.iter_mut().find(|comment| comment.id == *id).unwrap();
                 comment.body = text(&write.request.body["body"]);
             }
-            What::Resolve { node_id } => {
-                let threads = &mut self.standing.threads;
-                let thread = threads.iter_mut().find(|it| it.node_id == *node_id).unwrap();
+            WriteKind::Resolve { node_id } => {
+                let threads = &mut self.pull_state.threads;
+                let thread = threads.iter_mut().find(|thread| thread.node_id == *node_id).unwrap();
                 thread.resolved = true;
-                thread.resolved_by = Some(self.standing.viewer.login.clone());
+                thread.resolved_by = Some(self.pull_state.viewer.login.clone());
             }
         }
-        Answer::Done
+        WriteAnswer::Done
     }
 
-    fn review_becomes(&mut self, id: u64, state: &str) {
-        let review = self.standing.reviews.iter_mut().find(|review| review.id == id).unwrap();
+    fn set_review_state(&mut self, id: u64, state: &str) {
+        let review = self.pull_state.reviews.iter_mut().find(|review| review.id == id).unwrap();
         state.clone_into(&mut review.state);
     }
 
-    /// Turns the last review into one that was not submitted.
+    /// Makes the last review pending.
     pub(crate) fn unsubmit(&mut self) {
-        self.standing.reviews.last_mut().unwrap().state = "PENDING".to_owned();
-        self.unseen.append(&mut self.standing.threads);
+        self.pull_state.reviews.last_mut().unwrap().state = "PENDING".to_owned();
+        self.pending_threads.append(&mut self.pull_state.threads);
     }
 
-    fn review(&mut self, body: &Value, state: &str) -> Answer {
-        if let Some(why) = self.refuses.get(state) {
-            return Answer::Refused(why.clone());
+    fn review(&mut self, body: &Value, state: &str) -> WriteAnswer {
+        if let Some(why) = self.refused_states.get(state) {
+            return WriteAnswer::Refused(why.clone());
         }
         let comments = body["comments"].as_array().unwrap();
         assert!(comments.len() <= 50, "{} comments in one review", comments.len());
         let is_bad = |comment: &Value| self.bad_lines.contains(&comment["line"].as_u64().unwrap());
         if comments.iter().any(is_bad) {
-            return Answer::Misplaced("line must be part of the diff".to_owned());
+            return WriteAnswer::Misplaced("line must be part of the diff".to_owned());
         }
         for comment in comments {
             let id = self.id();
             let line = |name: &str| comment[name].as_u64().map(|line| u32::try_from(line).unwrap());
-            self.standing.threads.push(InlineThread {
+            self.pull_state.threads.push(InlineThread {
                 node_id: format!("T{id}"),
                 path: text(&comment["path"]),
                 line: line("line"),
@@ -198,7 +201,7 @@ impl Memory {
                     id,
                     ours: true,
                     by_bot: true,
-                    author: Some(self.standing.viewer.login.clone()),
+                    author: Some(self.pull_state.viewer.login.clone()),
                     body: text(&comment["body"]),
                     url: format!("https://forge.example/o/r/pull/7#discussion_r{id}"),
                     ..InlineComment::default()
@@ -207,14 +210,14 @@ impl Memory {
             });
         }
         let id = self.id();
-        self.standing.reviews.push(StandingReview {
+        self.pull_state.reviews.push(PullRequestReview {
             id,
-            author: Some(self.standing.viewer.clone()),
+            author: Some(self.pull_state.viewer.clone()),
             state: state.to_owned(),
-            commit: Some(self.standing.pull.head.clone()),
+            commit: Some(self.pull_state.pull.head.clone()),
             body: text(&body["body"]),
         });
-        Answer::Done
+        WriteAnswer::Done
     }
 
     fn id(&mut self) -> u64 {
@@ -222,18 +225,21 @@ impl Memory {
         self.next_id
     }
 
-    /// What a reader sees, whatever order and parts it came in.
-    pub(crate) fn seen(&self) -> Vec<String> {
-        let standing = &self.standing;
-        let threads = standing.threads.iter().map(|it| {
-            format!("{}:{:?} resolved={} {}", it.path, it.line, it.resolved, it.comments[0].body)
+    /// Visible content, independent of order and batches.
+    pub(crate) fn visible_content(&self) -> Vec<String> {
+        let state = &self.pull_state;
+        let threads = state.threads.iter().map(|thread| {
+            format!(
+                "{}:{:?} resolved={} {}",
+                thread.path, thread.line, thread.resolved, thread.comments[0].body
+            )
         });
-        let comments = standing.comments.iter().map(|it| it.body.clone());
-        let votes = standing.reviews.iter().filter(|it| it.state != "COMMENTED");
-        let votes = votes.map(|it| it.state.clone());
-        let mut seen: Vec<String> = threads.chain(comments).chain(votes).collect();
-        seen.sort();
-        seen
+        let comments = state.comments.iter().map(|comment| comment.body.clone());
+        let votes = state.reviews.iter().filter(|review| review.state != "COMMENTED");
+        let votes = votes.map(|review| review.state.clone());
+        let mut content: Vec<String> = threads.chain(comments).chain(votes).collect();
+        content.sort();
+        content
     }
 }
 

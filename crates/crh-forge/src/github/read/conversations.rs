@@ -1,6 +1,8 @@
-//! What only GraphQL tells: who we are, conversations about lines with whether they are settled, and the issues that are closed.
+//! Data that only GraphQL has: our own account, threads with their resolved state, and closed
+//! issues.
 //!
-//! Pages come one after another, since each says where the next begins; the rest of a long conversation is asked for beside them.
+//! Pages are read one after another because each names the next. The rest of long threads is read
+//! concurrently.
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -8,33 +10,31 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::super::{Account, Client, GraphError, Name, Rest};
-use super::reasons;
-use super::texts::{Room, Whose};
+use super::super::{GitHubClient, GitHubUser, GraphError, PageCompleteness, PullRequestRef};
+use super::texts::{TextBudget, TextOwner};
+use super::unique_reasons;
 use super::wire::{Issue, Queried, QueriedPull, QueriedThread, Thread, ThreadComment, Viewer};
 use crate::ForgeError;
 
-/// The most queries for one pull request: twenty thousand conversations, or as many long ones as anybody will read. Where pages have to
-/// be as small as they can be, it is a thousand.
+/// Most queries for one pull request: twenty thousand threads, or a thousand at the smallest page
+/// size.
 const QUERIES_MAX: usize = 200;
 
-/// As many of them may be for the rest of long conversations that others began: these decide nothing, and must not keep us from reading
-/// what does.
-const OTHERS_MAX: usize = 50;
+/// Most queries for the rest of long threads of others. Posting does not depend on them.
+const OTHERS_QUERIES_MAX: usize = 50;
 
-/// How many conversations come with a page, and how many comments with each. Where a page is larger than an answer may be, or takes
-/// the host longer than it works on one, it is asked for again in smaller parts; the smallest cannot be too large, at 65,536 letters
-/// a comment.
-const PARTS: [(usize, usize); 3] = [(100, 30), (25, 10), (5, 5)];
+/// Threads per page and comments per thread. If a page is too large or too slow, it is requested
+/// again in a smaller size. The smallest always fits, at 65,536 characters per comment.
+const PAGE_SIZES: [(usize, usize); 3] = [(100, 30), (25, 10), (5, 5)];
 
-/// After so many pages in smaller parts the next one is asked for in larger ones: what is too much is often one conversation, and
-/// where all are, this costs one more question in five.
+/// Pages in a small size before trying a larger one. Often a single thread is too large; if all
+/// are, this costs one extra query in five.
 const GROW_AFTER: usize = 4;
 
-/// The issues that are asked for; no pull request closes more.
-const LINKED: &str = "closingIssuesReferences";
+/// Field of the linked issues. Pull requests close at most fifty.
+const LINKED_ISSUES_FIELD: &str = "closingIssuesReferences";
 
-const FIRST: &str =
+const FIRST_PAGE_QUERY: &str =
     "query($owner: String!, $name: String!, $number: Int!, $threads: Int!, $comments: Int!) {
   viewer { login databaseId }
   repository(owner: $owner, name: $name) {
@@ -49,7 +49,7 @@ const FIRST: &str =
   }
 }";
 
-const NEXT: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String!, $threads: Int!, $comments: Int!) {
+const NEXT_PAGE_QUERY: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String!, $threads: Int!, $comments: Int!) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       headRefOid
@@ -58,7 +58,7 @@ const NEXT: &str = "query($owner: String!, $name: String!, $number: Int!, $after
   }
 }";
 
-const MORE: &str = "query($id: ID!, $after: String!) {
+const REST_QUERY: &str = "query($id: ID!, $after: String!) {
   node(id: $id) {
     ... on PullRequestReviewThread {
       comments(first: 100, after: $after) { pageInfo { hasNextPage endCursor } nodes { ...comment } }
@@ -66,187 +66,194 @@ const MORE: &str = "query($id: ID!, $after: String!) {
   }
 }";
 
-const THREAD: &str = "
+const THREAD_FRAGMENT: &str = "
 fragment thread on PullRequestReviewThread {
   id isResolved isOutdated path line startLine originalLine originalStartLine diffSide
   resolvedBy { login }
   comments(first: $comments) { pageInfo { hasNextPage endCursor } nodes { ...comment } }
 }";
 
-const COMMENT: &str = "
+const COMMENT_FRAGMENT: &str = "
 fragment comment on PullRequestReviewComment {
   fullDatabaseId state viewerDidAuthor author { __typename login } authorAssociation createdAt body url
 }";
 
-/// What was read.
+/// Result of reading.
 #[derive(Default)]
 pub(super) struct Conversations {
-    pub(super) viewer: Account,
-    /// The head when the first of it was read.
+    pub(super) viewer: GitHubUser,
+    /// Head at the time of the first page.
     pub(super) head: String,
     pub(super) threads: Vec<Thread>,
     pub(super) issues: Vec<Issue>,
     pub(super) notes: Vec<String>,
-    /// Whether there are more conversations than were read, or more in those of ours.
-    pub(super) left_out: bool,
-    /// How many conversations of others were not read to their ends.
-    pub(super) unended: usize,
-    /// Of how many comments only the beginning is kept.
-    pub(super) cut: usize,
+    /// Whether threads, or comments of own threads, are missing.
+    pub(super) truncated: bool,
+    /// Number of threads of others that were not read to the end.
+    pub(super) unfinished_threads: usize,
+    /// Number of shortened comments.
+    pub(super) shortened_comments: usize,
 }
 
-/// What has come.
-enum Came {
-    /// A page, and in which parts the next one is asked for.
-    Page(Queried, Vec<GraphError>, Parts),
-    /// More comments of the thread with this number.
+enum ThreadQueryReply {
+    /// A page, with the size of the next one.
+    Page(Queried, Vec<GraphError>, PageSizes),
+    /// More comments of the thread with this index.
     More(usize, QueriedThread),
 }
 
-/// In which parts a page is asked for.
+/// Current page size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Parts {
-    /// The place in [`PARTS`].
-    at: usize,
-    /// How many pages have come in these in a row.
-    came: usize,
+struct PageSizes {
+    /// Index in [`PAGE_SIZES`].
+    index: usize,
+    /// Consecutive pages in this size.
+    pages: usize,
 }
 
-impl Parts {
-    /// After a page has come.
+impl PageSizes {
+    /// Size after a successful page.
     fn next(self) -> Self {
-        match self.came + 1 {
-            came if came < GROW_AFTER => Self { came, ..self },
-            _ => Self { at: self.at.saturating_sub(1), came: 0 },
+        match self.pages + 1 {
+            pages if pages < GROW_AFTER => Self { pages, ..self },
+            _ => Self { index: self.index.saturating_sub(1), pages: 0 },
         }
     }
 
-    /// After a page was too much; none if there are no smaller ones.
+    /// Size after a page that was too large.
     fn smaller(self) -> Option<Self> {
-        let at = self.at + 1;
-        (at < PARTS.len()).then_some(Self { at, came: 0 })
+        let index = self.index + 1;
+        (index < PAGE_SIZES.len()).then_some(Self { index, pages: 0 })
     }
 }
 
-type Coming<'a> = BoxFuture<'a, Result<Came, ForgeError>>;
+type PendingQuery<'a> = BoxFuture<'a, Result<ThreadQueryReply, ForgeError>>;
 
-/// What is asked for next.
 #[derive(Default)]
-struct Next<'a> {
-    /// The next page, and the rest of our own conversations.
-    needed: Vec<Coming<'a>>,
-    /// The rest of those of others.
-    others: Vec<Coming<'a>>,
+struct NextQueries<'a> {
+    /// The next page, and the rest of own threads.
+    needed: Vec<PendingQuery<'a>>,
+    /// The rest of other threads.
+    others: Vec<PendingQuery<'a>>,
 }
 
-/// Reads all conversations of a pull request. `known` is told whom the token belongs to.
+/// Reads all threads of a pull request. Sends the account id to `viewer_sender`.
 pub(super) async fn read(
-    client: &Client,
-    name: &Name,
-    known: watch::Sender<Option<u64>>,
+    client: &GitHubClient,
+    pull_ref: &PullRequestRef,
+    viewer_sender: watch::Sender<Option<u64>>,
 ) -> Result<Conversations, ForgeError> {
-    let (mut read, mut room) = (Conversations::default(), Room::new());
-    let mut coming: FuturesUnordered<Coming<'_>> = FuturesUnordered::new();
-    coming.push(Box::pin(page(client, name, None, Parts::default())));
-    let (mut queries, mut of_others) = (1, 0);
-    while let Some(came) = coming.next().await {
-        let mut next = Next::default();
-        match came? {
-            Came::Page(queried, errors, parts) => {
-                let pull = read.begin(queried, errors)?;
-                known.send_replace(Some(read.viewer.id));
+    let (mut conversations, mut budget) = (Conversations::default(), TextBudget::new());
+    let mut pending: FuturesUnordered<PendingQuery<'_>> = FuturesUnordered::new();
+    pending.push(Box::pin(query_page(client, pull_ref, None, PageSizes::default())));
+    let (mut queries, mut other_queries) = (1, 0);
+    while let Some(reply) = pending.next().await {
+        let mut next = NextQueries::default();
+        match reply? {
+            ThreadQueryReply::Page(queried, errors, sizes) => {
+                let pull = conversations.add_page(queried, errors)?;
+                viewer_sender.send_replace(Some(conversations.viewer.id));
                 if let Some(after) = pull.review_threads.page_info.next() {
-                    next.needed.push(Box::pin(page(client, name, Some(after), parts)));
+                    next.needed.push(Box::pin(query_page(client, pull_ref, Some(after), sizes)));
                 }
                 for mut thread in pull.review_threads.nodes.into_iter().flatten() {
                     let after = std::mem::take(&mut thread.comments.page_info).next();
                     let comments = std::mem::take(&mut thread.comments.nodes);
-                    read.threads.push(thread);
-                    let number = read.threads.len() - 1;
-                    read.add(number, comments, &mut room);
-                    read.go_on(client, number, after, &mut next);
+                    conversations.threads.push(thread);
+                    let number = conversations.threads.len() - 1;
+                    conversations.add_comments(number, comments, &mut budget);
+                    conversations.queue_rest(client, number, after, &mut next);
                 }
             }
-            Came::More(number, queried) => {
-                // A thread that has been deleted since has no more comments.
-                let Some(found) = queried.node else { continue };
-                read.add(number, found.comments.nodes, &mut room);
-                read.go_on(client, number, found.comments.page_info.next(), &mut next);
+            ThreadQueryReply::More(number, queried) => {
+                // The thread was deleted meanwhile.
+                let Some(node) = queried.node else { continue };
+                conversations.add_comments(number, node.comments.nodes, &mut budget);
+                conversations.queue_rest(client, number, node.comments.page_info.next(), &mut next);
             }
         }
-        let Next { mut needed, mut others } = next;
-        read.left_out |= needed.len() > QUERIES_MAX.saturating_sub(queries);
+        let NextQueries { mut needed, mut others } = next;
+        conversations.truncated |= needed.len() > QUERIES_MAX.saturating_sub(queries);
         needed.truncate(QUERIES_MAX.saturating_sub(queries));
         queries += needed.len();
-        let room = OTHERS_MAX.saturating_sub(of_others).min(QUERIES_MAX.saturating_sub(queries));
-        read.unended += others.len().saturating_sub(room);
-        others.truncate(room);
-        of_others += others.len();
+        let max_others = OTHERS_QUERIES_MAX
+            .saturating_sub(other_queries)
+            .min(QUERIES_MAX.saturating_sub(queries));
+        conversations.unfinished_threads += others.len().saturating_sub(max_others);
+        others.truncate(max_others);
+        other_queries += others.len();
         queries += others.len();
-        coming.extend(needed.into_iter().chain(others));
+        pending.extend(needed.into_iter().chain(others));
     }
-    read.cut = room.cut;
-    Ok(read)
+    conversations.shortened_comments = budget.shortened_texts;
+    Ok(conversations)
 }
 
 impl Conversations {
-    /// Adds comments to a thread, as much of them as there is room for.
-    fn add(&mut self, thread: usize, comments: Vec<Option<ThreadComment>>, room: &mut Room) {
+    /// Adds comments to a thread, within the budget.
+    fn add_comments(
+        &mut self,
+        thread: usize,
+        comments: Vec<Option<ThreadComment>>,
+        budget: &mut TextBudget,
+    ) {
         for mut comment in comments.into_iter().flatten() {
-            let whose = if comment.viewer_did_author { Whose::Ours } else { Whose::Theirs };
-            match room.take(&mut comment.body, whose) {
-                Rest::Nothing => self.threads[thread].comments.nodes.push(Some(comment)),
-                Rest::LeftOut => self.left_out = true,
+            let owner = if comment.viewer_did_author { TextOwner::Ours } else { TextOwner::Theirs };
+            match budget.take(&mut comment.body, owner) {
+                PageCompleteness::Complete => {
+                    self.threads[thread].comments.nodes.push(Some(comment));
+                }
+                PageCompleteness::Truncated => self.truncated = true,
             }
         }
     }
 
-    /// Asks for the rest of a thread, if there is one.
-    fn go_on<'a>(
+    /// Queues a query for the rest of a thread.
+    fn queue_rest<'a>(
         &self,
-        client: &'a Client,
+        client: &'a GitHubClient,
         number: usize,
         after: Option<String>,
-        next: &mut Next<'a>,
+        next: &mut NextQueries<'a>,
     ) {
         let Some(after) = after else { return };
         let thread = &self.threads[number];
         let first = thread.comments.nodes.iter().flatten().next();
         let is_ours = first.is_none_or(|first| first.viewer_did_author);
-        let asked = Box::pin(more(client, number, thread.id.clone(), after));
-        if is_ours { next.needed.push(asked) } else { next.others.push(asked) }
+        let query = Box::pin(query_rest(client, number, thread.id.clone(), after));
+        if is_ours { next.needed.push(query) } else { next.others.push(query) }
     }
 
-    /// Takes in what a page says beside its threads.
-    fn begin(
+    /// Takes the parts of a page other than threads.
+    fn add_page(
         &mut self,
         queried: Queried,
         errors: Vec<GraphError>,
     ) -> Result<QueriedPull, ForgeError> {
-        let (linked, others): (Vec<_>, Vec<_>) =
-            errors.into_iter().partition(|error| error.is_in(LINKED));
-        if let Some(error) = others.first() {
-            return Err(error.refusal());
+        let (linked_errors, other_errors): (Vec<_>, Vec<_>) =
+            errors.into_iter().partition(|error| error.concerns(LINKED_ISSUES_FIELD));
+        if let Some(error) = other_errors.first() {
+            return Err(error.to_forge_error());
         }
-        if !linked.is_empty() {
-            let why = reasons(linked.iter().map(|error| error.message.as_str()));
-            self.notes.push(format!("Not all linked issues could be read: {why}."));
+        if !linked_errors.is_empty() {
+            let why = unique_reasons(linked_errors.iter().map(|error| error.message.as_str()));
+            self.notes.push(format!("Cannot read all linked issues: {why}."));
         }
         if let Some(Viewer { login, database_id: Some(id) }) = queried.viewer {
-            self.viewer = Account { id, login };
+            self.viewer = GitHubUser { id, login };
         }
         let pull = queried.repository.and_then(|repository| repository.pull_request);
-        let mut pull = pull.ok_or_else(|| missing("there is no pull request in it"))?;
-        // Whoever nobody knows cannot tell own comments from those of others.
+        let mut pull = pull.ok_or_else(|| missing("it has no pull request"))?;
+        // Without the account id, own comments cannot be recognised.
         if self.viewer.id == 0 {
-            return Err(missing("it does not say whom the token belongs to"));
+            return Err(missing("it does not name the account of the token"));
         }
         if self.head.is_empty() {
             self.head.clone_from(&pull.head_ref_oid);
         }
         if let Some(issues) = pull.closing_issues_references.take() {
             if issues.page_info.has_next_page {
-                self.notes.push("There are more linked issues than are read.".to_owned());
+                self.notes.push("There are more linked issues than crh reads.".to_owned());
             }
             self.issues.extend(issues.nodes.into_iter().flatten());
         }
@@ -254,50 +261,52 @@ impl Conversations {
     }
 }
 
-fn missing(what: &str) -> ForgeError {
-    ForgeError::Unreadable { what: "POST a query".to_owned(), message: what.to_owned() }
+fn missing(problem: &str) -> ForgeError {
+    ForgeError::Unreadable { request: "POST a query".to_owned(), message: problem.to_owned() }
 }
 
-/// A page, in these parts or in smaller ones.
-async fn page(
-    client: &Client,
-    name: &Name,
+/// Reads a page, in this size or a smaller one.
+async fn query_page(
+    client: &GitHubClient,
+    pull_ref: &PullRequestRef,
     after: Option<String>,
-    mut parts: Parts,
-) -> Result<Came, ForgeError> {
-    let (owner, repo, number) = (name.repo.owner(), name.repo.name(), name.number);
+    mut sizes: PageSizes,
+) -> Result<ThreadQueryReply, ForgeError> {
+    let (owner, repo, number) = (pull_ref.repo.owner(), pull_ref.repo.name(), pull_ref.number);
     loop {
-        let (threads, comments) = PARTS[parts.at];
+        let (threads, comments) = PAGE_SIZES[sizes.index];
         let mut variables = json!({
             "owner": owner, "name": repo, "number": number, "threads": threads, "comments": comments,
         });
         let query = match &after {
-            None => FIRST,
+            None => FIRST_PAGE_QUERY,
             Some(after) => {
                 variables["after"] = json!(after);
-                NEXT
+                NEXT_PAGE_QUERY
             }
         };
-        let query = [query, THREAD, COMMENT].concat();
+        let query = [query, THREAD_FRAGMENT, COMMENT_FRAGMENT].concat();
         match client.graphql_parts(&query, &variables).await {
-            Ok((queried, errors)) => return Ok(Came::Page(queried, errors, parts.next())),
+            Ok((queried, errors)) => {
+                return Ok(ThreadQueryReply::Page(queried, errors, sizes.next()));
+            }
             Err(error @ (ForgeError::TooLarge { .. } | ForgeError::Failing { .. })) => {
-                parts = parts.smaller().ok_or(error)?;
+                sizes = sizes.smaller().ok_or(error)?;
             }
             Err(error) => return Err(error),
         }
     }
 }
 
-async fn more(
-    client: &Client,
+async fn query_rest(
+    client: &GitHubClient,
     number: usize,
     id: String,
     after: String,
-) -> Result<Came, ForgeError> {
-    let query = [MORE, COMMENT].concat();
+) -> Result<ThreadQueryReply, ForgeError> {
+    let query = [REST_QUERY, COMMENT_FRAGMENT].concat();
     let queried = client.graphql(&query, &json!({ "id": id, "after": after })).await?;
-    Ok(Came::More(number, queried))
+    Ok(ThreadQueryReply::More(number, queried))
 }
 
 #[cfg(test)]
@@ -311,14 +320,14 @@ mod tests {
         let errors: Vec<GraphError> = serde_json::from_value(errors).unwrap();
         let queried: Queried = serde_json::from_value(answer).unwrap();
         let mut read = Conversations::default();
-        match read.begin(queried, errors) {
+        match read.add_page(queried, errors) {
             Ok(_) => format!("{} issues, {:?}\n", read.issues.len(), read.notes),
             Err(error) => format!("{error}\n"),
         }
     }
 
     #[test]
-    fn linked_issues_that_may_not_be_seen_are_a_note_and_all_else_is_an_error() {
+    fn hidden_linked_issues_become_a_note() {
         let page = json!({ "nodes": [], "pageInfo": { "hasNextPage": false, "endCursor": null } });
         let issue = json!({
             "number": 1, "title": "t", "body": "b", "url": "u", "repository": { "nameWithOwner": "o/r" },
@@ -331,7 +340,7 @@ mod tests {
                 } },
             })
         };
-        let path = ["repository", "pullRequest", LINKED];
+        let path = ["repository", "pullRequest", LINKED_ISSUES_FIELD];
         let forbidden = json!({ "type": "FORBIDDEN", "message": "not accessible", "path": path });
         let mut lines = begun(answer(Value::Null), json!([forbidden, forbidden]));
         let nodes = json!({ "nodes": [issue, null], "pageInfo": { "hasNextPage": true, "endCursor": "x" } });
@@ -340,34 +349,35 @@ mod tests {
             json!({ "type": "FORBIDDEN", "message": "no", "path": ["repository", "pullRequest"] });
         lines += &begun(answer(page.clone()), json!([forbidden, threads]));
         lines += &begun(json!({ "viewer": null, "repository": null }), json!([]));
-        let mut nobody = answer(page.clone());
-        nobody["viewer"] = Value::Null;
-        lines += &begun(nobody, json!([]));
+        let mut without_viewer = answer(page.clone());
+        without_viewer["viewer"] = Value::Null;
+        lines += &begun(without_viewer, json!([]));
         expect![[r#"
-            0 issues, ["Not all linked issues could be read: not accessible."]
-            1 issues, ["Not all linked issues could be read: not accessible.", "There are more linked issues than are read."]
-            the token may not do `POST a query (repository.pullRequest)`: no
-            the answer to `POST a query` cannot be read: there is no pull request in it
-            the answer to `POST a query` cannot be read: it does not say whom the token belongs to
+            0 issues, ["Cannot read all linked issues: not accessible."]
+            1 issues, ["Cannot read all linked issues: not accessible.", "There are more linked issues than crh reads."]
+            the token does not permit `POST a query (repository.pullRequest)`: no
+            cannot parse the reply to `POST a query`: it has no pull request
+            cannot parse the reply to `POST a query`: it does not name the account of the token
         "#]].assert_eq(&lines);
     }
 
     #[test]
-    fn parts_shrink_at_once_and_grow_in_steps() {
-        let mut parts = Parts::default();
+    fn page_size_shrinks_at_once_and_grows_slowly() {
+        let mut parts = PageSizes::default();
         let mut asked = Vec::new();
-        // A page in full parts comes; then whatever is larger than the smallest parts is too much, twice.
+        // The first page comes in full size; then everything above the smallest size is too large,
+        // twice.
         for too_much in
             [&[][..], &[0, 1], &[], &[], &[], &[1], &[], &[], &[], &[], &[], &[], &[], &[]]
         {
-            while too_much.contains(&parts.at) {
-                asked.push(parts.at);
+            while too_much.contains(&parts.index) {
+                asked.push(parts.index);
                 parts = parts.smaller().unwrap();
             }
-            asked.push(parts.at);
+            asked.push(parts.index);
             parts = parts.next();
         }
         assert_eq!(asked, [0, 0, 1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 1, 1, 1, 1, 0]);
-        assert_eq!(Parts { at: PARTS.len() - 1, came: 0 }.smaller(), None);
+        assert_eq!(PageSizes { index: PAGE_SIZES.len() - 1, pages: 0 }.smaller(), None);
     }
 }

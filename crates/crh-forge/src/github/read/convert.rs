@@ -1,20 +1,23 @@
-//! Answers of GitHub's made into our own values. Pure.
+//! Converts GitHub's replies to our own types.
 
 use std::collections::BTreeSet;
 
-use super::super::post::last_state;
+use super::super::post::last_saved_review;
 use super::super::{
-    Account, Association, FilePatch, Host, InlineComment, InlineThread, PullState, Repo, Standing,
-    StandingReview, TopComment,
+    Association, FilePatch, GitHubHost, GitHubUser, InlineComment, InlineThread,
+    PullRequestComment, PullRequestProperties, PullRequestReview, PullRequestState, Repo,
 };
-use super::{Burst, texts, wire};
-use crate::{Check, LinkedIssue, Proposal, ProposalKind, Round, Spot};
+use super::{RawPullRequest, texts, wire};
+use crate::{ChangeProposal, DiffSpot, ForgeCheck, ForgeIssue, ProposalKind, ProposalRound};
 use crh_review::finding::Side;
-use crh_review::identity::{is_commit, posted_marker};
+use crh_review::identity::{inline_review_marker, is_commit_id};
 
-/// What a review needs to know, and what stands there, made of what came.
-pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal, Standing) {
-    let Burst {
+pub(super) fn convert(
+    host: &GitHubHost,
+    raw: RawPullRequest,
+    instance: &str,
+) -> (ChangeProposal, PullRequestState) {
+    let RawPullRequest {
         pull,
         files,
         comments,
@@ -23,42 +26,41 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         statuses,
         conversations,
         mut notes,
-        mut unread,
-    } = burst;
+        mut incomplete_lists,
+    } = raw;
     notes.extend(conversations.notes);
-    notes.extend(texts::note("comments on lines", conversations.cut));
-    if conversations.unended > 0 {
-        let count = conversations.unended;
-        notes
-            .push(format!("Of {count} long conversations about lines only the beginning is read."));
+    notes.extend(texts::cut_note("inline comments", conversations.shortened_comments));
+    if conversations.unfinished_threads > 0 {
+        let count = conversations.unfinished_threads;
+        notes.push(format!("Of {count} long threads, only the first comments were read."));
     }
-    if conversations.left_out {
-        notes.push("There is more said about lines than is read.".to_owned());
-        unread.push("conversations about lines".to_owned());
+    if conversations.truncated {
+        notes.push("There are more inline comments than crh reads.".to_owned());
+        incomplete_lists.push("inline threads".to_owned());
     }
     if let Some(count) = pull.changed_files.filter(|count| *count > files.len()) {
         notes.push(format!(
-            "GitHub shows {} of the {count} changed files; the others come from git alone.",
+            "GitHub lists {} of {count} changed files; crh reads the others from git.",
             files.len(),
         ));
     }
     let viewer = conversations.viewer;
-    let said = said(&comments, &reviews);
+    let discussion = general_comments(&comments, &reviews);
     let mut threads: Vec<InlineThread> = conversations.threads.into_iter().map(thread).collect();
-    // What is in a review that was not submitted is shown to its author alone.
+    // Comments of a pending review are visible only to their author.
     threads.retain(|thread| !thread.comments.is_empty());
     threads.sort_by_key(|thread| thread.comments.first().map(|comment| comment.id));
-    let reviewed = reviewed(&reviews, &viewer, instance);
-    let standing = Standing {
+    let reviewed = reviewed_heads(&reviews, &viewer, instance);
+    let pull_state = PullRequestState {
         viewer,
-        pull: state(&pull),
+        pull: pull_status(&pull),
         files: files.into_iter().map(file).collect(),
         comments: comments.into_iter().map(comment).collect(),
         threads,
         reviews: reviews.into_iter().map(review).collect(),
-        unread,
+        incomplete_lists,
     };
-    let proposal = Proposal {
+    let proposal = ChangeProposal {
         kind: ProposalKind::PullRequest,
         url: pull.html_url.clone(),
         repo: base_name(&pull),
@@ -68,40 +70,40 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         author: pull.user.as_ref().map(|user| user.login.clone()),
         draft: pull.draft,
         state: if pull.merged { "merged".to_owned() } else { pull.state.clone() },
-        open: standing.pull.open,
+        open: pull_state.pull.open,
         labels: pull.labels.iter().map(|label| label.name.clone()).collect(),
-        source: end(host, &pull.head),
-        target: end(host, &pull.base),
+        source: branch_end(host, &pull.head),
+        target: branch_end(host, &pull.base),
         checks: checks(check_runs, statuses),
-        linked_issues: conversations.issues.into_iter().map(linked).collect(),
-        comments: said,
-        threads: standing.threads.iter().map(shown).collect(),
+        linked_issues: conversations.issues.into_iter().map(linked_issue).collect(),
+        comments: discussion,
+        threads: pull_state.threads.iter().map(discussion_thread).collect(),
         votes: Vec::new(),
-        rounds: rounds(&pull, reviewed, last_head(&standing, instance)),
+        rounds: rounds(&pull, reviewed, last_head(&pull_state, instance)),
         notes,
     };
-    (proposal, standing)
+    (proposal, pull_state)
 }
 
 fn base_name(pull: &wire::Pull) -> String {
     pull.base.repo.as_ref().map(|repo| repo.full_name.clone()).unwrap_or_default()
 }
 
-fn end(host: &Host, end: &wire::End) -> crate::End {
+fn branch_end(host: &GitHubHost, end: &wire::End) -> crate::BranchEnd {
     let repo = end.repo.as_ref().map(|repo| repo.full_name.clone());
-    // The address is made here: one that a host names could be any, and a token goes along with it.
-    let known = repo.as_deref().and_then(Repo::parse);
-    crate::End {
-        git_url: known.map(|repo| host.git_url(&repo)),
+    // Built here, because a token is sent to this address and a reply could name any host.
+    let parsed_repo = repo.as_deref().and_then(Repo::parse);
+    crate::BranchEnd {
+        git_url: parsed_repo.map(|repo| host.git_url(&repo)),
         repo,
         branch: end.branch.clone(),
         commit: end.sha.clone(),
     }
 }
 
-fn state(pull: &wire::Pull) -> PullState {
+fn pull_status(pull: &wire::Pull) -> PullRequestProperties {
     let id = |end: &wire::End| end.repo.as_ref().map(|repo| repo.id);
-    PullState {
+    PullRequestProperties {
         repo: base_name(pull),
         number: pull.number,
         head: pull.head.sha.clone(),
@@ -112,13 +114,13 @@ fn state(pull: &wire::Pull) -> PullState {
             .user
             .as_ref()
             .is_some_and(|user| user.kind == "Bot" || user.login.ends_with("[bot]")),
-        // A head whose repository is gone was in another one.
+        // If the head's repository is gone, it was another one.
         from_fork: id(&pull.head) != id(&pull.base) || id(&pull.head).is_none(),
     }
 }
 
-fn account(user: wire::User) -> Account {
-    Account { id: user.id, login: user.login }
+fn account(user: wire::User) -> GitHubUser {
+    GitHubUser { id: user.id, login: user.login }
 }
 
 fn association(word: &str) -> Association {
@@ -135,8 +137,8 @@ fn file(file: wire::File) -> FilePatch {
     FilePatch { path: file.filename, previous: file.previous_filename, patch: file.patch }
 }
 
-fn comment(comment: wire::Comment) -> TopComment {
-    TopComment {
+fn comment(comment: wire::Comment) -> PullRequestComment {
+    PullRequestComment {
         id: comment.id,
         author: comment.user.map(account),
         association: association(&comment.author_association),
@@ -146,8 +148,8 @@ fn comment(comment: wire::Comment) -> TopComment {
     }
 }
 
-fn review(review: wire::Review) -> StandingReview {
-    StandingReview {
+fn review(review: wire::Review) -> PullRequestReview {
+    PullRequestReview {
         id: review.id,
         author: review.user.map(account),
         state: review.state,
@@ -196,19 +198,18 @@ fn inline(comment: wire::ThreadComment) -> InlineComment {
     }
 }
 
-/// A conversation as whoever reviews sees it.
-fn shown(thread: &InlineThread) -> crate::Thread {
+fn discussion_thread(thread: &InlineThread) -> crate::DiscussionThread {
     let spot = match (thread.line, thread.side) {
-        (Some(line), Some(side)) => Some(Spot { file: thread.path.clone(), side, line }),
+        (Some(line), Some(side)) => Some(DiffSpot { file: thread.path.clone(), side, line }),
         (_, _) => None,
     };
-    let comments = thread.comments.iter().map(|comment| crate::Comment {
+    let comments = thread.comments.iter().map(|comment| crate::DiscussionComment {
         id: format!("discussion_r{}", comment.id),
         author: comment.author.clone(),
         created_at: Some(comment.created_at.clone()),
         content: comment.body.clone(),
     });
-    crate::Thread {
+    crate::DiscussionThread {
         id: thread.node_id.clone(),
         spot,
         file: thread.path.clone(),
@@ -218,11 +219,14 @@ fn shown(thread: &InlineThread) -> crate::Thread {
     }
 }
 
-/// What was said about the whole, oldest first: comments, and reviews that say something. Ids are as GitHub writes them in addresses,
-/// since comments and reviews are numbered apart.
-fn said(comments: &[wire::Comment], reviews: &[wire::Review]) -> Vec<crate::Comment> {
+/// General comments and non-empty reviews, oldest first. Ids have the form of GitHub's anchors,
+/// because comments and reviews are numbered separately.
+fn general_comments(
+    comments: &[wire::Comment],
+    reviews: &[wire::Review],
+) -> Vec<crate::DiscussionComment> {
     let author = |user: &Option<wire::User>| user.as_ref().map(|user| user.login.clone());
-    let comments = comments.iter().map(|comment| crate::Comment {
+    let comments = comments.iter().map(|comment| crate::DiscussionComment {
         id: format!("issuecomment-{}", comment.id),
         author: author(&comment.user),
         created_at: Some(comment.created_at.clone()),
@@ -231,20 +235,20 @@ fn said(comments: &[wire::Comment], reviews: &[wire::Review]) -> Vec<crate::Comm
     let reviews = reviews.iter().filter(|review| {
         review.submitted_at.is_some() && review.body.as_deref().is_some_and(|body| !body.is_empty())
     });
-    let reviews = reviews.map(|review| crate::Comment {
+    let reviews = reviews.map(|review| crate::DiscussionComment {
         id: format!("pullrequestreview-{}", review.id),
         author: author(&review.user),
         created_at: review.submitted_at.clone(),
         content: review.body.clone().unwrap_or_default(),
     });
-    let mut said: Vec<crate::Comment> = comments.chain(reviews).collect();
-    // GitHub writes times so that their order is that of their texts. What came at once stays in GitHub's order.
-    said.sort_by(|one, other| one.created_at.cmp(&other.created_at));
-    said
+    let mut discussion: Vec<crate::DiscussionComment> = comments.chain(reviews).collect();
+    // GitHub's time format sorts as text. The sort is stable.
+    discussion.sort_by(|one, other| one.created_at.cmp(&other.created_at));
+    discussion
 }
 
-fn linked(issue: wire::Issue) -> LinkedIssue {
-    LinkedIssue {
+fn linked_issue(issue: wire::Issue) -> ForgeIssue {
+    ForgeIssue {
         id: format!("{}#{}", issue.repository.name_with_owner, issue.number),
         title: issue.title,
         body: issue.body,
@@ -252,63 +256,72 @@ fn linked(issue: wire::Issue) -> LinkedIssue {
     }
 }
 
-fn checks(runs: Vec<wire::CheckRuns>, statuses: Vec<wire::Statuses>) -> Vec<Check> {
+fn checks(runs: Vec<wire::CheckRuns>, statuses: Vec<wire::Statuses>) -> Vec<ForgeCheck> {
     let runs = runs.into_iter().flat_map(|page| page.check_runs).map(|run| {
-        let said = [run.output.title, run.output.summary];
-        let said: Vec<String> =
-            said.into_iter().flatten().filter(|text| !text.is_empty()).collect();
-        Check {
+        let texts = [run.output.title, run.output.summary];
+        let summary_parts: Vec<String> =
+            texts.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        ForgeCheck {
             name: run.name,
             state: run.conclusion.unwrap_or(run.status),
             url: run.details_url.or(run.html_url),
-            summary: (!said.is_empty()).then(|| said.join("\n\n")),
+            summary: (!summary_parts.is_empty()).then(|| summary_parts.join("\n\n")),
         }
     });
-    let statuses = statuses.into_iter().flat_map(|page| page.statuses).map(|status| Check {
+    let statuses = statuses.into_iter().flat_map(|page| page.statuses).map(|status| ForgeCheck {
         name: status.context,
         state: status.state,
         url: status.target_url,
         summary: status.description,
     });
-    let mut checks: Vec<Check> = runs.chain(statuses).collect();
-    // Checks come in the order in which they were started, which differs from read to read.
+    let mut checks: Vec<ForgeCheck> = runs.chain(statuses).collect();
+    // Checks arrive in the order of their start, which varies.
     checks.sort_by(|one, other| (&one.name, &one.url).cmp(&(&other.name, &other.url)));
     checks
 }
 
-/// A head that was reviewed, and when.
-type Reviewed = (String, Option<String>);
+/// A reviewed head with the time of the review.
+type ReviewedCommit = (String, Option<String>);
 
-/// The heads that our own reviews were about, oldest first.
-fn reviewed(reviews: &[wire::Review], viewer: &Account, instance: &str) -> Vec<Reviewed> {
-    let marker = posted_marker(instance, "");
+/// Heads of own reviews, oldest first.
+fn reviewed_heads(
+    reviews: &[wire::Review],
+    viewer: &GitHubUser,
+    instance: &str,
+) -> Vec<ReviewedCommit> {
+    let marker = inline_review_marker(instance, "");
     let marker = marker.trim_end_matches(" -->");
-    let ours = reviews.iter().filter(|review| {
+    let own_reviews = reviews.iter().filter(|review| {
         let body = review.body.as_deref().unwrap_or_default();
         review.user.as_ref().is_some_and(|user| user.id == viewer.id) && body.starts_with(marker)
     });
-    let heads =
-        ours.filter_map(|review| Some((review.commit_id.clone()?, review.submitted_at.clone())));
+    let heads = own_reviews
+        .filter_map(|review| Some((review.commit_id.clone()?, review.submitted_at.clone())));
     heads.collect()
 }
 
-/// The head that our summary is about: a review that found nothing has left nothing else.
-fn last_head(standing: &Standing, instance: &str) -> Option<Reviewed> {
-    let head = last_state(standing, instance).ok()?.head;
-    is_commit(&head).then_some((head, None))
+/// Head of the own summary. A review without issues leaves nothing else.
+fn last_head(pull_state: &PullRequestState, instance: &str) -> Option<ReviewedCommit> {
+    let head = last_saved_review(pull_state, instance).ok()?.head;
+    is_commit_id(&head).then_some((head, None))
 }
 
-/// The heads that we reviewed before, each once, and the current one.
-fn rounds(pull: &wire::Pull, reviewed: Vec<Reviewed>, last: Option<Reviewed>) -> Vec<Round> {
-    let mut known = BTreeSet::from([pull.head.sha.clone()]);
+/// Heads of earlier own reviews, without duplicates, and the current head.
+fn rounds(
+    pull: &wire::Pull,
+    reviewed: Vec<ReviewedCommit>,
+    last: Option<ReviewedCommit>,
+) -> Vec<ProposalRound> {
+    let mut known_heads = BTreeSet::from([pull.head.sha.clone()]);
     let earlier = reviewed.into_iter().chain(last);
-    let earlier = earlier.filter(|(head, _)| known.insert(head.clone()));
-    let mut rounds: Vec<Round> =
-        earlier.map(|(head, created_at)| Round { head, created_at, ..Round::default() }).collect();
-    rounds.push(Round {
+    let earlier = earlier.filter(|(head, _)| known_heads.insert(head.clone()));
+    let mut rounds: Vec<ProposalRound> = earlier
+        .map(|(head, created_at)| ProposalRound { head, created_at, ..ProposalRound::default() })
+        .collect();
+    rounds.push(ProposalRound {
         target: Some(pull.base.sha.clone()),
         head: pull.head.sha.clone(),
-        ..Round::default()
+        ..ProposalRound::default()
     });
     for (number, round) in (1..).zip(&mut rounds) {
         round.id = u32::to_string(&number);
@@ -325,11 +338,11 @@ mod tests {
     fn by_bot(user: serde_json::Value) -> bool {
         let end = json!({ "ref": "main", "sha": "a" });
         let pull = json!({ "number": 1, "state": "open", "user": user, "head": end, "base": end });
-        state(&serde_json::from_value(pull).unwrap()).by_bot
+        pull_status(&serde_json::from_value(pull).unwrap()).by_bot
     }
 
     #[test]
-    fn a_bot_is_told_by_its_kind_or_by_its_name() {
+    fn bot_is_detected_by_type_or_name() {
         assert!(by_bot(json!({ "id": 1, "login": "renovate", "type": "Bot" })));
         assert!(by_bot(json!({ "id": 1, "login": "renovate[bot]" })));
         assert!(!by_bot(json!({ "id": 1, "login": "robot", "type": "User" })));

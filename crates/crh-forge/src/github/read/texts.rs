@@ -1,78 +1,77 @@
-//! What people wrote on a pull request, in bounded memory: what is ours is kept whole, and of what others wrote the beginning at least,
-//! so that nobody can hide our own words under theirs.
+//! Reads texts of people in bounded memory. Own texts are kept whole; long texts of others are
+//! shortened, so that they cannot push out own texts.
 
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use super::super::{Client, Rest};
+use super::super::{GitHubClient, PageCompleteness};
 use super::wire::{Comment, Review};
 use crate::ForgeError;
 
-/// How much of what others wrote in one list is kept whole, in bytes: five thousand comments of three thousand letters.
-const WHOLE_MAX: usize = 16 << 20;
+/// Bytes of others' texts that are kept whole per list: five thousand comments of three thousand
+/// characters.
+const OTHERS_BYTES_MAX: usize = 16 << 20;
 
-/// What is kept of a text after that, in bytes: enough to see what somebody wants. Ten thousand of them have ten megabytes.
-const BEGINNING: usize = 1 << 10;
+/// Bytes kept of each text after that. Ten thousand of them have ten megabytes.
+const EXCERPT_BYTES: usize = 1 << 10;
 
-/// How much of what our own account wrote is kept, in bytes: a hundred times what crh writes on the busiest pull request. More of it
-/// is not all read.
-const OWN_MAX: usize = 64 << 20;
+/// Bytes of own texts: a hundred times what crh writes on the busiest pull request. Beyond that the
+/// list counts as incomplete.
+const OWN_BYTES_MAX: usize = 64 << 20;
 
-/// Whom the token belongs to, as soon as that is known.
-pub(super) type Viewer = watch::Receiver<Option<u64>>;
+/// Receives the account id of the token.
+pub(super) type ViewerIdReceiver = watch::Receiver<Option<u64>>;
 
-/// How much room is left for texts.
+/// Remaining memory for texts.
 #[derive(Debug)]
-pub(super) struct Room {
-    whole: usize,
-    own: usize,
-    /// How many texts are not whole.
-    pub(super) cut: usize,
+pub(super) struct TextBudget {
+    others_bytes: usize,
+    own_bytes: usize,
+    /// Number of shortened texts.
+    pub(super) shortened_texts: usize,
 }
 
-/// Whose a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// Our own account's.
+pub(super) enum TextOwner {
+    /// Our own account.
     Ours,
-    /// Anybody else's.
+    /// Any other account.
     Theirs,
 }
 
-impl Room {
+impl TextBudget {
     pub(super) fn new() -> Self {
-        Self { whole: WHOLE_MAX, own: OWN_MAX, cut: 0 }
+        Self { others_bytes: OTHERS_BYTES_MAX, own_bytes: OWN_BYTES_MAX, shortened_texts: 0 }
     }
 
-    /// Takes a text in, or as much of it as there is room for. Something of ours that has no room is left out by the caller.
-    pub(super) fn take(&mut self, text: &mut String, whose: Whose) -> Rest {
-        let room = match whose {
-            Whose::Ours => &mut self.own,
-            Whose::Theirs => &mut self.whole,
+    /// Takes a text, or as much as fits. The caller must drop own texts that do not fit.
+    pub(super) fn take(&mut self, text: &mut String, owner: TextOwner) -> PageCompleteness {
+        let remaining_bytes = match owner {
+            TextOwner::Ours => &mut self.own_bytes,
+            TextOwner::Theirs => &mut self.others_bytes,
         };
-        match (room.checked_sub(text.len()), whose) {
-            (Some(left), _) => *room = left,
-            (None, Whose::Ours) => return Rest::LeftOut,
-            (None, Whose::Theirs) if text.len() > BEGINNING => {
-                text.truncate(text.floor_char_boundary(BEGINNING));
+        match (remaining_bytes.checked_sub(text.len()), owner) {
+            (Some(left), _) => *remaining_bytes = left,
+            (None, TextOwner::Ours) => return PageCompleteness::Truncated,
+            (None, TextOwner::Theirs) if text.len() > EXCERPT_BYTES => {
+                text.truncate(text.floor_char_boundary(EXCERPT_BYTES));
                 text.shrink_to_fit();
-                self.cut += 1;
+                self.shortened_texts += 1;
             }
-            (None, Whose::Theirs) => {}
+            (None, TextOwner::Theirs) => {}
         }
-        Rest::Nothing
+        PageCompleteness::Complete
     }
 }
 
-/// Something that somebody wrote.
-pub(super) trait Said: DeserializeOwned {
-    /// The number of its author; none if the account is gone.
+/// A text with an author.
+pub(super) trait AuthoredText: DeserializeOwned {
+    /// Account id of the author; `None` if the account is gone.
     fn author(&self) -> Option<u64>;
-    /// What it says; none if nothing.
     fn text(&mut self) -> Option<&mut String>;
 }
 
-impl Said for Comment {
+impl AuthoredText for Comment {
     fn author(&self) -> Option<u64> {
         self.user.as_ref().map(|user| user.id)
     }
@@ -82,7 +81,7 @@ impl Said for Comment {
     }
 }
 
-impl Said for Review {
+impl AuthoredText for Review {
     fn author(&self) -> Option<u64> {
         self.user.as_ref().map(|user| user.id)
     }
@@ -92,47 +91,48 @@ impl Said for Review {
     }
 }
 
-/// A list of what people wrote.
 #[derive(Debug)]
-pub(super) struct Texts<T> {
-    pub(super) said: Vec<T>,
-    pub(super) rest: Rest,
-    /// Of how many only the beginning is kept.
-    pub(super) cut: usize,
+pub(super) struct TextList<T> {
+    pub(super) items: Vec<T>,
+    pub(super) completeness: PageCompleteness,
+    /// Number of shortened texts.
+    pub(super) shortened_texts: usize,
 }
 
-/// Reads a list of what people wrote, page by page.
-pub(super) async fn read<T: Said>(
-    client: &Client,
+/// Reads a list of texts page by page.
+pub(super) async fn read_texts<T: AuthoredText>(
+    client: &GitHubClient,
     path: &str,
-    viewer: &Viewer,
-) -> Result<Texts<T>, ForgeError> {
-    let mut known = viewer.clone();
-    let (mut room, mut said) = (Room::new(), Vec::new());
-    let rest = client.each_page(path, async |page: Vec<T>, _| {
-        // If nobody will ever say who we are, the burst fails for that reason, and what is made of the list does not matter.
-        drop(known.wait_for(Option::is_some).await);
+    viewer: &ViewerIdReceiver,
+) -> Result<TextList<T>, ForgeError> {
+    let mut viewer_known = viewer.clone();
+    let (mut budget, mut texts) = (TextBudget::new(), Vec::new());
+    let completeness = client.each_page(path, async |page: Vec<T>, _| {
+        // If the account id never arrives, reading fails with that error and this list does not
+        // matter.
+        drop(viewer_known.wait_for(Option::is_some).await);
         let viewer = *viewer.borrow();
-        for mut one in page {
-            let is_ours = viewer.is_some() && one.author() == viewer;
-            let whose = if is_ours { Whose::Ours } else { Whose::Theirs };
-            let taken = one.text().map_or(Rest::Nothing, |text| room.take(text, whose));
-            if taken == Rest::LeftOut {
-                return Rest::LeftOut;
+        for mut item in page {
+            let is_ours = viewer.is_some() && item.author() == viewer;
+            let owner = if is_ours { TextOwner::Ours } else { TextOwner::Theirs };
+            let fit =
+                item.text().map_or(PageCompleteness::Complete, |text| budget.take(text, owner));
+            if fit == PageCompleteness::Truncated {
+                return PageCompleteness::Truncated;
             }
-            said.push(one);
+            texts.push(item);
         }
-        Rest::Nothing
+        PageCompleteness::Complete
     });
-    let rest = rest.await?;
-    Ok(Texts { said, rest, cut: room.cut })
+    let completeness = completeness.await?;
+    Ok(TextList { items: texts, completeness, shortened_texts: budget.shortened_texts })
 }
 
-/// What is said about texts that are not whole; nothing if all are.
-pub(super) fn note(what: &str, cut: usize) -> Option<String> {
-    let most = WHOLE_MAX >> 20;
-    (cut > 0).then(|| {
-        format!("Of {cut} {what} only the beginning is here: others wrote more than {most} MB.")
+/// Note about shortened texts.
+pub(super) fn cut_note(list_name: &str, count: usize) -> Option<String> {
+    let max_megabytes = OTHERS_BYTES_MAX >> 20;
+    (count > 0).then(|| {
+        format!("Of {count} {list_name} were shortened, because others wrote more than {max_megabytes} MB.")
     })
 }
 
@@ -140,57 +140,71 @@ pub(super) fn note(what: &str, cut: usize) -> Option<String> {
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use super::super::super::{Cache, Credentials, Host, Setup};
+    use super::super::super::{GitHubClientConfig, GitHubCredentials, GitHubHost, ReplyCache};
     use super::*;
-    use crate::RetryPolicy;
-    use crh_http::Network;
+    use crate::ForgeRetryPolicy;
+    use crh_http::NetworkSettings;
     use crh_testkit::fake_github::{Pull, TOKEN};
     use crh_testkit::{FakeGitHub, Repo};
 
-    fn room() -> Room {
-        Room { whole: 2 * BEGINNING, own: 3 * BEGINNING, cut: 0 }
+    fn room() -> TextBudget {
+        TextBudget {
+            others_bytes: 2 * EXCERPT_BYTES,
+            own_bytes: 3 * EXCERPT_BYTES,
+            shortened_texts: 0,
+        }
     }
 
-    fn taken(room: &mut Room, len: usize, whose: Whose) -> (usize, Rest) {
+    fn taken(budget: &mut TextBudget, len: usize, whose: TextOwner) -> (usize, PageCompleteness) {
         let mut text = "x".repeat(len);
-        let rest = room.take(&mut text, whose);
+        let rest = budget.take(&mut text, whose);
         (text.len(), rest)
     }
 
     #[test]
-    fn however_much_others_write_what_is_ours_stays_whole() {
+    fn own_texts_stay_whole_in_a_flood() {
         let mut room = room();
-        for (len, kept) in [(2 * BEGINNING, 2 * BEGINNING), (9 * BEGINNING, BEGINNING), (7, 7)] {
-            assert_eq!(taken(&mut room, len, Whose::Theirs), (kept, Rest::Nothing), "{len}");
+        for (len, kept) in
+            [(2 * EXCERPT_BYTES, 2 * EXCERPT_BYTES), (9 * EXCERPT_BYTES, EXCERPT_BYTES), (7, 7)]
+        {
+            assert_eq!(
+                taken(&mut room, len, TextOwner::Theirs),
+                (kept, PageCompleteness::Complete),
+                "{len}"
+            );
         }
-        let own = 3 * BEGINNING;
-        assert_eq!(taken(&mut room, own, Whose::Ours), (own, Rest::Nothing));
-        assert_eq!(room.cut, 1);
-        assert_eq!(taken(&mut room, 1, Whose::Ours), (1, Rest::LeftOut), "never in part");
+        let own = 3 * EXCERPT_BYTES;
+        assert_eq!(taken(&mut room, own, TextOwner::Ours), (own, PageCompleteness::Complete));
+        assert_eq!(room.shortened_texts, 1);
+        assert_eq!(
+            taken(&mut room, 1, TextOwner::Ours),
+            (1, PageCompleteness::Truncated),
+            "never in part"
+        );
     }
 
     #[test]
-    fn a_text_is_cut_between_letters_and_gives_its_memory_back() {
-        let mut text = "€".repeat(3 * BEGINNING);
-        room().take(&mut text, Whose::Theirs);
-        assert_eq!(text.len(), BEGINNING - BEGINNING % 3);
-        assert!(text.capacity() < 2 * BEGINNING);
+    fn text_is_cut_at_char_boundary_and_shrunk() {
+        let mut text = "€".repeat(3 * EXCERPT_BYTES);
+        room().take(&mut text, TextOwner::Theirs);
+        assert_eq!(text.len(), EXCERPT_BYTES - EXCERPT_BYTES % 3);
+        assert!(text.capacity() < 2 * EXCERPT_BYTES);
     }
 
-    fn client(github: &FakeGitHub) -> Client {
-        let setup = Setup {
-            host: Host::of(&github.url()).unwrap(),
-            credentials: Credentials::Token(TOKEN.into()),
-            cache: Cache::none(),
-            retry: RetryPolicy::default(),
+    fn client(github: &FakeGitHub) -> GitHubClient {
+        let setup = GitHubClientConfig {
+            host: GitHubHost::from_server_url(&github.url()).unwrap(),
+            credentials: GitHubCredentials::Token(TOKEN.into()),
+            cache: ReplyCache::disabled(),
+            retry: ForgeRetryPolicy::default(),
             now: || SystemTime::UNIX_EPOCH,
             seed: 1,
         };
-        Client::new(&Network::default(), setup).unwrap()
+        GitHubClient::new(&NetworkSettings::default(), setup).unwrap()
     }
 
     #[tokio::test]
-    async fn all_pages_are_asked_for_before_it_is_known_who_we_are() {
+    async fn pages_are_requested_before_account_is_known() {
         let repo = Repo::from_fixture("\n    //- a.py\n    x = 1\n    ");
         repo.git(&["branch", "feature"]);
         let github = FakeGitHub::start();
@@ -208,16 +222,19 @@ mod tests {
             }
             known.send_replace(Some(1));
         };
-        let all = async { tokio::join!(read::<Comment>(&client, &path, &viewer), tell).0 };
-        // Several times what a slow machine takes: it would wait for ever.
+        let all = async { tokio::join!(read_texts::<Comment>(&client, &path, &viewer), tell).0 };
+        // Several times what a slow machine needs; a failure would wait forever.
         let texts = tokio::time::timeout(Duration::from_secs(120), all).await.unwrap().unwrap();
-        assert_eq!((texts.said.len(), texts.rest, texts.cut), (250, Rest::Nothing, 0));
+        assert_eq!(
+            (texts.items.len(), texts.completeness, texts.shortened_texts),
+            (250, PageCompleteness::Complete, 0)
+        );
     }
 
     #[test]
-    fn what_is_not_whole_is_said() {
-        assert_eq!(note("comments", 0), None);
-        let note = note("comments", 3).unwrap();
-        assert_eq!(note, "Of 3 comments only the beginning is here: others wrote more than 16 MB.");
+    fn shortened_texts_are_noted() {
+        assert_eq!(cut_note("comments", 0), None);
+        let note = cut_note("comments", 3).unwrap();
+        assert_eq!(note, "Of 3 comments were shortened, because others wrote more than 16 MB.");
     }
 }

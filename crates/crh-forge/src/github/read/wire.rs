@@ -1,4 +1,4 @@
-//! Answers of GitHub's as they come, as far as we read them. Fields that we do not need may be missing or new.
+//! GitHub's replies, as far as crh reads them. Unknown fields are ignored.
 
 use serde::Deserialize;
 
@@ -6,14 +6,14 @@ use serde::Deserialize;
 pub(super) struct User {
     pub(super) id: u64,
     pub(super) login: String,
-    /// GitHub's word for what kind of account it is.
+    /// GitHub's account type.
     #[serde(default, rename = "type")]
     pub(super) kind: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Repository {
-    /// What it was forked from.
+    /// Repository that this one was forked from.
     #[serde(default)]
     pub(super) parent: Option<Parent>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Pull {
     #[serde(default)]
     pub(super) draft: bool,
     pub(super) state: String,
-    /// Only where one pull request is shown, not in a list of them.
+    /// Missing in lists of pull requests.
     #[serde(default)]
     pub(super) merged: bool,
     #[serde(default)]
@@ -58,7 +58,7 @@ pub(super) struct End {
     #[serde(rename = "ref")]
     pub(super) branch: String,
     pub(super) sha: String,
-    /// None if the repository is gone.
+    /// `None` if the repository is gone.
     #[serde(default)]
     pub(super) repo: Option<EndRepository>,
 }
@@ -102,7 +102,7 @@ pub(super) struct Review {
     pub(super) commit_id: Option<String>,
     #[serde(default)]
     pub(super) body: Option<String>,
-    /// None of one that is still being written.
+    /// `None` for a pending review.
     #[serde(default)]
     pub(super) submitted_at: Option<String>,
 }
@@ -179,7 +179,7 @@ pub(super) struct QueriedRepository {
 pub(super) struct QueriedPull {
     pub(super) head_ref_oid: String,
     pub(super) review_threads: Connection<Thread>,
-    /// Asked for with the first page alone, and none if the token may not see issues.
+    /// Only in the first page; `None` if the token may not see issues.
     #[serde(default)]
     pub(super) closing_issues_references: Option<Connection<Issue>>,
 }
@@ -198,7 +198,7 @@ pub(super) struct MoreComments {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Connection<T> {
-    /// A node that may not be seen is null.
+    /// Null for nodes that the token may not see.
     pub(super) nodes: Vec<Option<T>>,
     pub(super) page_info: PageInfo,
 }
@@ -211,7 +211,7 @@ pub(super) struct PageInfo {
 }
 
 impl PageInfo {
-    /// Where the next page begins, if there is one.
+    /// Cursor of the next page.
     pub(super) fn next(self) -> Option<String> {
         self.end_cursor.filter(|_| self.has_next_page)
     }
@@ -253,7 +253,7 @@ pub(super) struct Actor {
     pub(super) login: String,
 }
 
-/// A large number, which GraphQL writes as a text.
+/// A large number, which GraphQL sends as text.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Number {

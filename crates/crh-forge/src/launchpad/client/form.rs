@@ -1,68 +1,68 @@
-//! Sends a form to a page of Launchpad's, as nobody in particular: the token flow is older than any token.
+//! Posts forms to Launchpad's pages without credentials, for the login.
 
 use reqwest::header;
 use url::form_urlencoded;
 
-use super::{error, location, told, trouble};
+use super::{classify_failure, failure_message, redirect_location, to_forge_error};
 use crate::ForgeError;
-use crate::asking::retry::Trouble;
-use crate::asking::said;
-use crate::asking::said::NO_SECRET;
-use crate::asking::whole::{NoReply, REPLY_MAX, USER_AGENT, whole};
-use crate::launchpad::{Credentials, Service};
-use crh_http::Network;
+use crate::http::message;
+use crate::http::message::NO_SECRET;
+use crate::http::reply::{REPLY_MAX, ReplyError, USER_AGENT, fetch_reply};
+use crate::http::retry::RequestFailure;
+use crate::launchpad::{LaunchpadCredentials, LaunchpadService};
+use crh_http::NetworkSettings;
 
-/// A page that is not read.
-pub(in crate::launchpad) struct Unread {
-    /// How it failed: whether it is asked again.
-    pub(in crate::launchpad) trouble: Trouble,
-    /// Why, for whoever waits.
+pub(in crate::launchpad) struct FormError {
+    /// How it failed; decides about a retry.
+    pub(in crate::launchpad) failure: RequestFailure,
+    /// For the wait message.
     pub(in crate::launchpad) message: String,
     pub(in crate::launchpad) error: ForgeError,
 }
 
-/// Sends a form to a page once; the status and the text of an answer to it: a success, or one that the token flow knows, which are
-/// 401 and 403.
-pub(in crate::launchpad) async fn posted(
-    network: &Network,
-    service: &Service,
+/// Posts a form once. Returns status and text of a success, or of 401 and 403, which have a meaning
+/// in the token flow.
+pub(in crate::launchpad) async fn post_form(
+    network: &NetworkSettings,
+    service: &LaunchpadService,
     page: &str,
     form: &[(&str, &str)],
-) -> Result<(u16, String), Unread> {
+) -> Result<(u16, String), FormError> {
     let (host, what) = (service.name(), format!("POST {page}"));
     let unread = |trouble, message: String, status| {
-        let error = error(host, what.clone(), trouble, message.clone(), status);
-        Unread { trouble, message, error }
+        let error = to_forge_error(host, what.clone(), trouble, message.clone(), status);
+        FormError { failure: trouble, message, error }
     };
-    let http = crh_http::client(network)
-        .map_err(|error| unread(Trouble::Refused, error.to_string(), None))?;
+    let http = crh_http::build_client(network)
+        .map_err(|error| unread(RequestFailure::Refused, error.to_string(), None))?;
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let request = http
         .post(format!("{}/{page}", service.web()))
         .header(header::USER_AGENT, USER_AGENT)
-        // Launchpad takes forms from its own pages alone, and tells them by this.
+        // Launchpad accepts forms only from its own pages, recognised by this header.
         .header(header::REFERER, format!("{}/", service.web()))
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(body);
-    match whole(request, network.timeouts, NO_SECRET).await {
-        Ok(reply) => match (reply.status, location(&reply)) {
+    match fetch_reply(request, network.timeouts, NO_SECRET).await {
+        Ok(reply) => match (reply.status, redirect_location(&reply)) {
             (200..=299 | 401 | 403, _) => {
                 Ok((reply.status, String::from_utf8_lossy(&reply.body).into_owned()))
             }
             (status, Some(location)) => {
                 let place = location.split(['?', '#']).next().unwrap_or_default();
-                let message = format!("it sends us to `{}`", said::shown(place, NO_SECRET));
-                Err(unread(Trouble::Refused, message, Some(status)))
+                let message =
+                    format!("it redirects to `{}`", message::single_line(place, NO_SECRET));
+                Err(unread(RequestFailure::Refused, message, Some(status)))
             }
             (status, None) => {
-                let message = told(&reply, &Credentials::anonymous());
-                Err(unread(trouble(&reply), message, Some(status)))
+                let message = failure_message(&reply, &LaunchpadCredentials::anonymous());
+                Err(unread(classify_failure(&reply), message, Some(status)))
             }
         },
-        Err(NoReply::Trouble(trouble, message)) => Err(unread(trouble, message, None)),
-        Err(NoReply::TooLarge) => {
-            let error = ForgeError::TooLarge { what, megabytes: REPLY_MAX >> 20 };
-            Err(Unread { trouble: Trouble::Refused, message: error.to_string(), error })
+        Err(ReplyError::Failed(trouble, message)) => Err(unread(trouble, message, None)),
+        Err(ReplyError::TooLarge) => {
+            let error = ForgeError::TooLarge { request: what, megabytes: REPLY_MAX >> 20 };
+            Err(FormError { failure: RequestFailure::Refused, message: error.to_string(), error })
         }
     }
 }

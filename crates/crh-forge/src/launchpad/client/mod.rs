@@ -1,7 +1,7 @@
-//! Asks Launchpad over HTTP: one place that signs, sends, waits, repeats what may be repeated, and reads answers of bounded size.
+//! HTTP client for Launchpad. All requests go through here: it signs them, retries what is safe to
+//! retry, and limits the size of replies.
 
-#[path = "form.rs"]
-pub(super) mod page;
+pub(super) mod form;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,111 +16,110 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::form_urlencoded;
 
-use super::{Credentials, Service};
+use super::{LaunchpadCredentials, LaunchpadService};
 use crate::ForgeError;
-use crate::asking::retry::{Decision, Purpose, RetryPolicy, Trouble};
-use crate::asking::waiting::Waiting;
-use crate::asking::whole::{NoReply, REPLY_MAX, USER_AGENT, Whole, parsed, whole};
-use crate::asking::{retry, said};
-use crh_http::{BaseUrl, Network, SetupError, Timeouts};
+use crate::http::reply::{HttpReply, REPLY_MAX, ReplyError, USER_AGENT, fetch_reply, parse_body};
+use crate::http::retry::{ForgeRetryPolicy, RequestFailure, RequestPurpose, RetryDecision};
+use crate::http::wait_notifier::WaitNotifier;
+use crate::http::{message, retry};
+use crh_http::{BaseUrl, ClientSetupError, NetworkSettings, Timeouts};
 
-/// The most requests that are under way at a time: Launchpad is slower than others, and shared by everybody.
-pub(super) const SIDE_BY_SIDE: usize = 8;
+/// Most concurrent requests. Launchpad is slow and shared.
+pub(super) const CONCURRENT_MAX: usize = 8;
 
-/// How long Launchpad is waited for. It gives up an answer of its own after half a minute.
+/// Launchpad gives up a request after half a minute.
 pub const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(15),
     first_byte: Duration::from_secs(40),
     idle: Duration::from_secs(40),
 };
 
-/// How often an address is followed that something is found at: to the librarian it is one step.
-const MOVES_MAX: u32 = 3;
+/// Most redirects to follow. The librarian needs one.
+const REDIRECTS_MAX: u32 = 3;
 
-/// The most pages of one list: at 75 entries each, several times as many comments as the longest proposals have.
+/// Most pages of one list, at 75 entries each: several times the comments of the longest proposals.
 const PAGES_MAX: usize = 100;
 
-/// The most bytes of one list, so that a list of hostile texts cannot fill the memory.
+/// Most bytes of one list, so that a hostile list cannot fill the memory.
 const BYTES_MAX: usize = 64 << 20;
 
-/// What a client is made of. Nothing is looked up.
-pub struct Setup {
-    /// Whom it asks.
-    pub service: Service,
-    /// As whom.
-    pub credentials: Credentials,
-    /// How often and how long it tries.
-    pub retry: RetryPolicy,
-    /// What time it is: it goes into the header that says who asks.
+/// Configuration of a client.
+pub struct LaunchpadClientConfig {
+    /// The Launchpad to talk to.
+    pub service: LaunchpadService,
+    /// Credentials.
+    pub credentials: LaunchpadCredentials,
+    /// Retry policy.
+    pub retry: ForgeRetryPolicy,
+    /// Clock, for the OAuth timestamp.
     pub now: fn() -> SystemTime,
-    /// Any number; waits differ by it.
+    /// Seed for retry jitter.
     pub seed: u64,
 }
 
-/// One Launchpad, asked as one account. Clones share their connections.
+/// Client for one Launchpad and one account. Clones share connections.
 #[derive(Clone)]
-pub struct Client {
-    inner: Arc<Inner>,
+pub struct LaunchpadClient {
+    inner: Arc<LaunchpadClientInner>,
 }
 
-struct Inner {
+struct LaunchpadClientInner {
     http: reqwest::Client,
-    service: Service,
-    credentials: Credentials,
-    retry: RetryPolicy,
+    service: LaunchpadService,
+    credentials: LaunchpadCredentials,
+    retry: ForgeRetryPolicy,
     now: fn() -> SystemTime,
-    /// For the next wait, and for the next header.
+    /// Source of retry jitter.
     jitter: AtomicU64,
     nonce: AtomicU64,
     timeouts: Timeouts,
-    waiting: Waiting,
+    wait_notifier: WaitNotifier,
     slots: Semaphore,
 }
 
-/// A list, as far as it was read.
+/// A list, possibly truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection<T> {
-    /// What is in it, in Launchpad's order.
+    /// Entries in Launchpad's order.
     pub entries: Vec<T>,
-    /// What is missing.
-    pub rest: Rest,
+    /// Whether the list is complete.
+    pub completeness: CollectionCompleteness,
 }
 
-/// What of a list was not read.
+/// Whether a list was read completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
-    /// Nothing: it is whole.
-    Nothing,
-    /// There is more of it than is read.
-    LeftOut,
+pub enum CollectionCompleteness {
+    /// All of it.
+    Complete,
+    /// The list exceeds the limit.
+    Truncated,
 }
 
 #[derive(Deserialize)]
-struct Page<T> {
+struct CollectionPage<T> {
     entries: Vec<T>,
     next_collection_link: Option<String>,
 }
 
-/// A request.
-struct Ask {
+struct ServiceRequest {
     method: Method,
     url: String,
-    /// What goes along with a write.
+    /// Body of a write.
     form: Option<String>,
-    signature: Signature,
+    signature: RequestSignature,
 }
 
-/// Whether the host is told who asks.
+/// Whether to send credentials.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Signature {
-    /// It is one of the service's.
+enum RequestSignature {
+    /// Yes: a host of the service.
     Own,
-    /// It is another one, such as the librarian's.
+    /// No: another host, such as the librarian.
     None,
 }
 
-impl fmt::Debug for Client {
-    /// Whom it asks, never as whom.
+impl fmt::Debug for LaunchpadClient {
+    /// Leaves out the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
             .field("service", &self.inner.service.name())
@@ -128,12 +127,15 @@ impl fmt::Debug for Client {
     }
 }
 
-impl Client {
-    /// A client. Nothing is asked yet.
-    pub fn new(network: &Network, setup: Setup) -> Result<Self, SetupError> {
-        let Setup { service, credentials, retry, now, seed } = setup;
-        let inner = Inner {
-            http: crh_http::client(network)?,
+impl LaunchpadClient {
+    /// Creates a client without sending anything.
+    pub fn new(
+        network: &NetworkSettings,
+        setup: LaunchpadClientConfig,
+    ) -> Result<Self, ClientSetupError> {
+        let LaunchpadClientConfig { service, credentials, retry, now, seed } = setup;
+        let inner = LaunchpadClientInner {
+            http: crh_http::build_client(network)?,
             service,
             credentials,
             retry,
@@ -141,34 +143,34 @@ impl Client {
             jitter: AtomicU64::new(seed),
             nonce: AtomicU64::new(seed),
             timeouts: network.timeouts,
-            waiting: Waiting::default(),
-            slots: Semaphore::new(SIDE_BY_SIDE),
+            wait_notifier: WaitNotifier::default(),
+            slots: Semaphore::new(CONCURRENT_MAX),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Whom it asks.
-    pub fn service(&self) -> &Service {
+    /// The Launchpad of this client.
+    pub fn service(&self) -> &LaunchpadService {
         &self.inner.service
     }
 
-    /// Whether it asks as nobody in particular.
+    /// Whether access is anonymous.
     pub fn is_anonymous(&self) -> bool {
         self.inner.credentials.is_anonymous()
     }
 
-    /// Says to whom it is told that there is a wait. Nobody is told before.
-    pub fn tell_waits(&self, tell: fn(&str)) {
-        self.inner.waiting.tell_by(tell);
+    /// Sets the callback for wait messages. The default is silence.
+    pub fn on_wait(&self, tell: fn(&str)) {
+        self.inner.wait_notifier.set_callback(tell);
     }
 
-    /// Reads what is at a path of the web service, such as `~ann/shop/+git/shop/+merge/1`.
+    /// Gets the JSON at a path of the web service, such as `~ann/shop/+git/shop/+merge/1`.
     pub async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ForgeError> {
         let body = self.get(path).await?;
-        parsed(&format!("GET {path}"), &body)
+        parse_body(&format!("GET {path}"), &body)
     }
 
-    /// Reads a list, page after page to its end, up to a bound that is said.
+    /// Reads the pages of a list up to a size limit.
     pub async fn collection<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -178,69 +180,74 @@ impl Client {
             let body = self.get(&next).await?;
             bytes += body.len();
             if bytes > BYTES_MAX {
-                return Ok(Collection { entries, rest: Rest::LeftOut });
+                return Ok(Collection { entries, completeness: CollectionCompleteness::Truncated });
             }
-            let page: Page<T> = parsed(&format!("GET {path}"), &body)?;
+            let page: CollectionPage<T> = parse_body(&format!("GET {path}"), &body)?;
             entries.extend(page.entries);
             let Some(link) = page.next_collection_link else {
-                return Ok(Collection { entries, rest: Rest::Nothing });
+                return Ok(Collection { entries, completeness: CollectionCompleteness::Complete });
             };
             next = self.own_path(path, &link)?;
         }
-        Ok(Collection { entries, rest: Rest::LeftOut })
+        Ok(Collection { entries, completeness: CollectionCompleteness::Truncated })
     }
 
-    /// The path of something that Launchpad names. What is not its own is refused: credentials go along.
+    /// Path of an address named by Launchpad. Rejects other hosts, because credentials go along.
     pub(super) fn own_path(&self, what: &str, link: &str) -> Result<String, ForgeError> {
-        let path = self.inner.service.path_of(link).map(str::to_owned);
+        let path = self.inner.service.api_path(link).map(str::to_owned);
         path.ok_or_else(|| ForgeError::Unreadable {
-            what: format!("GET {what}"),
-            message: "it names an address of another host".to_owned(),
+            request: format!("GET {what}"),
+            message: "it has an address on another host".to_owned(),
         })
     }
 
-    /// Reads a file that Launchpad keeps at a path of the web service and gives out at another host, which is not told who asks.
+    /// Reads a file that the web service redirects to another host. The other host gets no
+    /// credentials.
     pub async fn text(&self, path: &str) -> Result<Vec<u8>, ForgeError> {
-        let mut ask = Ask::get(self.address(path), Signature::Own);
-        for _ in 0..=MOVES_MAX {
-            let reply = self.send(&ask, Purpose::Read).await?;
-            let Some(location) = location(&reply) else { return Ok(reply.body) };
+        let mut ask = ServiceRequest::get(self.address(path), RequestSignature::Own);
+        for _ in 0..=REDIRECTS_MAX {
+            let reply = self.send(&ask, RequestPurpose::Read).await?;
+            let Some(location) = redirect_location(&reply) else { return Ok(reply.body) };
             let url: Option<BaseUrl> = location.split('?').next().and_then(|url| url.parse().ok());
             let is_safe =
                 url.is_some_and(|url| url.as_str().starts_with("https:") || url.is_loopback());
             if !is_safe {
-                return Err(self.unreachable("it sends us to an address that is not `https`"));
+                return Err(self.unreachable("it redirects to an address that is not `https`"));
             }
-            let is_own = self.inner.service.path_of(&location).is_some();
-            ask = Ask::get(location, if is_own { Signature::Own } else { Signature::None });
+            let is_own = self.inner.service.api_path(&location).is_some();
+            ask = ServiceRequest::get(
+                location,
+                if is_own { RequestSignature::Own } else { RequestSignature::None },
+            );
         }
-        Err(self.unreachable("the address moves in circles"))
+        Err(self.unreachable("redirect loop"))
     }
 
-    /// Asks for something new at a path, by the name of an operation and its arguments as JSON; its path then. It is sent once
-    /// more only if nothing arrived; if nobody knows what became of it, that is [`ForgeError::Ambiguous`]. Only an answer that
-    /// says where the new thing is says that it is there: a page of something in between may answer with a status that sounds well.
+    /// Calls a named operation that creates something, with JSON arguments, and returns the path of
+    /// the new entry. Retries only if nothing arrived; an unconfirmed write is
+    /// [`ForgeError::Ambiguous`]. Only a reply with the new address counts as success, because a
+    /// proxy's page may have a successful status.
     pub(super) async fn create(
         &self,
         path: &str,
         form: &[(String, String)],
     ) -> Result<String, ForgeError> {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let (url, signature) = (self.address(path), Signature::Own);
-        let ask = Ask { method: Method::POST, url, form: Some(form), signature };
-        let reply = self.send(&ask, Purpose::Write).await?;
-        let (what, status) = (self.what(&ask), reply.status);
-        let link = header_of(&reply, "location").unwrap_or_default();
-        match (status, self.inner.service.path_of(&link)) {
+        let (url, signature) = (self.address(path), RequestSignature::Own);
+        let ask = ServiceRequest { method: Method::POST, url, form: Some(form), signature };
+        let reply = self.send(&ask, RequestPurpose::Write).await?;
+        let (what, status) = (self.describe(&ask), reply.status);
+        let link = header_value(&reply, "location").unwrap_or_default();
+        match (status, self.inner.service.api_path(&link)) {
             (201, Some(path)) => Ok(path.to_owned()),
-            // Unlike 303, these say that it has to be asked elsewhere, so that nothing was done here.
+            // Unlike 303, these mean that nothing was done here.
             (301 | 302 | 307 | 308, _) => {
-                let message = "it is at another address".to_owned();
-                Err(ForgeError::Refused { what, status, message })
+                let message = "it moved to another address".to_owned();
+                Err(ForgeError::Refused { request: what, status, message })
             }
             (_, _) => {
-                let message = format!("it answers with status {status}, and not that it is there");
-                Err(ForgeError::Ambiguous { what, message })
+                let message = format!("status {status} does not confirm it");
+                Err(ForgeError::Ambiguous { request: what, message })
             }
         }
     }
@@ -250,75 +257,87 @@ impl Client {
     }
 
     async fn get(&self, path: &str) -> Result<Vec<u8>, ForgeError> {
-        let mut ask = Ask::get(self.address(path), Signature::Own);
-        for _ in 0..=MOVES_MAX {
-            let reply = self.send(&ask, Purpose::Read).await?;
-            let Some(location) = location(&reply) else { return Ok(reply.body) };
-            // Only inside the service: the header goes along.
+        let mut ask = ServiceRequest::get(self.address(path), RequestSignature::Own);
+        for _ in 0..=REDIRECTS_MAX {
+            let reply = self.send(&ask, RequestPurpose::Read).await?;
+            let Some(location) = redirect_location(&reply) else { return Ok(reply.body) };
+            // Only within the service, because credentials go along.
             let path = self.own_path(path, &location)?;
-            ask = Ask::get(self.address(&path), Signature::Own);
+            ask = ServiceRequest::get(self.address(&path), RequestSignature::Own);
         }
-        Err(self.unreachable("the address moves in circles"))
+        Err(self.unreachable("redirect loop"))
     }
 
-    /// Sends a request, as often as that is right. What comes back is a success or a redirect.
-    async fn send(&self, ask: &Ask, purpose: Purpose) -> Result<Whole, ForgeError> {
+    /// Sends a request with retries. Returns successes and redirects.
+    async fn send(
+        &self,
+        service_request: &ServiceRequest,
+        purpose: RequestPurpose,
+    ) -> Result<HttpReply, ForgeError> {
         let mut attempt = 1;
         loop {
-            let (trouble, message, status) = match self.attempt(ask).await {
+            let (trouble, message, status) = match self.attempt(service_request).await {
                 Ok(reply) if (200..400).contains(&reply.status) => return Ok(reply),
                 Ok(reply) => {
-                    let told = told(&reply, &self.inner.credentials);
-                    (trouble(&reply), told, Some(reply.status))
+                    let told = failure_message(&reply, &self.inner.credentials);
+                    (classify_failure(&reply), told, Some(reply.status))
                 }
-                Err(NoReply::TooLarge) => {
-                    let what = self.what(ask);
-                    return Err(ForgeError::TooLarge { what, megabytes: REPLY_MAX >> 20 });
+                Err(ReplyError::TooLarge) => {
+                    let what = self.describe(service_request);
+                    return Err(ForgeError::TooLarge { request: what, megabytes: REPLY_MAX >> 20 });
                 }
-                Err(NoReply::Trouble(trouble, message)) => (trouble, message, None),
+                Err(ReplyError::Failed(trouble, message)) => (trouble, message, None),
             };
             let policy = &self.inner.retry;
-            match retry::after(trouble, purpose, attempt, policy, retry::jitter(&self.inner.jitter))
-            {
-                Decision::Wait(time) => {
+            match retry::decide(
+                trouble,
+                purpose,
+                attempt,
+                policy,
+                retry::jitter(&self.inner.jitter),
+            ) {
+                RetryDecision::Wait(time) => {
                     let (host, now) = (self.inner.service.name(), Instant::now());
-                    self.inner.waiting.begins(host, trouble, &message, attempt, time, now);
+                    self.inner.wait_notifier.announce(host, trouble, &message, attempt, time, now);
                     tokio::time::sleep(time).await;
                 }
-                Decision::Ambiguous => {
-                    return Err(ForgeError::Ambiguous { what: self.what(ask), message });
+                RetryDecision::Ambiguous => {
+                    return Err(ForgeError::Ambiguous {
+                        request: self.describe(service_request),
+                        message,
+                    });
                 }
-                Decision::GiveUp => {
-                    let (host, what) = (self.inner.service.name(), self.what(ask));
-                    return Err(error(host, what, trouble, message, status));
+                RetryDecision::GiveUp => {
+                    let (host, what) = (self.inner.service.name(), self.describe(service_request));
+                    return Err(to_forge_error(host, what, trouble, message, status));
                 }
             }
             attempt += 1;
         }
     }
 
-    /// Sends once, and reads the answer if one comes in time.
-    async fn attempt(&self, ask: &Ask) -> Result<Whole, NoReply> {
-        // Fails only if the semaphore is closed, which it never is.
+    /// Sends once and reads the reply.
+    async fn attempt(&self, service_request: &ServiceRequest) -> Result<HttpReply, ReplyError> {
+        // The semaphore is never closed.
         let _slot = self.inner.slots.acquire().await;
         let inner = &self.inner;
         let mut request = inner
             .http
-            .request(ask.method.clone(), &ask.url)
+            .request(service_request.method.clone(), &service_request.url)
             .header(header::ACCEPT, "application/json")
             .header(header::USER_AGENT, USER_AGENT);
-        if ask.signature == Signature::Own {
+        if service_request.signature == RequestSignature::Own {
             let now = (inner.now)().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let nonce = inner.nonce.fetch_add(1, Ordering::Relaxed);
             let realm = inner.service.api();
-            let signed = inner.credentials.header(realm, now.as_secs(), nonce);
+            let signed = inner.credentials.authorization(realm, now.as_secs(), nonce);
             request = request.header(header::AUTHORIZATION, signed.expose_secret());
         }
-        if let Some(form) = &ask.form {
+        if let Some(form) = &service_request.form {
             let kind = "application/x-www-form-urlencoded";
             request = request.header(header::CONTENT_TYPE, kind).body(form.clone());
         }
-        whole(request, inner.timeouts, inner.credentials.secret()).await
+        fetch_reply(request, inner.timeouts, inner.credentials.secret()).await
     }
 
     fn unreachable(&self, message: &str) -> ForgeError {
@@ -326,72 +345,80 @@ impl Client {
         ForgeError::Unreachable { host, message: message.to_owned() }
     }
 
-    /// What is asked, for people: without the address of the service and without what follows a question mark.
-    fn what(&self, ask: &Ask) -> String {
-        let place = self.inner.service.path_of(&ask.url).unwrap_or(&ask.url);
-        format!("{} {}", ask.method, place.split('?').next().unwrap_or(place))
+    /// The request for messages, without the service address and the query.
+    fn describe(&self, service_request: &ServiceRequest) -> String {
+        let place =
+            self.inner.service.api_path(&service_request.url).unwrap_or(&service_request.url);
+        format!("{} {}", service_request.method, place.split('?').next().unwrap_or(place))
     }
 }
 
-impl Ask {
-    fn get(url: String, signature: Signature) -> Self {
+impl ServiceRequest {
+    fn get(url: String, signature: RequestSignature) -> Self {
         Self { method: Method::GET, url, form: None, signature }
     }
 }
 
-/// What it comes to if nothing is tried any more.
-fn error(
+/// The error after the last attempt.
+fn to_forge_error(
     host: &str,
     what: String,
-    trouble: Trouble,
+    failure: RequestFailure,
     message: String,
     status: Option<u16>,
 ) -> ForgeError {
     let host = host.to_owned();
-    match (trouble, status) {
-        (Trouble::Limited(wait), _) => ForgeError::RateLimited { host, wait },
-        (Trouble::Refused, Some(401)) => ForgeError::BadToken { host, message },
-        (Trouble::Refused, Some(403)) => ForgeError::Forbidden { what, message, needs: None },
-        (Trouble::Refused, Some(404 | 410)) => ForgeError::NotFound { what },
-        (Trouble::Refused, Some(status)) => ForgeError::Refused { what, status, message },
-        (Trouble::Failing(_), Some(_)) => ForgeError::Failing { host, message },
-        (Trouble::NotSent | Trouble::Unanswered | Trouble::Failing(_) | Trouble::Refused, _) => {
-            ForgeError::Unreachable { host, message }
+    match (failure, status) {
+        (RequestFailure::RateLimited(wait), _) => ForgeError::RateLimited { host, wait },
+        (RequestFailure::Refused, Some(401)) => ForgeError::BadToken { host, message },
+        (RequestFailure::Refused, Some(403)) => {
+            ForgeError::Forbidden { request: what, message, needs: None }
         }
+        (RequestFailure::Refused, Some(404 | 410)) => ForgeError::NotFound { request: what },
+        (RequestFailure::Refused, Some(status)) => {
+            ForgeError::Refused { request: what, status, message }
+        }
+        (RequestFailure::ServerError(_), Some(_)) => ForgeError::Failing { host, message },
+        (
+            RequestFailure::NotSent
+            | RequestFailure::Unanswered
+            | RequestFailure::ServerError(_)
+            | RequestFailure::Refused,
+            _,
+        ) => ForgeError::Unreachable { host, message },
     }
 }
 
-fn header_of(reply: &Whole, name: &str) -> Option<String> {
+fn header_value(reply: &HttpReply, name: &str) -> Option<String> {
     reply.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// Where something is instead.
-fn location(reply: &Whole) -> Option<String> {
-    matches!(reply.status, 301..=303 | 307 | 308).then(|| header_of(reply, "location")).flatten()
+fn redirect_location(reply: &HttpReply) -> Option<String> {
+    matches!(reply.status, 301..=303 | 307 | 308).then(|| header_value(reply, "location")).flatten()
 }
 
-fn trouble(reply: &Whole) -> Trouble {
-    let wait = header_of(reply, "retry-after").and_then(|text| text.trim().parse().ok());
+fn classify_failure(reply: &HttpReply) -> RequestFailure {
+    let wait = header_value(reply, "retry-after").and_then(|text| text.trim().parse().ok());
     let wait = wait.map(Duration::from_secs);
     match reply.status {
-        429 => Trouble::Limited(wait),
-        408 | 500.. => Trouble::Failing(wait),
-        _ => Trouble::Refused,
+        429 => RequestFailure::RateLimited(wait),
+        408 | 500.. => RequestFailure::ServerError(wait),
+        _ => RequestFailure::Refused,
     }
 }
 
-/// What Launchpad says about a failure: its own words, and the number by which its people find it.
-fn told(reply: &Whole, credentials: &Credentials) -> String {
+/// Launchpad's message, with the OOPS number for its operators.
+fn failure_message(reply: &HttpReply, credentials: &LaunchpadCredentials) -> String {
     let secret = credentials.secret();
     if reply.status < 500 {
         let text = credentials.masked(&String::from_utf8_lossy(&reply.body));
-        let text = said::shown(&text, secret);
-        return if text.is_empty() { "no reason is given".to_owned() } else { text };
+        let text = message::single_line(&text, secret);
+        return if text.is_empty() { "no reason given".to_owned() } else { text };
     }
     let known = StatusCode::from_u16(reply.status).ok();
     let reason = known.and_then(|status| status.canonical_reason());
     let named = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let oops = header_of(reply, "x-lazr-oopsid").map(|oops| said::shown(&oops, secret));
+    let oops = header_value(reply, "x-lazr-oopsid").map(|oops| message::single_line(&oops, secret));
     let oops = oops.map(|oops| format!(", {oops}")).unwrap_or_default();
-    format!("it answers with status {}{named}{oops}", reply.status)
+    format!("status {}{named}{oops}", reply.status)
 }

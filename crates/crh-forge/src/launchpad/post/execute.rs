@@ -1,122 +1,138 @@
-//! Carries out a plan: one request, and a look at what stands if nobody knows what became of it.
+//! Posts a review: one request, and rereads if it is unconfirmed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::plan::{Plan, Refusal, found, plan};
-use super::{Outcome, Posting};
+use super::plan::{LaunchpadPostingSteps, MergeProposalRefusal, current_summary, plan};
+use super::{LaunchpadPosting, LaunchpadPostingOutcome};
 use crate::ForgeError;
-use crate::launchpad::{Client, Name, Standing, read};
-use crate::posted::{Delivery, Receipt, Skip};
+use crate::launchpad::{LaunchpadClient, MergeProposalRef, MergeProposalState, read};
+use crate::posting::{ItemDelivery, PostingReceipt, PostingSkip};
 
-/// How long is waited before each look at what stands, after a write of which nobody knows whether it was applied.
+/// Delays before rereads after an unconfirmed write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waits {
-    /// Before the first look, the second and the third.
-    pub looks: [Duration; 3],
+pub struct LaunchpadPostingDelays {
+    /// Before the first, second and third reread.
+    pub rereads: [Duration; 3],
 }
 
-impl Default for Waits {
-    /// Launchpad cuts a request after half a minute and may work on it until then.
+impl Default for LaunchpadPostingDelays {
+    /// Launchpad may work on a request for half a minute.
     fn default() -> Self {
-        Self { looks: [5, 15, 30].map(Duration::from_secs) }
+        Self { rereads: [5, 15, 30].map(Duration::from_secs) }
     }
 }
 
-/// Posts a review to a merge proposal. What stands there is read first, since a review takes long. An error means that it could not
-/// be read and nothing was written; whatever goes wrong later is in the outcome.
-pub async fn carry_out(
-    client: &Client,
-    name: &Name,
-    posting: &Posting<'_>,
-    waits: &Waits,
-) -> Result<Outcome, ForgeError> {
-    let (plan, standing) = planned(client, name, posting).await?;
+/// Posts a review to a merge proposal. Reads the current state first. An error means that the state
+/// could not be read and nothing was written; later failures are in the outcome.
+pub async fn post_review(
+    client: &LaunchpadClient,
+    proposal_ref: &MergeProposalRef,
+    posting: &LaunchpadPosting<'_>,
+    delays: &LaunchpadPostingDelays,
+) -> Result<LaunchpadPostingOutcome, ForgeError> {
+    let (plan, proposal_state) = read_and_plan(client, proposal_ref, posting).await?;
     let Some(write) = &plan.write else {
-        let url = place(posting, &standing);
+        let url = summary_url(posting, &proposal_state);
         return Ok(outcome(plan, Ok(()), url));
     };
     match client.create(&write.path, &write.form).await {
         Ok(path) => {
-            // The page of something has the path that it has in the web service.
+            // Pages have the same path as entries of the web service.
             let url = format!("{}/{path}", client.service().code());
             Ok(outcome(plan, Ok(()), Some(url)))
         }
         Err(ForgeError::Ambiguous { message, .. }) => {
-            let (found, url) = looked(client, name, posting, waits, message).await;
+            let (found, url) =
+                check_if_applied(client, proposal_ref, posting, delays, message).await;
             Ok(outcome(plan, found, url))
         }
         Err(error) => Ok(outcome(plan, Err(error.to_string()), None)),
     }
 }
 
-/// What is to be written for a review, given what stands there now; and that.
-pub async fn planned(
-    client: &Client,
-    name: &Name,
-    posting: &Posting<'_>,
-) -> Result<(Plan, Standing), ForgeError> {
-    let (_, standing) = read::proposal(client, name).await?;
-    let plan = plan(posting, &standing);
-    let Some(round) = plan.round(&standing) else { return Ok((plan, standing)) };
-    let path = &standing.proposal.path;
+/// Reads the current state and plans the write for a review.
+pub async fn read_and_plan(
+    client: &LaunchpadClient,
+    proposal_ref: &MergeProposalRef,
+    posting: &LaunchpadPosting<'_>,
+) -> Result<(LaunchpadPostingSteps, MergeProposalState), ForgeError> {
+    let (_, proposal_state) = read::merge_proposal(client, proposal_ref).await?;
+    let plan = plan(posting, &proposal_state);
+    let Some(round) = plan.commented_diff(&proposal_state) else {
+        return Ok((plan, proposal_state));
+    };
+    let path = &proposal_state.proposal.path;
     let path = format!("{path}?ws.op=getDraftInlineComments&previewdiff_id={}", round.id);
     let drafts: Option<BTreeMap<String, String>> = client.get_json(&path).await?;
     if drafts.is_none_or(|drafts| drafts.is_empty()) {
-        return Ok((plan, standing));
+        return Ok((plan, proposal_state));
     }
-    let who = standing.viewer.clone().unwrap_or_default();
-    Ok((Plan { refusal: Some(Refusal::Drafts { who }), ..Plan::default() }, standing))
+    let who = proposal_state.viewer.clone().unwrap_or_default();
+    Ok((
+        LaunchpadPostingSteps {
+            refusal: Some(MergeProposalRefusal::Drafts { who }),
+            ..LaunchpadPostingSteps::default()
+        },
+        proposal_state,
+    ))
 }
 
-/// Looks whether a comment came to stand of which nobody knows it. It is never sent again: the next run does that, which reads
-/// first what stands.
-async fn looked(
-    client: &Client,
-    name: &Name,
-    posting: &Posting<'_>,
-    waits: &Waits,
+/// Checks whether an unconfirmed comment was posted. Never sends it again: the next run does, after
+/// reading the state.
+async fn check_if_applied(
+    client: &LaunchpadClient,
+    proposal_ref: &MergeProposalRef,
+    posting: &LaunchpadPosting<'_>,
+    delays: &LaunchpadPostingDelays,
     why: String,
 ) -> (Result<(), String>, Option<String>) {
-    let mut why = format!("it was not there after {why}");
-    for wait in waits.looks {
+    let mut why = format!("the comment did not appear after {why}");
+    for wait in delays.rereads {
         tokio::time::sleep(wait).await;
-        match read::proposal(client, name).await {
-            Ok((_, standing)) => {
-                if let Some(url) = place(posting, &standing) {
+        match read::merge_proposal(client, proposal_ref).await {
+            Ok((_, proposal_state)) => {
+                if let Some(url) = summary_url(posting, &proposal_state) {
                     return (Ok(()), Some(url));
                 }
             }
-            Err(error) => why = format!("what stands could not be read: {error}"),
+            Err(error) => why = format!("cannot read the current state: {error}"),
         }
     }
     (Err(why), None)
 }
 
-/// Where the summary stands that says what is to be said.
-fn place(posting: &Posting<'_>, standing: &Standing) -> Option<String> {
-    let own = found(posting, standing)?;
-    Some(if own.url.is_empty() { standing.proposal.url.clone() } else { own.url.clone() })
+/// Address of the current summary.
+fn summary_url(
+    posting: &LaunchpadPosting<'_>,
+    proposal_state: &MergeProposalState,
+) -> Option<String> {
+    let own = current_summary(posting, proposal_state)?;
+    Some(if own.url.is_empty() { proposal_state.proposal.url.clone() } else { own.url.clone() })
 }
 
-fn outcome(plan: Plan, applied: Result<(), String>, url: Option<String>) -> Outcome {
-    let Plan { refusal, posted, skipped, notes, write: _ } = plan;
+fn outcome(
+    plan: LaunchpadPostingSteps,
+    applied: Result<(), String>,
+    url: Option<String>,
+) -> LaunchpadPostingOutcome {
+    let LaunchpadPostingSteps { refusal, posted, skipped, notes, write: _ } = plan;
     let posted = posted.into_iter().map(|item| {
         let delivery = match &applied {
-            Ok(()) => Delivery::Posted,
-            Err(why) => Delivery::Failed(why.clone()),
+            Ok(()) => ItemDelivery::Posted,
+            Err(why) => ItemDelivery::Failed(why.clone()),
         };
-        Receipt { item, delivery }
+        PostingReceipt { item, delivery }
     });
     let skipped = skipped.into_iter().map(|(item, skip)| {
         let delivery = match (&applied, &skip) {
-            // Without the summary it is nowhere.
-            (Err(why), Skip::InSummary { .. }) => Delivery::Failed(why.clone()),
-            (Ok(()) | Err(_), _) => Delivery::Skipped(skip.to_string()),
+            // Without the summary the issue appears nowhere.
+            (Err(why), PostingSkip::InSummary { .. }) => ItemDelivery::Failed(why.clone()),
+            (Ok(()) | Err(_), _) => ItemDelivery::Skipped(skip.to_string()),
         };
-        Receipt { item, delivery }
+        PostingReceipt { item, delivery }
     });
-    let mut receipts: Vec<Receipt> = posted.chain(skipped).collect();
+    let mut receipts: Vec<PostingReceipt> = posted.chain(skipped).collect();
     receipts.sort_by(|one, other| one.item.cmp(&other.item));
-    Outcome { refusal, receipts, notes, url }
+    LaunchpadPostingOutcome { refusal, receipts, notes, url }
 }

@@ -1,49 +1,46 @@
-//! Posting a review to a merge proposal: one comment with the summary, the vote and what goes beside lines, which follows from the
-//! report and from what stands there, so that posting twice changes nothing.
+//! Posts a review to a merge proposal as one comment with summary, vote and inline comments. The
+//! comment follows from the report and the current state, so that posting twice changes nothing.
 //!
-//! [`plan`] decides everything and does nothing. Launchpad takes all of it or nothing of it; if nobody knows which, what stands is
-//! looked at, and nothing is sent a second time.
+//! [`plan`] is pure and decides everything. Launchpad accepts all of it or nothing. After an
+//! unconfirmed request crh reads the state and sends nothing again.
 
-#[path = "execute.rs"]
-mod carry_out;
-#[path = "saved_summary.rs"]
-mod kept;
-#[path = "placement.rs"]
-mod places;
+mod execute;
+mod placement;
 mod plan;
+mod saved_summary;
 #[cfg(test)]
 mod tests;
 mod text;
 mod vote;
 
-pub use carry_out::{Waits, carry_out, planned};
-pub use plan::{Plan, Refusal, Write, plan};
+pub use execute::{LaunchpadPostingDelays, post_review, read_and_plan};
+pub use plan::{LaunchpadPostingSteps, LaunchpadWrite, MergeProposalRefusal, plan};
 
-use crate::posted;
+use crate::posting;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 
-/// A review that is to be posted, and all that is needed to decide how.
+/// A review to post, with everything that planning needs.
 #[derive(Clone, Copy)]
-pub struct Posting<'a> {
-    /// The review.
+pub struct LaunchpadPosting<'a> {
+    /// The report.
     pub report: &'a Report,
-    /// The diff that was reviewed: says what the lines are that issues are about.
+    /// The reviewed diff, with the text of the lines that issues refer to.
     pub diff: &'a Diff,
-    /// Hides what must not be shown. It is asked about every text of the report that leaves.
+    /// Masks secrets. Applied to every text that is posted.
     pub mask: &'a (dyn Fn(&str) -> String + Sync),
-    /// The name of this installation: two of them on one proposal do not count each other's comments.
+    /// Name of this installation. Installations ignore each other's comments.
     pub instance: &'a str,
-    /// What may be done.
-    pub terms: Terms,
+    /// Permitted actions.
+    pub options: LaunchpadPostingOptions,
 }
 
-/// What a posting may do.
+/// Permitted actions of a posting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Terms {
-    /// Whether the vote `Approve` is cast if the verdict is `Ready to merge`.
+pub struct LaunchpadPostingOptions {
+    /// Whether to vote `Approve` if the verdict is `Ready to merge`.
     pub approve: bool,
 }
 
-/// What became of a posting to a merge proposal.
-pub type Outcome = posted::Outcome<Refusal>;
+/// Result of posting to a merge proposal.
+pub type LaunchpadPostingOutcome = posting::PostingOutcome<MergeProposalRefusal>;

@@ -1,6 +1,6 @@
-//! Decides what is written to a merge proposal: a pure function of the review and of what stands there.
+//! Plans the comment for a merge proposal: a pure function of the review and the current state.
 //!
-//! Invariant: once the comment of a plan stands there, the next plan is empty.
+//! Invariant: once the comment is posted, the next plan is empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,44 +9,46 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::kept::{Kept, State};
-use super::places::{Place, places};
-use super::vote::{NotCast, OWN_VOTE};
-use super::{Posting, text, vote};
-use crate::launchpad::{InlineSaid, Said, Standing, StandingRound};
-use crate::posted::{Item, Skip, masked};
-use crh_review::identity::{is_key, marked_key, review_marker};
+use super::placement::{MergeProposalPlacement, place_issues};
+use super::saved_summary::{SavedSummary, SummaryState};
+use super::vote::{PERSON_VOTED, SkippedVote};
+use super::{LaunchpadPosting, text, vote};
+use crate::launchpad::{
+    LatestDiff, MergeProposalComment, MergeProposalInlineComment, MergeProposalState,
+};
+use crate::posting::{PostedItem, PostingSkip, mask_report};
+use crh_review::identity::{is_key, key_in_comment, review_marker};
 use crh_review::report::{Issue, Report};
 
-/// The argument with what goes beside lines.
+/// Name of the argument with inline comments.
 const INLINE: &str = "inline_comments";
 
-/// What is to be written; or why nothing is.
+/// The planned write, or a refusal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Why nothing is written at all.
-    pub refusal: Option<Refusal>,
-    /// What is written; none if it stands.
-    pub write: Option<Write>,
-    /// What is there when that is applied.
-    pub posted: Vec<Item>,
-    /// What is not written by itself, and why.
-    pub skipped: Vec<(Item, Skip)>,
-    /// What the reader should know about it.
+pub struct LaunchpadPostingSteps {
+    /// Why nothing is written.
+    pub refusal: Option<MergeProposalRefusal>,
+    /// The write; `None` if nothing is missing.
+    pub write: Option<LaunchpadWrite>,
+    /// Items that the write posts.
+    pub posted: Vec<PostedItem>,
+    /// Items that are not posted separately, with the reason.
+    pub skipped: Vec<(PostedItem, PostingSkip)>,
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// The one write.
+/// A write request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
-    /// The path in the web service.
+pub struct LaunchpadWrite {
+    /// Path in the web service.
     pub path: String,
-    /// The arguments, each as JSON.
+    /// Arguments, each as JSON.
     pub form: Vec<(String, String)>,
 }
 
-impl Serialize for Write {
-    /// The arguments are shown as what they are in JSON, and not as a text of it.
+impl Serialize for LaunchpadWrite {
+    /// Shows arguments as JSON values, not as text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let argument = |(name, text): &(String, String)| {
             let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
@@ -64,209 +66,248 @@ impl Serialize for Write {
 /// Why nothing is posted.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    /// The proposal has another head by now.
-    #[error("the review is about {reviewed}, and the head of the merge proposal is {now}")]
+pub enum MergeProposalRefusal {
+    /// The head moved.
+    #[error("the head of the merge proposal moved from {reviewed} to {now}")]
     HeadMoved {
-        /// The head that was reviewed.
+        /// The reviewed head.
         reviewed: String,
-        /// The head that is there.
+        /// The current head.
         now: String,
     },
-    /// The review is about another proposal.
-    #[error("the review is about `{reviewed}`, and this is `{here}`")]
+    /// The review is for another proposal.
+    #[error("the review is for `{reviewed}`, not for `{target}`")]
     OtherProposal {
-        /// What was reviewed.
+        /// The reviewed proposal.
         reviewed: String,
-        /// What it was to be posted to.
-        here: String,
+        /// The target of the posting.
+        #[serde(rename = "here")]
+        target: String,
     },
     /// The proposal was merged, rejected or superseded.
-    #[error("the merge proposal is over: {status}")]
+    #[error("the merge proposal is closed: {status}")]
     Over {
-        /// Launchpad's word for it.
+        /// Launchpad's status.
         status: String,
     },
-    /// What stands there is more than was read, so that it would be posted again.
-    #[error("not everything that stands on the merge proposal could be read: {}", what.join(", "))]
+    /// Some lists are incomplete, so that posting could create duplicates.
+    #[error("cannot read the merge proposal completely: {}", incomplete_lists.join(", "))]
     NotAllRead {
-        /// What is missing.
-        what: Vec<String>,
+        /// The incomplete lists.
+        #[serde(rename = "what")]
+        incomplete_lists: Vec<String>,
     },
-    /// The account has begun to write beside lines of the same diff: Launchpad would put what comes now in its place.
-    #[error(
-        "`{who}` has comments on lines of the diff that are not saved yet, and they would be lost"
-    )]
+    /// The account has draft inline comments on this diff. Launchpad would replace them.
+    #[error("`{who}` has unsaved draft comments on the diff, which would be lost")]
     Drafts {
-        /// The account that posts.
+        /// The account.
         who: String,
     },
-    /// Something that must not be shown is a word of the report's own form, and without it there is no report.
-    #[error("something that must be hidden is part of the report's own form")]
+    /// A secret equals a word of the report format, so that the report cannot be masked.
+    #[error("a secret equals a word of the report format")]
     Hidden,
-    /// Nobody can post without a token.
-    #[error("nobody in particular cannot comment: a token is needed")]
-    Nobody,
+    /// Commenting requires a login.
+    #[error("commenting requires a Launchpad login")]
+    #[serde(rename = "nobody")]
+    NotLoggedIn,
 }
 
-impl Plan {
-    /// The preview diff that something is written beside lines of.
-    pub(super) fn round<'s>(&self, standing: &'s Standing) -> Option<&'s StandingRound> {
+impl LaunchpadPostingSteps {
+    /// The preview diff that the write comments on.
+    pub(super) fn commented_diff<'s>(
+        &self,
+        proposal_state: &'s MergeProposalState,
+    ) -> Option<&'s LatestDiff> {
         let is_inline = |(name, _): &(String, String)| name == INLINE;
         let form = self.write.as_ref().map(|write| &write.form)?;
-        standing.round.as_ref().filter(|_| form.iter().any(is_inline))
+        proposal_state.latest_diff.as_ref().filter(|_| form.iter().any(is_inline))
     }
 }
 
-/// What is to be written for a review, given what stands.
-pub fn plan(posting: &Posting<'_>, standing: &Standing) -> Plan {
-    let report = match checked(posting, standing) {
+/// Plans the write for a review, given the current state.
+pub fn plan(
+    posting: &LaunchpadPosting<'_>,
+    proposal_state: &MergeProposalState,
+) -> LaunchpadPostingSteps {
+    let report = match checked_report(posting, proposal_state) {
         Ok(report) => report,
-        Err(refusal) => return Plan { refusal: Some(refusal), ..Plan::default() },
+        Err(refusal) => {
+            return LaunchpadPostingSteps {
+                refusal: Some(refusal),
+                ..LaunchpadPostingSteps::default()
+            };
+        }
     };
-    if standing_summary(posting, &report, standing).is_some() {
-        let issues = report.issues.iter().map(item).chain([Item::Summary]);
-        let skipped = issues.map(|item| (item, Skip::Stands)).collect();
-        return Plan { skipped, ..Plan::default() };
+    if matching_summary(posting, &report, proposal_state).is_some() {
+        let issues = report.issues.iter().map(item).chain([PostedItem::Summary]);
+        let skipped = issues.map(|item| (item, PostingSkip::AlreadyPosted)).collect();
+        return LaunchpadPostingSteps { skipped, ..LaunchpadPostingSteps::default() };
     }
-    let said = said_before(posting.instance, standing);
-    let places = places(&report, posting.diff, standing, &said);
-    written(posting, standing, &report, &places)
+    let said = posted_keys(posting.instance, proposal_state);
+    let places = place_issues(&report, posting.diff, proposal_state, &said);
+    build_steps(posting, proposal_state, &report, &places)
 }
 
-/// The report as it may be shown; or why nothing of it is.
-fn checked(posting: &Posting<'_>, standing: &Standing) -> Result<Report, Refusal> {
-    let report = masked(posting.report, posting.mask).ok_or(Refusal::Hidden)?;
-    match refusal(&report, standing) {
+/// The masked report, or a refusal.
+fn checked_report(
+    posting: &LaunchpadPosting<'_>,
+    proposal_state: &MergeProposalState,
+) -> Result<Report, MergeProposalRefusal> {
+    let report = mask_report(posting.report, posting.mask).ok_or(MergeProposalRefusal::Hidden)?;
+    match find_refusal(&report, proposal_state) {
         Some(refusal) => Err(refusal),
         None => Ok(report),
     }
 }
 
-/// The summary that says all that is to be said, if it stands.
-pub(super) fn found<'s>(posting: &Posting<'_>, standing: &'s Standing) -> Option<&'s Said> {
-    let report = masked(posting.report, posting.mask)?;
-    standing_summary(posting, &report, standing)
+/// The existing summary, if it is up to date.
+pub(super) fn current_summary<'s>(
+    posting: &LaunchpadPosting<'_>,
+    proposal_state: &'s MergeProposalState,
+) -> Option<&'s MergeProposalComment> {
+    let report = mask_report(posting.report, posting.mask)?;
+    matching_summary(posting, &report, proposal_state)
 }
 
-/// The newest summary, or the newest of this review, if it says the same. A review that comes to something else when it is run
-/// again has the same name, and is said.
-fn standing_summary<'s>(
-    posting: &Posting<'_>,
+/// The newest summary, or the newest of this review, if it has the same state. A repeated review
+/// with another result has the same id but is posted again.
+fn matching_summary<'s>(
+    posting: &LaunchpadPosting<'_>,
     report: &Report,
-    standing: &'s Standing,
-) -> Option<&'s Said> {
-    let state = State::of(posting, report, standing);
-    let summaries = own_summaries(posting.instance, standing);
-    let is_this = |said: &&&Said| is_of(posting.instance, said, &report.review_id);
+    proposal_state: &'s MergeProposalState,
+) -> Option<&'s MergeProposalComment> {
+    let state = SummaryState::new(posting, report, proposal_state);
+    let summaries = own_summaries(posting.instance, proposal_state);
+    let is_this =
+        |said: &&&MergeProposalComment| is_for_review(posting.instance, said, &report.review_id);
     let newest = [summaries.last(), summaries.iter().rfind(is_this)];
-    let says_the_same =
-        |said: &&&Said| Kept::of(posting.instance, said).is_some_and(|kept| kept.state == state);
+    let says_the_same = |said: &&&MergeProposalComment| {
+        SavedSummary::from_comment(posting.instance, said).is_some_and(|kept| kept.state == state)
+    };
     newest.into_iter().flatten().find(says_the_same).copied()
 }
 
-fn written(posting: &Posting<'_>, standing: &Standing, report: &Report, places: &[Place]) -> Plan {
-    let mut plan = Plan::default();
-    let body = text::body(report, places);
+fn build_steps(
+    posting: &LaunchpadPosting<'_>,
+    proposal_state: &MergeProposalState,
+    report: &Report,
+    placements: &[MergeProposalPlacement],
+) -> LaunchpadPostingSteps {
+    let mut plan = LaunchpadPostingSteps::default();
+    let body = text::summary_body(report, placements);
     let mut inline: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for (issue, place) in report.issues.iter().zip(places) {
+    for (issue, place) in report.issues.iter().zip(placements) {
         match place {
-            Place::Stands => plan.skipped.push((item(issue), Skip::Stands)),
-            Place::Summary(why) if body.keys.contains(&issue.dedupe_key) => {
-                plan.skipped.push((item(issue), Skip::InSummary { why: (*why).to_owned() }));
+            MergeProposalPlacement::Existing => {
+                plan.skipped.push((item(issue), PostingSkip::AlreadyPosted));
             }
-            Place::Summary(_) => {
-                let why = "there is no room for it in the summary".to_owned();
-                plan.skipped.push((item(issue), Skip::Not { why }));
+            MergeProposalPlacement::Summary(why) if body.keys.contains(&issue.dedupe_key) => {
+                plan.skipped.push((item(issue), PostingSkip::InSummary { why: (*why).to_owned() }));
             }
-            Place::Line(line) => {
+            MergeProposalPlacement::Summary(_) => {
+                let why = "no space left in the summary".to_owned();
+                plan.skipped.push((item(issue), PostingSkip::NotPossible { why }));
+            }
+            MergeProposalPlacement::Line(line) => {
                 inline.entry(*line).or_default().push(text::inline(issue, posting.instance));
                 plan.posted.push(item(issue));
             }
         }
     }
-    let state = State::of(posting, report, standing);
-    let kept = Kept { state, keys: body.keys.iter().cloned().collect() };
+    let state = SummaryState::new(posting, report, proposal_state);
+    let kept = SavedSummary { state, keys: body.keys.iter().cloned().collect() };
     let content = text::summary(report, &body, posting.instance, &kept.marker(posting.instance));
     let mut form = vec![
         ("ws.op".to_owned(), "createComment".to_owned()),
         ("content".to_owned(), json(&content)),
     ];
-    match vote::cast(posting, report, standing) {
+    match vote::vote_to_cast(posting, report, proposal_state) {
         Ok(word) => {
             form.push(("vote".to_owned(), json(word)));
-            plan.posted.push(Item::Vote { event: word.to_owned() });
+            plan.posted.push(PostedItem::Vote { event: word.to_owned() });
         }
-        Err(NotCast { word, why }) => {
-            if why == OWN_VOTE {
+        Err(SkippedVote { word, why }) => {
+            if why == PERSON_VOTED {
                 plan.notes.push(format!("the vote `{word}` was not cast: {why}"));
             }
-            let skip = Skip::Not { why: why.to_owned() };
-            plan.skipped.push((Item::Vote { event: word.to_owned() }, skip));
+            let skip = PostingSkip::NotPossible { why: why.to_owned() };
+            plan.skipped.push((PostedItem::Vote { event: word.to_owned() }, skip));
         }
     }
-    if let (false, Some(round)) = (inline.is_empty(), &standing.round) {
+    if let (false, Some(round)) = (inline.is_empty(), &proposal_state.latest_diff) {
         let lines: BTreeMap<String, String> =
             inline.into_iter().map(|(line, texts)| (line.to_string(), texts.join("\n"))).collect();
         form.push(("previewdiff_id".to_owned(), round.id.to_string()));
         form.push((INLINE.to_owned(), json(&lines)));
     }
-    plan.posted.push(Item::Summary);
-    plan.write = Some(Write { path: standing.proposal.path.clone(), form });
+    plan.posted.push(PostedItem::Summary);
+    plan.write = Some(LaunchpadWrite { path: proposal_state.proposal.path.clone(), form });
     plan
 }
 
-/// An argument as JSON: a text that happens to look like a number would be taken for one.
+/// Encodes an argument as JSON, so that text is not parsed as a number.
 fn json<T: Serialize + ?Sized>(value: &T) -> String {
-    // Texts and maps of texts can always be written.
+    // Strings and maps of strings always serialise.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn refusal(report: &Report, standing: &Standing) -> Option<Refusal> {
-    let (change, proposal) = (&report.change, &standing.proposal);
+fn find_refusal(
+    report: &Report,
+    proposal_state: &MergeProposalState,
+) -> Option<MergeProposalRefusal> {
+    let (change, proposal) = (&report.change, &proposal_state.proposal);
     let reviewed = format!("{}/+merge/{}", change.repo, change.pr_number);
     let here = format!("{}/+merge/{}", proposal.repo, proposal.number);
     if reviewed != here {
-        return Some(Refusal::OtherProposal { reviewed, here });
+        return Some(MergeProposalRefusal::OtherProposal { reviewed, target: here });
     }
     if change.head_sha != proposal.head {
         let (reviewed, now) = (change.head_sha.clone(), proposal.head.clone());
-        return Some(Refusal::HeadMoved { reviewed, now });
+        return Some(MergeProposalRefusal::HeadMoved { reviewed, now });
     }
-    if proposal.is_over() {
-        return Some(Refusal::Over { status: proposal.status.clone() });
+    if proposal.is_closed() {
+        return Some(MergeProposalRefusal::Over { status: proposal.status.clone() });
     }
-    if !standing.unread.is_empty() {
-        return Some(Refusal::NotAllRead { what: standing.unread.clone() });
+    if !proposal_state.incomplete_lists.is_empty() {
+        return Some(MergeProposalRefusal::NotAllRead {
+            incomplete_lists: proposal_state.incomplete_lists.clone(),
+        });
     }
-    standing.viewer.is_none().then_some(Refusal::Nobody)
+    proposal_state.viewer.is_none().then_some(MergeProposalRefusal::NotLoggedIn)
 }
 
-/// The summaries of this instance that our account wrote, oldest first. What others wrote is none.
-fn own_summaries<'s>(instance: &str, standing: &'s Standing) -> Vec<&'s Said> {
-    let is_ours = |said: &&Said| said.author.is_some() && said.author == standing.viewer;
-    let said = standing.comments.iter().filter(is_ours);
-    said.filter(|said| text::marks(instance, &said.content).is_some()).collect()
+/// Summaries of our account and this instance, oldest first.
+fn own_summaries<'s>(
+    instance: &str,
+    proposal_state: &'s MergeProposalState,
+) -> Vec<&'s MergeProposalComment> {
+    let is_ours = |said: &&MergeProposalComment| {
+        said.author.is_some() && said.author == proposal_state.viewer
+    };
+    let said = proposal_state.comments.iter().filter(is_ours);
+    said.filter(|said| text::marker_lines(instance, &said.content).is_some()).collect()
 }
 
-/// Whether a summary of this instance is that of a review.
-fn is_of(instance: &str, said: &Said, review_id: &str) -> bool {
-    let marks = text::marks(instance, &said.content);
+/// Whether a summary belongs to this review.
+fn is_for_review(instance: &str, comment: &MergeProposalComment, review_id: &str) -> bool {
+    let marks = text::marker_lines(instance, &comment.content);
     marks.is_some_and(|[which, ..]| which == review_marker(review_id))
 }
 
-/// The keys of the issues that our account has said before, in whatever round that was.
-fn said_before(instance: &str, standing: &Standing) -> BTreeSet<String> {
-    let is_ours = |said: &&InlineSaid| said.author.is_some() && said.author == standing.viewer;
-    let lines = standing.inline.iter().filter(is_ours).flat_map(|said| said.text.lines());
+/// Keys of issues in earlier comments of our account, in any round.
+fn posted_keys(instance: &str, proposal_state: &MergeProposalState) -> BTreeSet<String> {
+    let is_ours = |said: &&MergeProposalInlineComment| {
+        said.author.is_some() && said.author == proposal_state.viewer
+    };
+    let lines = proposal_state.inline.iter().filter(is_ours).flat_map(|said| said.text.lines());
     let mut before: BTreeSet<String> =
-        lines.filter_map(|line| marked_key(instance, line)).map(str::to_owned).collect();
-    let summaries = own_summaries(instance, standing);
-    let kept = summaries.into_iter().filter_map(|said| Kept::of(instance, said));
+        lines.filter_map(|line| key_in_comment(instance, line)).map(str::to_owned).collect();
+    let summaries = own_summaries(instance, proposal_state);
+    let kept = summaries.into_iter().filter_map(|said| SavedSummary::from_comment(instance, said));
     before.extend(kept.flat_map(|kept| kept.keys).filter(|key| is_key(key)));
     before
 }
 
-fn item(issue: &Issue) -> Item {
-    Item::Issue { number: issue.number, key: issue.dedupe_key.clone() }
+fn item(issue: &Issue) -> PostedItem {
+    PostedItem::Issue { number: issue.number, key: issue.dedupe_key.clone() }
 }

@@ -1,11 +1,14 @@
-//! What is planned for a review, given what stands.
+//! Plans for reviews, given the current state.
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::launchpad::{InlineSaid, ProposalState, Said, Standing, StandingRound};
-use crate::posted::{Item, Skip};
+use crate::launchpad::{
+    LatestDiff, MergeProposalComment, MergeProposalInlineComment, MergeProposalProperties,
+    MergeProposalState,
+};
+use crate::posting::{PostedItem, PostingSkip};
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
@@ -36,59 +39,74 @@ fn report(places: &[(&str, &str, u32)]) -> Report {
     report
 }
 
-fn standing() -> Standing {
-    Standing {
+fn standing() -> MergeProposalState {
+    MergeProposalState {
         viewer: Some("us".to_owned()),
-        proposal: ProposalState {
+        proposal: MergeProposalProperties {
             repo: "~acme/shop/+git/shop".to_owned(),
             number: 12,
             path: "~ann/shop/+git/shop/+merge/12".to_owned(),
             head: "h1".to_owned(),
             registrant: Some("ann".to_owned()),
             status: "Needs review".to_owned(),
-            ..ProposalState::default()
+            ..MergeProposalProperties::default()
         },
-        round: Some(StandingRound { id: 7, head: "h1".to_owned(), diff: DIFF.into() }),
-        ..Standing::default()
+        latest_diff: Some(LatestDiff { id: 7, head: "h1".to_owned(), diff: DIFF.into() }),
+        ..MergeProposalState::default()
     }
 }
 
-fn planned(report: &Report, standing: &Standing) -> Plan {
-    planned_by(report, standing, Terms::default())
+fn planned(report: &Report, proposal_state: &MergeProposalState) -> LaunchpadPostingSteps {
+    planned_by(report, proposal_state, LaunchpadPostingOptions::default())
 }
 
-fn planned_by(report: &Report, standing: &Standing, terms: Terms) -> Plan {
+fn planned_by(
+    report: &Report,
+    proposal_state: &MergeProposalState,
+    terms: LaunchpadPostingOptions,
+) -> LaunchpadPostingSteps {
     let mask = |text: &str| text.replace("hunter2", "***");
     let diff = Diff::read(DIFF);
-    plan(&Posting { report, diff: &diff, mask: &mask, instance: "crh", terms }, standing)
+    plan(
+        &LaunchpadPosting { report, diff: &diff, mask: &mask, instance: "crh", options: terms },
+        proposal_state,
+    )
 }
 
-fn argument(plan: &Plan, name: &str) -> Value {
+fn argument(plan: &LaunchpadPostingSteps, name: &str) -> Value {
     let form = &plan.write.as_ref().unwrap().form;
     let found = form.iter().find(|(known, _)| known == name);
     found.map_or(Value::Null, |(_, value)| serde_json::from_str(value).unwrap())
 }
 
-/// What stands once a plan is carried out.
-fn applied(plan: &Plan, mut standing: Standing) -> Standing {
+/// State after a plan is applied.
+fn applied(
+    plan: &LaunchpadPostingSteps,
+    mut proposal_state: MergeProposalState,
+) -> MergeProposalState {
     let content = argument(plan, "content").as_str().unwrap().to_owned();
-    let author = standing.viewer.clone();
+    let author = proposal_state.viewer.clone();
     let vote = argument(plan, "vote").as_str().map(str::to_owned);
-    standing.comments.push(Said { author: author.clone(), content, vote, ..Said::default() });
+    proposal_state.comments.push(MergeProposalComment {
+        author: author.clone(),
+        content,
+        vote,
+        ..MergeProposalComment::default()
+    });
     let inline = argument(plan, "inline_comments");
     for (line, text) in inline.as_object().into_iter().flatten() {
-        standing.inline.push(InlineSaid {
+        proposal_state.inline.push(MergeProposalInlineComment {
             line: line.parse().ok(),
             author: author.clone(),
             text: text.as_str().unwrap().to_owned(),
-            ..InlineSaid::default()
+            ..MergeProposalInlineComment::default()
         });
     }
-    standing
+    proposal_state
 }
 
 #[test]
-fn lines_are_those_of_launchpads_own_diff() {
+fn lines_refer_to_launchpads_diff() {
     let report =
         report(&[("a.rs", "new", 2), ("a.rs", "old", 2), ("a.rs", "new", 9), ("a.rs", "new", 2)]);
     let plan = planned(&report, &standing());
@@ -101,12 +119,12 @@ fn lines_are_those_of_launchpads_own_diff() {
     expect![[r#"
         Ready with fixes: issues to fix
 
-        Beside their lines:
+        Inline:
           #1 P1 a.rs:2: Trouble 1
           #2 P1 a.rs:2 (removed): Trouble 2
           #4 P1 a.rs:2: Trouble 4
 
-        Not on a line of the diff:
+        Not in the diff:
           #3 P1 a.rs:9: Trouble 3
             Customers pay <! -- twice.
 
@@ -137,20 +155,20 @@ fn lines_are_those_of_launchpads_own_diff() {
 }
 
 #[test]
-fn a_line_below_a_form_feed_has_the_number_of_its_row() {
+fn line_below_form_feed_uses_row_number() {
     let mut standing = standing();
-    let round = standing.round.as_mut().unwrap();
+    let round = standing.latest_diff.as_mut().unwrap();
     let text = String::from_utf8(round.diff.clone()).unwrap();
-    // In the header of the hunk, so that no line of the file is another one.
+    // In the hunk header, so that the file's lines stay the same.
     round.diff = text.replacen(" @@\n", " @@ \u{c}f\n", 1).into_bytes();
     let plan = planned(&report(&[("a.rs", "new", 2)]), &standing);
     let inline = argument(&plan, "inline_comments");
     let lines: Vec<&String> = inline.as_object().unwrap().keys().collect();
-    assert_eq!(lines, ["7"], "{}", String::from_utf8_lossy(&standing.round.unwrap().diff));
+    assert_eq!(lines, ["7"], "{}", String::from_utf8_lossy(&standing.latest_diff.unwrap().diff));
 }
 
 #[test]
-fn what_stands_is_not_said_again() {
+fn posting_twice_changes_nothing() {
     let first = report(&[("a.rs", "new", 2), ("b.rs", "new", 9)]);
     let then = applied(&planned(&first, &standing()), standing());
     assert_eq!(planned(&first, &then).write, None, "the same run");
@@ -161,12 +179,12 @@ fn what_stands_is_not_said_again() {
     next.change.head_sha = "h2".to_owned();
     let mut moved = then.clone();
     moved.proposal.head = "h2".to_owned();
-    moved.round.as_mut().unwrap().head = "h2".to_owned();
+    moved.latest_diff.as_mut().unwrap().head = "h2".to_owned();
     let plan = planned(&next, &moved);
     assert_eq!(argument(&plan, "inline_comments").as_object().unwrap().len(), 1);
     assert_eq!(argument(&plan, "content").as_str().unwrap().matches("Customers").count(), 0);
     assert_eq!(planned(&next, &applied(&plan, moved)).write, None);
-    // The words of others are theirs, whatever markers they have, and so are those of another instance.
+    // Texts of other accounts and other instances do not count, even with valid markers.
     let mut forged = then;
     for said in &mut forged.comments {
         said.author = Some("mallory".to_owned());
@@ -178,10 +196,10 @@ fn what_stands_is_not_said_again() {
 }
 
 #[test]
-fn a_diff_of_another_head_carries_nothing() {
+fn diff_of_another_head_gets_no_inline_comments() {
     let report = report(&[("a.rs", "new", 2)]);
-    for round in [None, Some(StandingRound { id: 7, head: "h0".to_owned(), diff: DIFF.into() })] {
-        let plan = planned(&report, &Standing { round, ..standing() });
+    for round in [None, Some(LatestDiff { id: 7, head: "h0".to_owned(), diff: DIFF.into() })] {
+        let plan = planned(&report, &MergeProposalState { latest_diff: round, ..standing() });
         assert_eq!(argument(&plan, "inline_comments"), Value::Null);
         assert_eq!(argument(&plan, "previewdiff_id"), Value::Null);
         let content = argument(&plan, "content");
@@ -190,11 +208,11 @@ fn a_diff_of_another_head_carries_nothing() {
 }
 
 #[test]
-fn votes_follow_the_verdict_and_an_approval_is_asked_for() {
+fn vote_follows_verdict_and_approval_needs_option() {
     let mut report = report(&[]);
     let vote = |report: &Report, approve: bool, viewer: &str| {
-        let standing = Standing { viewer: Some(viewer.to_owned()), ..standing() };
-        let plan = planned_by(report, &standing, Terms { approve });
+        let proposal_state = MergeProposalState { viewer: Some(viewer.to_owned()), ..standing() };
+        let plan = planned_by(report, &proposal_state, LaunchpadPostingOptions { approve });
         argument(&plan, "vote").as_str().map(str::to_owned)
     };
     for (verdict, allowed, other) in [
@@ -208,13 +226,13 @@ fn votes_follow_the_verdict_and_an_approval_is_asked_for() {
         assert_eq!(vote(&report, true, "us").as_deref(), allowed);
         assert_eq!(vote(&report, false, "us").as_deref(), other);
     }
-    assert_eq!(vote(&report, true, "ann"), None, "nobody approves what is their own");
+    assert_eq!(vote(&report, true, "ann"), None, "an author cannot approve the own proposal");
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn wrong_head_proposal_or_status_is_refused() {
     let report = report(&[("a.rs", "new", 2)]);
-    let refused = |change: fn(&mut Standing)| {
+    let refused = |change: fn(&mut MergeProposalState)| {
         let mut standing = standing();
         change(&mut standing);
         let plan = planned(&report, &standing);
@@ -225,19 +243,20 @@ fn what_does_not_fit_is_refused() {
         refused(|it| it.proposal.head = "h2".to_owned()),
         refused(|it| it.proposal.number = 13),
         refused(|it| it.proposal.status = "Merged".to_owned()),
-        refused(|it| it.unread = vec!["comments".to_owned()]),
+        refused(|it| it.incomplete_lists = vec!["comments".to_owned()]),
         refused(|it| it.viewer = None),
     ];
     expect![[r#"
-        the review is about h1, and the head of the merge proposal is h2
-        the review is about `~acme/shop/+git/shop/+merge/12`, and this is `~acme/shop/+git/shop/+merge/13`
-        the merge proposal is over: Merged
-        not everything that stands on the merge proposal could be read: comments
-        nobody in particular cannot comment: a token is needed"#]].assert_eq(&lines.join("\n"));
+        the head of the merge proposal moved from h1 to h2
+        the review is for `~acme/shop/+git/shop/+merge/12`, not for `~acme/shop/+git/shop/+merge/13`
+        the merge proposal is closed: Merged
+        cannot read the merge proposal completely: comments
+        commenting requires a Launchpad login"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 #[test]
-fn a_secret_leaves_in_no_text_and_a_summary_is_bounded() {
+fn secrets_are_masked_and_summary_is_bounded() {
     let mut report = report(&[("a.rs", "new", 2)]);
     report.issues[0].why_it_matters = "say hunter2".to_owned();
     report.summary = "hunter2".to_owned();
@@ -250,11 +269,11 @@ fn a_secret_leaves_in_no_text_and_a_summary_is_bounded() {
     assert!(content.chars().count() <= 50_000, "{}", content.chars().count());
     let then = applied(&plan, standing());
     assert_eq!(planned(&report, &then).write, None, "its markers are whole");
-    assert!(plan.posted.contains(&Item::Summary));
+    assert!(plan.posted.contains(&PostedItem::Summary));
 }
 
 #[test]
-fn what_has_no_room_is_not_taken_for_said() {
+fn omitted_issues_are_posted_next_time() {
     let many: Vec<(&str, &str, u32)> = (0..1_000).map(|line| ("b.rs", "new", 100 + line)).collect();
     let mut report = report(&[&[("a.rs", "new", 2)], &many[..]].concat());
     report.summary = "So much.\n".repeat(9_000);
@@ -266,23 +285,24 @@ fn what_has_no_room_is_not_taken_for_said() {
     let plan = planned(&report, &standing());
     let content = argument(&plan, "content").as_str().unwrap().to_owned();
     assert!(content.chars().count() <= 50_000, "{}", content.chars().count());
-    let left_out = |skip: &Skip| skip.to_string() == "there is no room for it in the summary";
+    let left_out = |skip: &PostingSkip| skip.to_string() == "no space left in the summary";
     let left = plan.skipped.iter().filter(|(_, skip)| left_out(skip)).count();
     let here = plan.skipped.len() - left;
     assert_eq!((here > 50, here + left), (true, 1_000));
-    assert!(content.contains(&format!("  and {left} more, for which there is no room here\n")));
+    assert!(content.contains(&format!("  and {left} more (no space here)\n")));
     let then = applied(&plan, standing());
     assert_eq!(planned(&report, &then).write, None, "the same again says nothing new");
-    // What is left comes with the next review, and what was said does not come again.
+    // The next review posts the rest, and nothing again.
     report.issues.truncate(here + 11);
     let next = planned(&report, &then);
-    let is_here = |(_, skip): &&(Item, Skip)| matches!(skip, Skip::InSummary { .. });
+    let is_here =
+        |(_, skip): &&(PostedItem, PostingSkip)| matches!(skip, PostingSkip::InSummary { .. });
     assert_eq!(next.skipped.iter().filter(is_here).count(), 10, "{:?}", next.skipped);
     assert_eq!(argument(&next, "inline_comments"), Value::Null);
 }
 
 #[test]
-fn the_same_review_with_another_result_is_said() {
+fn changed_result_is_posted_again() {
     let mut first = report(&[("a.rs", "new", 2)]);
     first.verdict = Verdict::Incomplete;
     let once = applied(&planned(&first, &standing()), standing());
@@ -293,19 +313,19 @@ fn the_same_review_with_another_result_is_said() {
     assert_eq!(argument(&plan, "inline_comments").as_object().unwrap().len(), 1, "the new one");
     let twice = applied(&plan, once);
     assert_eq!(planned(&whole, &twice).write, None);
-    // Another one in between does not have it said again.
+    // Another review in between makes no difference.
     let other = Report { review_id: "fedcba9876543210".to_owned(), ..report(&[]) };
     let then = applied(&planned(&other, &twice), twice.clone());
     assert_eq!(planned(&whole, &then).write, None);
     let ready = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
     let posted = applied(&planned(&ready, &standing()), standing());
     assert_eq!(planned(&ready, &posted).write, None);
-    let approved = planned_by(&ready, &posted, Terms { approve: true });
+    let approved = planned_by(&ready, &posted, LaunchpadPostingOptions { approve: true });
     assert_eq!(argument(&approved, "vote"), "Approve");
 }
 
 #[test]
-fn an_own_vote_does_not_outlive_its_reason_and_a_persons_vote_is_left_alone() {
+fn own_vote_is_updated_and_persons_vote_kept() {
     let open = report(&[("a.rs", "new", 2)]);
     let voted = applied(&planned(&open, &standing()), standing());
     let mut fixed = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
@@ -316,38 +336,39 @@ fn an_own_vote_does_not_outlive_its_reason_and_a_persons_vote_is_left_alone() {
     assert_eq!(planned(&fixed, &after).write, None);
     let again = Report { review_id: "00112233445566aa".to_owned(), ..open.clone() };
     assert_eq!(argument(&planned(&again, &after), "vote"), "Needs Fixing");
-    // A vote of another instance is not ours to take back.
+    // A vote of another instance stays.
     let mut theirs = voted.clone();
     theirs.comments[0].content = theirs.comments[0].content.replace("crh:crh:", "crh:two:");
     assert_eq!(argument(&planned(&fixed, &theirs), "vote"), Value::Null);
     assert_eq!(argument(&planned(&open, &theirs), "vote"), "Needs Fixing");
-    let said = |author: &str, vote: Option<&str>| Said {
+    let said = |author: &str, vote: Option<&str>| MergeProposalComment {
         author: Some(author.to_owned()),
         vote: vote.map(str::to_owned),
         content: "Fine.".to_owned(),
-        ..Said::default()
+        ..MergeProposalComment::default()
     };
     for (comments, expected) in [
         (vec![said("us", Some("Approve"))], Value::Null),
         (vec![said("us", Some("Needs Fixing")), said("us", None)], Value::Null),
         (vec![said("ann", Some("Approve")), said("us", None)], json!("Needs Fixing")),
     ] {
-        let standing = Standing { comments, ..standing() };
-        let plan = planned(&open, &standing);
+        let proposal_state = MergeProposalState { comments, ..standing() };
+        let plan = planned(&open, &proposal_state);
         assert_eq!(argument(&plan, "vote"), expected);
         assert_eq!(plan.notes.is_empty(), !expected.is_null(), "{:?}", plan.notes);
-        assert_eq!(planned(&open, &applied(&plan, standing)).write, None);
+        assert_eq!(planned(&open, &applied(&plan, proposal_state)).write, None);
     }
 }
 
 #[test]
-fn a_report_that_cannot_be_hidden_in_part_is_not_posted() {
+fn unmaskable_report_is_not_posted() {
     let mut report = report(&[("a.rs", "new", 2)]);
     let diff = Diff::read(DIFF);
     let mask = |text: &str| text.replace("bug", "***");
-    let (instance, terms) = ("crh", Terms::default());
-    let posting = Posting { report: &report, diff: &diff, mask: &mask, instance, terms };
-    assert_eq!(plan(&posting, &standing()).refusal, Some(Refusal::Hidden));
+    let (instance, terms) = ("crh", LaunchpadPostingOptions::default());
+    let posting =
+        LaunchpadPosting { report: &report, diff: &diff, mask: &mask, instance, options: terms };
+    assert_eq!(plan(&posting, &standing()).refusal, Some(MergeProposalRefusal::Hidden));
     report.change.repo = "~hunter2/shop".to_owned();
     let refusal = planned(&report, &standing()).refusal.unwrap().to_string();
     assert!(refusal.contains("`~***/shop/+merge/12`"), "{refusal}");

@@ -1,80 +1,83 @@
-//! The texts of a posting. Launchpad shows them as they are, without any form: so they are plain. Pure.
+//! Texts of a posting. Launchpad shows plain text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::places::Place;
+use super::placement::MergeProposalPlacement;
+use crh_review::escape_invisible;
 use crh_review::finding::Side;
 use crh_review::identity::{issue_marker, review_marker, summary_marker};
 use crh_review::report::{Issue, Report};
-use crh_review::visible;
 
-/// The longest summary, in characters: as long as Launchpad lets a description be. Each is sent as a mail.
+/// Longest summary, in characters: Launchpad's limit for descriptions. Each is sent as a mail.
 const SUMMARY_MAX: usize = 50_000;
 
-/// How much of that is for the signature, in characters: the keys of as many issues as have a row are some thirteen thousand.
-const SIGNATURE_ROOM: usize = 15_000;
+/// Characters reserved for the signature. The keys of all listed issues need about thirteen
+/// thousand.
+const SIGNATURE_RESERVE: usize = 15_000;
 
-/// How much is for headings, and for what is said of what does not fit, in characters.
-const HEADINGS_ROOM: usize = 500;
+/// Characters reserved for headings and notes about omissions.
+const HEADINGS_RESERVE: usize = 500;
 
-/// The most issues that a summary names: more than a report shows.
+/// Most issues in a summary.
 const ROWS_MAX: usize = 500;
 
-/// How long the row of an issue is, in characters: three lines of a mail.
+/// Longest row of an issue, in characters: three lines of a mail.
 const ROW_MAX: usize = 240;
 
-/// How long the words about the whole are, and the notes together, in characters: a screen of each.
-const WHOLE_MAX: usize = 4_000;
+/// Longest summary text and longest notes, in characters: a screen each.
+const PARAGRAPHS_MAX: usize = 4_000;
 
-/// How much of one text of a reviewer is shown, in characters.
+/// Longest single text of a reviewer, in characters.
 const PROSE_MAX: usize = 4_096;
 
-/// How much of the names of the models is shown, in characters.
+/// Longest list of models, in characters.
 const MODEL_MAX: usize = 200;
 
-/// The most lines of new text that are shown: more are read in a patch, not in a comment.
-const REPLACEMENT_LINES: usize = 60;
+/// Most lines of a replacement text.
+const REPLACEMENT_LINES_MAX: usize = 60;
 
-/// The line that begins a signature: Launchpad folds the paragraph, and readers of mail take it for what it is.
+/// First line of the signature. Launchpad folds the paragraph; mail programs recognise it.
 const SIGNATURE: &str = "--";
 
-/// The text beside a line. Its last line is the marker.
+/// An inline comment. The marker is its last line.
 pub(super) fn inline(issue: &Issue, instance: &str) -> String {
     let marker = issue_marker(instance, &issue.dedupe_key);
-    format!("{}: {}\n\n{}\n{marker}\n", issue.severity, prose(&issue.title), details(issue))
+    format!("{}: {}\n\n{}\n{marker}\n", issue.severity, safe_line(&issue.title), details(issue))
 }
 
-/// What people read of a summary.
-pub(super) struct Body {
+/// Visible part of a summary.
+pub(super) struct SummaryBody {
     text: String,
-    /// The keys of the issues that it names.
+    /// Keys of the listed issues.
     pub(super) keys: BTreeSet<String>,
 }
 
-/// Whether an issue with this place is meant.
-type IsUnder = fn(&Place) -> bool;
+type PlacementFilter = fn(&MergeProposalPlacement) -> bool;
 
-/// The headings of a summary, with the places of what is under each.
-const HEADINGS: [(&str, IsUnder); 3] = [
-    ("Beside their lines", |place| matches!(place, Place::Line(_))),
-    ("Said before, and still open", |place| *place == Place::Stands),
-    ("Not on a line of the diff", is_here),
+/// Headings of a summary, with the placements below each.
+const HEADINGS: [(&str, PlacementFilter); 3] = [
+    ("Inline", |place| matches!(place, MergeProposalPlacement::Line(_))),
+    ("Still open", |place| *place == MergeProposalPlacement::Existing),
+    ("Not in the diff", is_in_summary),
 ];
 
-/// What is said of the issues. If there is no room for all of it, the names come before what is known of each, and what is said
-/// nowhere else before the rest.
-pub(super) fn body(report: &Report, places: &[Place]) -> Body {
-    let mut text = format!("{}: {}\n", report.verdict, prose(&report.verdict_reason));
+/// Lists the issues. If space is short, titles come before details, and issues without an inline
+/// comment before others.
+pub(super) fn summary_body(report: &Report, placements: &[MergeProposalPlacement]) -> SummaryBody {
+    let mut text = format!("{}: {}\n", report.verdict, safe_line(&report.verdict_reason));
     if !report.summary.is_empty() {
-        let lines: Vec<String> = report.summary.lines().map(prose).collect();
-        text.push_str(&format!("\n{}", within(&format!("{}\n", lines.join("\n")), WHOLE_MAX)));
+        let lines: Vec<String> = report.summary.lines().map(safe_line).collect();
+        text.push_str(&format!(
+            "\n{}",
+            cut_to_lines(&format!("{}\n", lines.join("\n")), PARAGRAPHS_MAX)
+        ));
     }
-    let notes = report.warnings.iter().map(|warning| format!("\nNote: {}\n", prose(warning)));
-    let notes = within(&notes.collect::<String>(), WHOLE_MAX);
-    let taken = SIGNATURE_ROOM + HEADINGS_ROOM + length(&text) + length(&notes);
-    let shown = shown(report, places, SUMMARY_MAX.saturating_sub(taken));
+    let notes = report.warnings.iter().map(|warning| format!("\nNote: {}\n", safe_line(warning)));
+    let notes = cut_to_lines(&notes.collect::<String>(), PARAGRAPHS_MAX);
+    let taken = SIGNATURE_RESERVE + HEADINGS_RESERVE + length(&text) + length(&notes);
+    let shown = issue_rows(report, placements, SUMMARY_MAX.saturating_sub(taken));
     for (heading, is_under) in HEADINGS {
-        let under: Vec<&Issue> = of(report, places, is_under).collect();
+        let under: Vec<&Issue> = issues_placed(report, placements, is_under).collect();
         if under.is_empty() {
             continue;
         }
@@ -84,19 +87,23 @@ pub(super) fn body(report: &Report, places: &[Place]) -> Body {
         text.extend(rows.iter().map(|row| row.as_str()));
         match under.len() - rows.len() {
             0 => {}
-            more => text.push_str(&format!("  and {more} more, for which there is no room here\n")),
+            more => text.push_str(&format!("  and {more} more (no space here)\n")),
         }
     }
     text.push_str(&notes);
-    Body { text, keys: shown.keys().map(|key| (*key).to_owned()).collect() }
+    SummaryBody { text, keys: shown.keys().map(|key| (*key).to_owned()).collect() }
 }
 
-/// What is shown of each issue for which there is room, by its key.
-fn shown<'r>(report: &'r Report, places: &[Place], mut room: usize) -> BTreeMap<&'r str, String> {
+/// Rows of the issues that fit, by key.
+fn issue_rows<'r>(
+    report: &'r Report,
+    placements: &[MergeProposalPlacement],
+    mut room: usize,
+) -> BTreeMap<&'r str, String> {
     let mut shown: BTreeMap<&str, String> = BTreeMap::new();
     let [beside, stands, here] = HEADINGS.map(|(_, is_under)| is_under);
     for is_under in [here, beside, stands] {
-        for issue in of(report, places, is_under) {
+        for issue in issues_placed(report, placements, is_under) {
             let row = format!("  {}\n", row(issue));
             let Some(left) = room.checked_sub(length(&row)).filter(|_| shown.len() < ROWS_MAX)
             else {
@@ -106,7 +113,7 @@ fn shown<'r>(report: &'r Report, places: &[Place], mut room: usize) -> BTreeMap<
             shown.insert(&issue.dedupe_key, row);
         }
     }
-    for issue in of(report, places, here) {
+    for issue in issues_placed(report, placements, here) {
         let Some(row) = shown.get_mut(issue.dedupe_key.as_str()) else { continue };
         let indented = |line: &str| format!("{}\n", format!("    {line}").trim_end());
         let details: String = details(issue).lines().map(indented).collect();
@@ -118,46 +125,46 @@ fn shown<'r>(report: &'r Report, places: &[Place], mut room: usize) -> BTreeMap<
     shown
 }
 
-fn is_here(place: &Place) -> bool {
-    matches!(place, Place::Summary(_))
+fn is_in_summary(placement: &MergeProposalPlacement) -> bool {
+    matches!(placement, MergeProposalPlacement::Summary(_))
 }
 
-/// The issues with places of a kind.
-fn of<'r>(
+/// Issues with a placement of this kind.
+fn issues_placed<'r>(
     report: &'r Report,
-    places: &[Place],
-    is_under: IsUnder,
+    placements: &[MergeProposalPlacement],
+    is_under: PlacementFilter,
 ) -> impl Iterator<Item = &'r Issue> {
-    let issues = report.issues.iter().zip(places);
+    let issues = report.issues.iter().zip(placements);
     issues.filter(move |(_, place)| is_under(place)).map(|(issue, _)| issue)
 }
 
-/// The summary. People read it as plain text, so that what is for programs comes last and in a signature: the last three lines say
-/// which review it is, whose, and what the next one has to know.
-pub(super) fn summary(report: &Report, body: &Body, instance: &str, last: &str) -> String {
+/// The summary. Its signature ends with three marker lines for programs: the review, the instance,
+/// and the state for the next posting.
+pub(super) fn summary(report: &Report, body: &SummaryBody, instance: &str, last: &str) -> String {
     let model = if report.model_used.is_empty() { "no model" } else { &report.model_used };
-    let model = cut(&prose(model), MODEL_MAX);
+    let model = cut(&safe_line(model), MODEL_MAX);
     let marks = [review_marker(&report.review_id), summary_marker(instance), last.to_owned()];
     // One paragraph: an empty line would end the fold.
     format!("{}\n{SIGNATURE}\ncrh, {model}\n{}\n", body.text, marks.join("\n"))
 }
 
-/// Whether a comment is a summary of any instance of crh's.
-pub(super) fn is_of_crh(text: &str) -> bool {
+/// Whether a comment is a summary of any instance of crh.
+pub(super) fn is_crh_summary(text: &str) -> bool {
     let whose = text.trim_end().lines().rev().nth(1).unwrap_or_default();
     whose.starts_with("<!-- crh:") && whose.ends_with(":summary -->")
 }
 
-/// The last three lines of a summary of this instance: which review it is, whose, and what it keeps; none if it is no such.
-pub(super) fn marks<'t>(instance: &str, text: &'t str) -> Option<[&'t str; 3]> {
+/// Marker lines of a summary of this instance: review, instance, state.
+pub(super) fn marker_lines<'t>(instance: &str, text: &'t str) -> Option<[&'t str; 3]> {
     let mut lines = text.trim_end().lines().rev();
     let (kept, whose, which) = (lines.next()?, lines.next()?, lines.next()?);
     (whose == summary_marker(instance)).then_some([which, whose, kept])
 }
 
-/// As many whole lines of a text as there is room for.
-fn within(text: &str, room: usize) -> String {
-    const LEFT_OUT: &str = "\nMore does not fit here.\n";
+/// Cuts a text to whole lines.
+fn cut_to_lines(text: &str, room: usize) -> String {
+    const LEFT_OUT: &str = "\n(Shortened.)\n";
     if length(text) <= room {
         return text.to_owned();
     }
@@ -179,31 +186,31 @@ fn row(issue: &Issue) -> String {
         Side::New => "",
     };
     let (number, severity) = (issue.number, issue.severity);
-    let (file, line) = (prose(&place.file), place.line_start);
-    let row = format!("#{number} {severity} {file}:{line}{side}: {}", prose(&issue.title));
+    let (file, line) = (safe_line(&place.file), place.line_start);
+    let row = format!("#{number} {severity} {file}:{line}{side}: {}", safe_line(&issue.title));
     cut(&row, ROW_MAX)
 }
 
 fn details(issue: &Issue) -> String {
-    let mut text = format!("{}\n", prose(&issue.why_it_matters));
+    let mut text = format!("{}\n", safe_line(&issue.why_it_matters));
     if let Some(fix) = &issue.suggested_fix {
-        text.push_str(&format!("\nFix: {}\n", prose(fix)));
+        text.push_str(&format!("\nFix: {}\n", safe_line(fix)));
     }
     if let Some(new) = &issue.replacement {
         text.push_str("\nReplace with:\n");
-        for line in visible(new).lines().take(REPLACEMENT_LINES) {
-            // Never at the start of a line, where a marker would be.
+        for line in escape_invisible(new).lines().take(REPLACEMENT_LINES_MAX) {
+            // Indented, because markers are at the start of a line.
             text.push_str(&format!("    {}\n", cut(line, PROSE_MAX)));
         }
     }
-    let by = prose(&issue.reviewers.join(", "));
+    let by = safe_line(&issue.reviewers.join(", "));
     text.push_str(&format!("\n({by}, confidence {})\n", issue.confidence));
     text
 }
 
-/// A text of a reviewer's as one line in which nothing hides, acts or passes for a marker of ours.
-fn prose(text: &str) -> String {
-    let shown = visible(text);
+/// Makes a reviewer's text one line without invisible characters or markers.
+fn safe_line(text: &str) -> String {
+    let shown = escape_invisible(text);
     let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     cut(&line.replace("<!--", "<! --"), PROSE_MAX)
 }

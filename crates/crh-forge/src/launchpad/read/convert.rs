@@ -1,22 +1,30 @@
-//! Answers of Launchpad's made into our own values. Pure.
+//! Converts Launchpad's replies to our own types.
 
 use std::collections::BTreeMap;
 
-use super::super::rows::Rows;
-use super::super::{InlineSaid, Name, ProposalState, Said, Standing, StandingRound};
-use super::{Burst, RoundRead, Tip, wire};
-use crate::asking::said;
-use crate::asking::said::NO_SECRET;
-use crate::{Check, End, LinkedIssue, Proposal, ProposalKind, Round, Spot, Thread};
+use super::super::diff_rows::DiffRows;
+use super::super::{
+    LatestDiff, MergeProposalComment, MergeProposalInlineComment, MergeProposalProperties,
+    MergeProposalRef, MergeProposalState,
+};
+use super::{ProposalTip, RawMergeProposal, RawRound, wire};
+use crate::http::message;
+use crate::http::message::NO_SECRET;
+use crate::{
+    BranchEnd, ChangeProposal, DiffSpot, DiscussionThread, ForgeCheck, ForgeIssue, ProposalKind,
+    ProposalRound,
+};
 use crh_review::diff::Diff;
 use crh_review::finding::Side;
 
-/// The line of what has none: Launchpad counts from one.
+/// For comments without a line. Launchpad counts from one.
 const NO_LINE: u32 = 0;
 
-/// What a review needs to know, and what stands there, made of what came.
-pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
-    let Burst {
+pub(super) fn convert(
+    proposal_ref: &MergeProposalRef,
+    burst: RawMergeProposal,
+) -> (ChangeProposal, MergeProposalState) {
+    let RawMergeProposal {
         merge,
         source,
         target,
@@ -27,77 +35,81 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
         reports,
         viewer,
         mut notes,
-        mut unread,
+        incomplete_lists: mut unread,
     } = burst;
     // A vote stays when its comment is deleted.
-    let votes = voted(&votes, &comments);
+    let votes = latest_votes(&votes, &comments);
     comments.retain(|comment| comment.date_deleted.is_none());
-    // Launchpad writes times so that their order is that of their texts.
+    // Launchpad's time format sorts as text.
     comments.sort_by(|one, other| {
         (&one.date_created, one.number()).cmp(&(&other.date_created, other.number()))
     });
     let last = rounds.last();
-    let known = |tip: &Tip, of_last: Option<&String>| {
+    let known = |tip: &ProposalTip, of_last: Option<&String>| {
         tip.commit.clone().or_else(|| of_last.cloned()).unwrap_or_default()
     };
     let head = known(&source, last.map(|round| &round.diff.source_revision_id));
     let base = known(&target, last.map(|round| &round.diff.target_revision_id));
-    notes.extend(age(last, &head).into_iter().chain(prerequisite(&merge)));
-    notes.extend(last.and_then(conflicts));
-    let is_unread = |last: &RoundRead| last.text.is_none() && last.diff.diff_text_link.is_some();
+    notes.extend(diff_age_note(last, &head).into_iter().chain(prerequisite_note(&merge)));
+    notes.extend(last.and_then(conflict_note));
+    let is_unread = |last: &RawRound| last.text.is_none() && last.diff.diff_text_link.is_some();
     if last.is_some_and(is_unread) {
-        unread.push("the newest diff".to_owned());
+        unread.push("newest diff".to_owned());
     }
-    let standing = Standing {
+    let proposal_state = MergeProposalState {
         viewer,
-        proposal: state(name, &merge, &target, &head),
-        round: last.and_then(standing_round),
-        comments: comments.iter().map(said_of).collect(),
-        inline: rounds.iter().flat_map(inline_said).collect(),
-        unread,
+        proposal: proposal_status(proposal_ref, &merge, &target, &head),
+        latest_diff: last.and_then(latest_diff),
+        comments: comments.iter().map(to_comment).collect(),
+        inline: rounds.iter().flat_map(to_inline_comments).collect(),
+        incomplete_lists: unread,
     };
-    let end = |tip: &Tip, commit: String| End {
+    let end = |tip: &ProposalTip, commit: String| BranchEnd {
         repo: Some(tip.repository.clone()),
         branch: tip.branch.clone(),
         commit,
-        // Made here: an address that a host names could be any, and a password goes along with it.
-        git_url: Some(name.service.git_url(&tip.repository)),
+        // Built here, because a password is sent to this address and a reply could name any host.
+        git_url: Some(proposal_ref.service.git_url(&tip.repository)),
     };
-    let rounds = talked(rounds, &comments);
-    let proposal = Proposal {
+    let rounds = convert_rounds(rounds, &comments);
+    let proposal = ChangeProposal {
         kind: ProposalKind::MergeProposal,
-        url: name.url(),
+        url: proposal_ref.url(),
         repo: target.repository.clone(),
-        number: name.number.to_string(),
+        number: proposal_ref.number.to_string(),
         title: title(&merge, &source, &target),
         body: merge.description.clone().or(merge.commit_message.clone()).unwrap_or_default(),
-        author: standing.proposal.registrant.clone(),
+        author: proposal_state.proposal.registrant.clone(),
         draft: merge.queue_status == "Work in progress",
         state: merge.queue_status.clone(),
-        open: !standing.proposal.is_over(),
+        open: !proposal_state.proposal.is_closed(),
         labels: Vec::new(),
         source: end(&source, head),
         target: end(&target, base),
         checks: checks(reports),
-        linked_issues: bugs.into_iter().map(linked).collect(),
-        comments: worded(&comments).map(written).collect(),
-        threads: current(&rounds),
+        linked_issues: bugs.into_iter().map(linked_bug).collect(),
+        comments: non_empty(&comments).map(discussion_comment).collect(),
+        threads: threads_on_latest_diff(&rounds),
         votes,
         rounds,
         notes,
     };
-    (proposal, standing)
+    (proposal, proposal_state)
 }
 
-/// What decides whether anything is posted.
-fn state(name: &Name, merge: &wire::Merge, target: &Tip, head: &str) -> ProposalState {
-    // By its own address: a write is not sent on from the one that it had before somebody was renamed.
-    let path = name.service.path_of(&merge.self_link);
-    ProposalState {
+fn proposal_status(
+    proposal_ref: &MergeProposalRef,
+    merge: &wire::Merge,
+    target: &ProposalTip,
+    head: &str,
+) -> MergeProposalProperties {
+    // The current path: writes are not redirected after a rename.
+    let path = proposal_ref.service.api_path(&merge.self_link);
+    MergeProposalProperties {
         repo: target.repository.clone(),
-        number: name.number,
-        path: path.map_or_else(|| name.path(), str::to_owned),
-        url: name.url(),
+        number: proposal_ref.number,
+        path: path.map_or_else(|| proposal_ref.path(), str::to_owned),
+        url: proposal_ref.url(),
         head: head.to_owned(),
         registrant: wire::person(merge.registrant_link.as_deref()),
         status: merge.queue_status.clone(),
@@ -105,41 +117,40 @@ fn state(name: &Name, merge: &wire::Merge, target: &Tip, head: &str) -> Proposal
     }
 }
 
-/// What is to be said about the age of the newest diff.
-fn age(last: Option<&RoundRead>, head: &str) -> Option<String> {
+fn diff_age_note(last: Option<&RawRound>, head: &str) -> Option<String> {
     let said = match last {
-        None => "Launchpad has made no diff of this proposal yet.",
+        None => "Launchpad has no diff of this proposal yet.",
         Some(last) if last.diff.source_revision_id != head => {
-            "Launchpad's newest diff is older than the head of the branch."
+            "Launchpad's newest diff is older than the branch head."
         }
         Some(_) => return None,
     };
     Some(said.to_owned())
 }
 
-/// What is to be said about another branch that the proposal builds on. Launchpad leaves it out of its diffs.
-fn prerequisite(merge: &wire::Merge) -> Option<String> {
+/// Launchpad leaves the prerequisite branch out of its diffs.
+fn prerequisite_note(merge: &wire::Merge) -> Option<String> {
     let path = merge.prerequisite_git_path.as_deref()?;
     let branch = path.strip_prefix("refs/heads/").unwrap_or(path);
     Some(format!(
-        "The proposal builds on the branch `{branch}`, and what that changes is part of it until it is merged."
+        "The proposal builds on the branch `{branch}`; its changes count as part of the proposal until it is merged."
     ))
 }
 
-/// What is to be said about a merge that would not go through. Launchpad's diff has the markers of it, and ours has not.
-fn conflicts(last: &RoundRead) -> Option<String> {
+/// Launchpad's diff has conflict markers; ours does not.
+fn conflict_note(last: &RawRound) -> Option<String> {
     let lines: Vec<&str> = last.diff.conflicts.as_deref()?.lines().map(str::trim).collect();
-    let said = said::shown(&lines.join(", "), NO_SECRET);
+    let said = message::single_line(&lines.join(", "), NO_SECRET);
     (!said.is_empty()).then(|| format!("Launchpad cannot merge the newest diff: {said}."))
 }
 
-fn standing_round(last: &RoundRead) -> Option<StandingRound> {
+fn latest_diff(last: &RawRound) -> Option<LatestDiff> {
     let head = last.diff.source_revision_id.clone();
-    Some(StandingRound { id: last.number, head, diff: last.text.clone()? })
+    Some(LatestDiff { id: last.number, head, diff: last.text.clone()? })
 }
 
-fn said_of(comment: &wire::Comment) -> Said {
-    Said {
+fn to_comment(comment: &wire::Comment) -> MergeProposalComment {
+    MergeProposalComment {
         author: comment.author(),
         vote: comment.vote.clone(),
         content: comment.text().to_owned(),
@@ -147,8 +158,8 @@ fn said_of(comment: &wire::Comment) -> Said {
     }
 }
 
-fn inline_said(round: &RoundRead) -> impl Iterator<Item = InlineSaid> {
-    round.inline.iter().map(|comment| InlineSaid {
+fn to_inline_comments(round: &RawRound) -> impl Iterator<Item = MergeProposalInlineComment> {
+    round.inline.iter().map(|comment| MergeProposalInlineComment {
         line: comment.line_number.number(),
         author: comment.person.as_ref().and_then(wire::Who::name),
         created_at: comment.date.clone(),
@@ -156,30 +167,30 @@ fn inline_said(round: &RoundRead) -> impl Iterator<Item = InlineSaid> {
     })
 }
 
-/// Launchpad has no titles. The first line of what is to be committed is the best there is.
-fn title(merge: &wire::Merge, source: &Tip, target: &Tip) -> String {
+/// Launchpad has no titles. Uses the first line of the commit message.
+fn title(merge: &wire::Merge, source: &ProposalTip, target: &ProposalTip) -> String {
     let first = |text: &Option<String>| {
         let line = text.as_deref()?.lines().map(str::trim).find(|line| !line.is_empty())?;
         Some(line.to_owned())
     };
     first(&merge.commit_message).or_else(|| first(&merge.description)).unwrap_or_else(|| {
-        let end = |tip: &Tip| format!("{}:{}", tip.repository, tip.branch);
+        let end = |tip: &ProposalTip| format!("{}:{}", tip.repository, tip.branch);
         format!("Merge {} into {}", end(source), end(target))
     })
 }
 
-/// The rounds with what was said in each. What was said about the whole belongs to the round that was the newest one then, and
-/// to the first if there was none yet.
-fn talked(rounds: Vec<RoundRead>, comments: &[wire::Comment]) -> Vec<Round> {
+/// Rounds with their comments. A general comment belongs to the newest round at that time, or to
+/// the first.
+fn convert_rounds(rounds: Vec<RawRound>, comments: &[wire::Comment]) -> Vec<ProposalRound> {
     let begun: Vec<Option<String>> =
         rounds.iter().map(|round| round.diff.date_created.clone()).collect();
     let count = rounds.len();
-    let mut talked: Vec<Round> = (1..)
+    let mut talked: Vec<ProposalRound> = (1..)
         .zip(rounds)
         .map(|(number, round)| {
             let is_last = number == count;
             let threads = threads(&round, is_last);
-            Round {
+            ProposalRound {
                 id: round.number.to_string(),
                 target: Some(round.diff.target_revision_id),
                 head: round.diff.source_revision_id,
@@ -190,22 +201,22 @@ fn talked(rounds: Vec<RoundRead>, comments: &[wire::Comment]) -> Vec<Round> {
             }
         })
         .collect();
-    for comment in worded(comments) {
+    for comment in non_empty(comments) {
         let at = begun.iter().rposition(|date| *date <= comment.date_created).unwrap_or_default();
         if let Some(round) = talked.get_mut(at) {
-            round.comments.push(written(comment));
+            round.comments.push(discussion_comment(comment));
         }
     }
     talked
 }
 
-/// The comments that say something. One without words only carries others about lines.
-fn worded(comments: &[wire::Comment]) -> impl Iterator<Item = &wire::Comment> {
+/// Comments with text. Comments without text only carry inline comments.
+fn non_empty(comments: &[wire::Comment]) -> impl Iterator<Item = &wire::Comment> {
     comments.iter().filter(|comment| !comment.text().trim().is_empty())
 }
 
-fn written(comment: &wire::Comment) -> crate::Comment {
-    crate::Comment {
+fn discussion_comment(comment: &wire::Comment) -> crate::DiscussionComment {
+    crate::DiscussionComment {
         id: comment.number().to_string(),
         author: comment.author(),
         created_at: comment.date_created.clone(),
@@ -213,26 +224,25 @@ fn written(comment: &wire::Comment) -> crate::Comment {
     }
 }
 
-/// What was said about lines of a round, a conversation for each line. What has no line that Launchpad counts has a conversation of
-/// its own, without a place.
-fn threads(round: &RoundRead, is_last: bool) -> Vec<Thread> {
-    let diff = round.text.as_deref().map(|text| (Diff::read(text), Rows::of(text)));
-    let mut lines: BTreeMap<(u32, String), Vec<crate::Comment>> = BTreeMap::new();
-    for (comment, said) in round.inline.iter().zip(inline_said(round)) {
+/// Threads of a round, one per line. Comments without a valid line get threads of their own.
+fn threads(round: &RawRound, is_last: bool) -> Vec<DiscussionThread> {
+    let diff = round.text.as_deref().map(|text| (Diff::read(text), DiffRows::new(text)));
+    let mut lines: BTreeMap<(u32, String), Vec<crate::DiscussionComment>> = BTreeMap::new();
+    for (comment, said) in round.inline.iter().zip(to_inline_comments(round)) {
         let key = match said.line {
             Some(line) => (line, line.to_string()),
             None => (NO_LINE, comment.line_number.key()),
         };
         let id = format!("{}:{}", round.number, key.1);
         let comments = lines.entry(key).or_default();
-        comments.push(crate::Comment {
+        comments.push(crate::DiscussionComment {
             id: format!("{id}:{}", comments.len() + 1),
             author: said.author,
             created_at: Some(said.created_at),
             content: said.text,
         });
     }
-    let conversation = |((line, key), comments): ((u32, String), Vec<crate::Comment>)| {
+    let conversation = |((line, key), comments): ((u32, String), Vec<crate::DiscussionComment>)| {
         let shown = diff.as_ref().and_then(|(diff, rows)| Some((diff, rows.line(line)?)));
         let spot = shown.and_then(|(diff, line)| diff.locate(line)).map(|(file, mapped)| {
             let (side, line) = mapped.side();
@@ -241,10 +251,10 @@ fn threads(round: &RoundRead, is_last: bool) -> Vec<Thread> {
                 Side::Old => before,
                 Side::New => &file.path,
             };
-            Spot { file: path.shown().into_owned(), side, line }
+            DiffSpot { file: path.shown().into_owned(), side, line }
         });
         let file = shown.and_then(|(diff, line)| diff.files().get(diff.file_at(line)?));
-        Thread {
+        DiscussionThread {
             id: format!("{}:{key}", round.number),
             spot,
             file: file.map(|file| file.path.shown().into_owned()).unwrap_or_default(),
@@ -256,45 +266,45 @@ fn threads(round: &RoundRead, is_last: bool) -> Vec<Thread> {
     lines.into_iter().map(conversation).collect()
 }
 
-/// All conversations as they are on the current diff: the lines of earlier ones are not its lines.
-fn current(rounds: &[Round]) -> Vec<Thread> {
+/// All threads as of the latest diff: earlier ones lose their position.
+fn threads_on_latest_diff(rounds: &[ProposalRound]) -> Vec<DiscussionThread> {
     let threads = rounds.iter().flat_map(|round| round.threads.iter().cloned());
-    let on_current = |thread: Thread| match thread.outdated {
-        true => Thread { spot: None, ..thread },
+    let on_current = |thread: DiscussionThread| match thread.outdated {
+        true => DiscussionThread { spot: None, ..thread },
         false => thread,
     };
     threads.map(on_current).collect()
 }
 
-/// How people voted: Launchpad keeps the last vote of each, with the comment that it came with.
-fn voted(votes: &[wire::Vote], comments: &[wire::Comment]) -> Vec<crate::Vote> {
+/// Launchpad keeps the latest vote per account, with its comment.
+fn latest_votes(votes: &[wire::Vote], comments: &[wire::Comment]) -> Vec<crate::ReviewVote> {
     let cast = votes.iter().filter_map(|vote| {
         let link = vote.comment_link.as_deref()?;
         let comment = comments.iter().find(|comment| comment.self_link == link)?;
-        Some(crate::Vote {
+        Some(crate::ReviewVote {
             by: wire::person(vote.reviewer_link.as_deref())?,
             word: comment.vote.clone()?,
         })
     });
-    let mut cast: Vec<crate::Vote> = cast.collect();
+    let mut cast: Vec<crate::ReviewVote> = cast.collect();
     cast.sort_by(|one, other| one.by.cmp(&other.by));
     cast
 }
 
-fn checks(reports: Vec<wire::Report>) -> Vec<Check> {
-    let checks = reports.into_iter().map(|report| Check {
+fn checks(reports: Vec<wire::Report>) -> Vec<ForgeCheck> {
+    let checks = reports.into_iter().map(|report| ForgeCheck {
         name: report.title,
         state: report.result.unwrap_or_else(|| "Waiting".to_owned()),
         url: report.url,
         summary: report.result_summary,
     });
-    let mut checks: Vec<Check> = checks.collect();
+    let mut checks: Vec<ForgeCheck> = checks.collect();
     checks.sort_by(|one, other| (&one.name, &one.url).cmp(&(&other.name, &other.url)));
     checks
 }
 
-fn linked(bug: wire::Bug) -> LinkedIssue {
-    LinkedIssue {
+fn linked_bug(bug: wire::Bug) -> ForgeIssue {
+    ForgeIssue {
         id: format!("bug {}", bug.id),
         title: bug.title,
         body: bug.description.unwrap_or_default(),
@@ -311,34 +321,34 @@ mod tests {
         wire::Comment { date_created: date, content: text, ..wire::Comment::default() }
     }
 
-    fn round(number: u64, date: &str) -> RoundRead {
+    fn round(number: u64, date: &str) -> RawRound {
         let date_created = Some(date.to_owned());
         let diff = wire::PreviewDiff { date_created, ..wire::PreviewDiff::default() };
-        RoundRead { diff, number, text: None, inline: Vec::new() }
+        RawRound { diff, number, text: None, inline: Vec::new() }
     }
 
     #[test]
-    fn a_comment_is_in_the_round_that_was_the_newest_one_then() {
+    fn comment_belongs_to_newest_round_of_its_time() {
         let said = ["1 before", "2 in one", "4 at two", "5 in two", "6 "]
             .map(|text| comment(text.split(' ').next().unwrap(), text.split_once(' ').unwrap().1));
-        let rounds = talked(vec![round(1, "2"), round(2, "4")], &said);
-        let texts = |round: &Round| -> Vec<String> {
+        let rounds = convert_rounds(vec![round(1, "2"), round(2, "4")], &said);
+        let texts = |round: &ProposalRound| -> Vec<String> {
             round.comments.iter().map(|comment| comment.content.clone()).collect()
         };
         assert_eq!(texts(&rounds[0]), ["before", "in one"]);
         assert_eq!(texts(&rounds[1]), ["at two", "in two"]);
-        assert_eq!(talked(Vec::new(), &said), []);
+        assert_eq!(convert_rounds(Vec::new(), &said), []);
     }
 
     #[test]
-    fn what_was_said_under_a_key_that_is_no_line_is_kept() {
+    fn comment_without_valid_line_is_kept() {
         let said = |line_number: wire::Line, text: &str| {
             let text = text.to_owned();
             wire::InlineComment { line_number, text, ..wire::InlineComment::default() }
         };
         let key = |text: &str| wire::Line::Text(text.to_owned());
         let text = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n".to_vec();
-        let round = RoundRead {
+        let round = RawRound {
             inline: vec![
                 said(key("header"), "one"),
                 said(key("6"), "two"),
@@ -349,7 +359,7 @@ mod tests {
             text: Some(text),
             ..round(7, "1")
         };
-        let shown = |thread: Thread| {
+        let shown = |thread: DiscussionThread| {
             let said = thread.comments.iter().map(|it| format!("{} {}", it.id, it.content));
             let spot = thread.spot.map(|it| format!("{} {:?} {}", it.file, it.side, it.line));
             (thread.id, spot.unwrap_or_default(), said.collect::<Vec<_>>().join(", "))
@@ -365,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vote_stays_when_its_comment_is_deleted_and_a_conflict_is_said() {
+    fn vote_survives_deleted_comment_and_conflict_is_noted() {
         let comment = wire::Comment {
             self_link: "x/comments/1".to_owned(),
             vote: Some("Approve".to_owned()),
@@ -380,9 +390,13 @@ mod tests {
         last.diff.conflicts = Some("Conflict in a.py\nConflict in b.py\n".to_owned());
         let (comments, votes, rounds) = (vec![comment], vec![vote], vec![last]);
         let url = "https://code.launchpad.net/~ann/shop/+git/shop/+merge/1";
-        let name = Name::parse(url, &super::super::super::Service::default()).unwrap();
-        let (proposal, _) = converted(&name, Burst { comments, votes, rounds, ..Burst::default() });
-        let approved = crate::Vote { by: "ben".to_owned(), word: "Approve".to_owned() };
+        let name = MergeProposalRef::parse(url, &super::super::super::LaunchpadService::default())
+            .unwrap();
+        let (proposal, _) = convert(
+            &name,
+            RawMergeProposal { comments, votes, rounds, ..RawMergeProposal::default() },
+        );
+        let approved = crate::ReviewVote { by: "ben".to_owned(), word: "Approve".to_owned() };
         assert_eq!((proposal.votes, proposal.comments), (vec![approved], vec![]));
         assert_eq!(
             proposal.notes,
@@ -391,29 +405,29 @@ mod tests {
     }
 
     #[test]
-    fn what_a_proposal_builds_on_is_said() {
+    fn prerequisite_branch_is_noted() {
         let on = |path: Option<&str>| {
             let prerequisite_git_path = path.map(str::to_owned);
-            prerequisite(&wire::Merge { prerequisite_git_path, ..wire::Merge::default() })
+            prerequisite_note(&wire::Merge { prerequisite_git_path, ..wire::Merge::default() })
         };
         assert_eq!(on(None), None);
         assert_eq!(
             on(Some("refs/heads/first")).as_deref(),
             Some(
-                "The proposal builds on the branch `first`, and what that changes is part of it until it is merged."
+                "The proposal builds on the branch `first`; its changes count as part of the proposal until it is merged."
             )
         );
     }
 
     #[test]
-    fn a_title_is_the_first_line_that_there_is() {
+    fn title_is_first_non_empty_line() {
         let titled = |message: Option<&str>, description: Option<&str>| {
             let merge = wire::Merge {
                 commit_message: message.map(str::to_owned),
                 description: description.map(str::to_owned),
                 ..wire::Merge::default()
             };
-            let tip = |branch: &str| Tip {
+            let tip = |branch: &str| ProposalTip {
                 repository: "~a/b/+git/c".to_owned(),
                 branch: branch.to_owned(),
                 commit: None,

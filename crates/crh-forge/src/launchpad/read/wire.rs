@@ -1,4 +1,4 @@
-//! What Launchpad answers, as far as it is read.
+//! Launchpad's replies, as far as crh reads them.
 
 use serde::Deserialize;
 
@@ -26,13 +26,13 @@ pub(super) struct PreviewDiff {
     pub(super) date_created: Option<String>,
     pub(super) source_revision_id: String,
     pub(super) target_revision_id: String,
-    /// What a merge would not know how to merge, in lines for people.
+    /// Merge conflicts, as text lines.
     pub(super) conflicts: Option<String>,
     pub(super) diff_text_link: Option<String>,
 }
 
 impl PreviewDiff {
-    /// Its number: older answers have it in the address alone.
+    /// Id. Older replies have it only in the address.
     pub(super) fn number(&self) -> Option<u64> {
         self.id.or_else(|| self.self_link.rsplit('/').next()?.parse().ok())
     }
@@ -78,7 +78,7 @@ pub(super) struct InlineComment {
 }
 
 impl InlineComment {
-    /// About how many bytes it takes to keep.
+    /// Approximate memory size in bytes.
     pub(super) fn size(&self) -> usize {
         let key = match &self.line_number {
             Line::Number(_) => 0,
@@ -88,7 +88,7 @@ impl InlineComment {
     }
 }
 
-/// A line: the key that its writer used, which is a text.
+/// Line of an inline comment: the key chosen by its author.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Line {
@@ -103,7 +103,7 @@ impl Default for Line {
 }
 
 impl Line {
-    /// The number; none if its writer used something else for a key.
+    /// The number, if the key is one.
     pub(super) fn number(&self) -> Option<u32> {
         match self {
             Self::Number(number) => Some(*number),
@@ -111,7 +111,7 @@ impl Line {
         }
     }
 
-    /// The key, as it was written.
+    /// The key as text.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
@@ -120,7 +120,7 @@ impl Line {
     }
 }
 
-/// A person: the whole entry, or its address.
+/// A person: the entry, or its address.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Who {
@@ -173,7 +173,7 @@ pub(super) struct GitRef {
     pub(super) commit_sha1: String,
 }
 
-/// The name of a person by its address.
+/// Account name in an address.
 pub(super) fn person(link: Option<&str>) -> Option<String> {
     let name = link?.rsplit('/').next()?.strip_prefix('~')?;
     (!name.is_empty()).then(|| name.to_owned())

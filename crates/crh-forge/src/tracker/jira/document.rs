@@ -1,11 +1,10 @@
-//! A body in Jira's own form (the Atlassian Document Format), from the Markdown that tickets are written in. Pure.
+//! Converts a ticket body from Markdown to the Atlassian Document Format.
 //!
-//! In this form text is text: nothing of it is a link, a mention or a picture, so that what was taken apart for Markdown is put
-//! together again.
+//! The format treats text literally, so Markdown escapes are removed.
 
 use serde_json::{Value, json};
 
-/// A document, with the mark as its last paragraph.
+/// A document with the mark as its last paragraph.
 pub(super) fn document(body: &str, mark: &str) -> Value {
     let mut content = Vec::new();
     let mut lines = body.lines();
@@ -30,7 +29,7 @@ pub(super) fn document(body: &str, mark: &str) -> Value {
     json!({ "type": "doc", "version": 1, "content": content })
 }
 
-/// Whether some text of a document is this one.
+/// Whether a text node of the document equals this text.
 pub(super) fn has_text(document: &Value, text: &str) -> bool {
     match document {
         Value::Object(node) => {
@@ -46,11 +45,11 @@ fn paragraph(text: &str) -> Value {
     json!({ "type": "paragraph", "content": [plain(text)] })
 }
 
-/// Code without what it was indented by. An empty text is none in this form.
+/// Code without its indentation. The format does not allow empty text.
 fn code_block(lines: &[&str], language: &str) -> Value {
     let lines: Vec<&str> =
         lines.iter().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
-    let text = without_breaks(&lines.join("\n"));
+    let text = without_zero_width(&lines.join("\n"));
     let mut block = json!({ "type": "codeBlock" });
     if !language.is_empty() {
         block["attrs"] = json!({ "language": language });
@@ -61,7 +60,7 @@ fn code_block(lines: &[&str], language: &str) -> Value {
     block
 }
 
-/// Text with the signs that Markdown needs taken out.
+/// Text without Markdown escapes.
 fn plain(text: &str) -> Value {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -72,10 +71,10 @@ fn plain(text: &str) -> Value {
         }
     }
     let out = out.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-    json!({ "type": "text", "text": without_breaks(&out) })
+    json!({ "type": "text", "text": without_zero_width(&out) })
 }
 
-fn without_breaks(text: &str) -> String {
+fn without_zero_width(text: &str) -> String {
     text.replace('\u{200b}', "")
 }
 
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_keeps_its_words_and_loses_its_signs() {
+    fn markdown_escapes_are_removed() {
         let body = "It \\[fails\\] at a &lt;b&gt; @\u{200b}ann.\n\n## Evidence\n\n- `a.rs:1`\n\n  ````rust\n    let a = 1;\n  ```\n\n  ````\n";
         let text = |text: &str| json!({ "type": "text", "text": text });
         let paragraph = |words: &str| json!({ "type": "paragraph", "content": [text(words)] });
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_empty() {
+    fn document_has_no_empty_text() {
         let made = document("```\n```\n\n\n", "m");
         assert_eq!(
             made["content"],

@@ -1,52 +1,55 @@
 use super::*;
-use crate::source::Source;
+use crate::source::SourceText;
 
 #[test]
-fn every_example_of_a_rule_that_has_words_has_one_of_them() {
+fn every_example_contains_a_keyword_of_its_rule() {
     let rules = for_language(Language::Python);
-    for (id, words) in crate::patterns::words::WORDS {
+    for (id, words) in crate::patterns::keywords::RULE_KEYWORDS {
         let rule = rules.iter().find(|rule| rule.id == id).unwrap().rule().unwrap();
-        for text in &rule.besides.invalid {
-            let source = Source::new("a.py", text);
-            assert!(crate::patterns::words::may_find(id, &source), "{id}: {text} {words:?}");
+        for text in &rule.metadata.invalid {
+            let source = SourceText::new("a.py", text);
+            assert!(crate::patterns::keywords::may_find(id, &source), "{id}: {text} {words:?}");
         }
     }
 }
 
-/// What a rule says that looks beyond the statement it is in, or may.
+/// Rule keys that make a rule look beyond its statement.
 const BEYOND: [&str; 4] = ["kind: module", "follows:", "precedes:", "nthChild: {"];
 
 #[test]
-fn rules_that_look_beyond_their_statement_are_known() {
+fn rules_beyond_their_statement_are_listed() {
     let (python, _) = FILES[0];
-    let beyond = python.split(BETWEEN).filter(|rule| BEYOND.iter().any(|it| rule.contains(it)));
+    let beyond =
+        python.split(RULE_SEPARATOR).filter(|rule| BEYOND.iter().any(|it| rule.contains(it)));
     let ids = beyond.filter_map(|rule| rule.trim_start().strip_prefix("id: ")?.lines().next());
-    // What the first looks at is inside of a call.
+    // This rule looks inside a call.
     assert_eq!(ids.collect::<Vec<_>>(), ["unused-result", "yaml-load"]);
-    assert_eq!(crate::patterns::FAR.map(|(id, _)| id), ["yaml-load"]);
+    assert_eq!(crate::patterns::WHOLE_FILE_RULES.map(|(id, _)| id), ["yaml-load"]);
 }
 
 #[test]
-fn every_built_in_rule_can_be_used_and_gets_its_examples_right() {
+fn every_built_in_rule_passes_its_examples() {
     let mut wrong = Vec::new();
     for (text, languages) in FILES {
-        let written = rule_file::written(text).unwrap();
+        let written = rule_file::parse_rules(text).unwrap();
         for language in languages {
             let rules = for_language(*language).iter();
-            // Each is read by itself, and all of them are there.
+            // Each file is parsed separately, and all rules are present.
             let ids = rules.map(|it| (it.id.clone(), it.rule().unwrap().id.clone()));
             let expected = written.iter().map(|it| (rule_file::id(it), rule_file::id(it)));
             assert!(ids.eq(expected), "{language}");
-            for mut written in rule_file::written(text).unwrap() {
+            for mut written in rule_file::parse_rules(text).unwrap() {
                 written.language = Grammar(*language);
                 let id = written.id.clone();
                 match PatternRule::new(written) {
                     Err(why) => wrong.push(format!("{language} {id}: {why}")),
                     Ok(rule) => {
                         wrong.extend(
-                            rule.wrong_examples().iter().map(|it| format!("{language} {id}: {it}")),
+                            rule.failing_examples()
+                                .iter()
+                                .map(|it| format!("{language} {id}: {it}")),
                         );
-                        if rule.besides.valid.len() < 3 || rule.besides.invalid.len() < 3 {
+                        if rule.metadata.valid.len() < 3 || rule.metadata.invalid.len() < 3 {
                             wrong.push(format!("{language} {id}: fewer than three examples"));
                         }
                     }

@@ -1,31 +1,30 @@
-//! Files that set keys, and the lines of them that do.
+//! Files that set configuration keys, and the parser for their lines.
 
 use crate::paths;
 
-/// A shorter key of a settings file is a word like any other.
-const DISTINCTIVE: usize = 8;
+/// Shorter keys of settings files are ordinary words.
+const DISTINCTIVE_CHARS_MIN: usize = 8;
 
-/// What kind of key a file sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// Variables of the environment: `.env` and what it is copied from.
+pub(super) enum ConfigKind {
+    /// Environment variables: `.env` and its templates.
     Environment,
-    /// Constants of a settings module of Django.
+    /// Constants of a Django settings module.
     Django,
-    /// Entries of a settings file in YAML, TOML or JSON.
+    /// Entries of a YAML, TOML or JSON settings file.
     Data,
 }
 
-/// A key and what it is set to, as it is written.
+/// A key and its value as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key<'l> {
+pub(super) struct ConfigLine<'l> {
     pub(super) name: &'l str,
     pub(super) value: &'l str,
 }
 
-impl Origin {
-    /// What a file sets, going by its path; none if it is no such file.
-    pub(super) fn of(path: &str) -> Option<Self> {
+impl ConfigKind {
+    /// The kind of a configuration file, by its path.
+    pub(super) fn from_path(path: &str) -> Option<Self> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let folder = folders.rsplit('/').next().unwrap_or(folders);
         let is_environment = name == ".envrc"
@@ -52,16 +51,16 @@ impl Origin {
         ["example", "sample", "template", "dist"].iter().any(|it| name.ends_with(it))
     }
 
-    /// The key that a line sets, if it is one to go by.
-    pub(super) fn key<'l>(self, path: &str, line: &'l str) -> Option<Key<'l>> {
+    /// The key that a line sets, if it is distinctive enough.
+    pub(super) fn parse_line<'l>(self, path: &str, line: &'l str) -> Option<ConfigLine<'l>> {
         match self {
             Self::Environment => {
                 let line = line.trim_start();
                 let line = line.strip_prefix("export ").unwrap_or(line);
                 let (name, value) = line.split_once('=')?;
                 let name = name.trim_end();
-                let is_key = is_capital(name) && !IS_AMBIENT.contains(&name);
-                is_key.then_some(Key { name, value: value.trim() })
+                let is_key = is_capital(name) && !AMBIENT_VARIABLES.contains(&name);
+                is_key.then_some(ConfigLine { name, value: value.trim() })
             }
             Self::Django => {
                 let end = line.find(|it: char| !(it.is_alphanumeric() || it == '_'))?;
@@ -71,8 +70,8 @@ impl Origin {
                     Some(annotated) => annotated.split_once('=')?.1,
                     None => rest.strip_prefix('=').filter(|it| !it.starts_with('='))?,
                 };
-                let is_key = is_capital(name) && !DJANGO_HAS.contains(&name);
-                is_key.then_some(Key { name, value: value.trim() })
+                let is_key = is_capital(name) && !DJANGO_DEFAULTS.contains(&name);
+                is_key.then_some(ConfigLine { name, value: value.trim() })
             }
             Self::Data => {
                 let line = line.trim_start();
@@ -80,7 +79,7 @@ impl Origin {
                 let separator = if paths::extension(path) == "toml" { '=' } else { ':' };
                 let (name, value) = line.split_once(separator)?;
                 let name = name.trim().trim_matches(['"', '\'']);
-                is_distinctive(name).then_some(Key { name, value: value.trim() })
+                is_distinctive(name).then_some(ConfigLine { name, value: value.trim() })
             }
         }
     }
@@ -92,7 +91,7 @@ fn is_capital(name: &str) -> bool {
         && name.chars().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_')
 }
 
-/// Several words in one: nobody writes that by chance.
+/// Several words in one, which does not occur by chance.
 fn is_distinctive(name: &str) -> bool {
     let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_';
     let inner = name.trim_matches('_');
@@ -100,20 +99,22 @@ fn is_distinctive(name: &str) -> bool {
         .as_bytes()
         .windows(2)
         .any(|it| it[0].is_ascii_lowercase() && it[1].is_ascii_uppercase());
-    name.len() >= DISTINCTIVE && name.chars().all(is_word) && (inner.contains('_') || has_hump)
+    name.len() >= DISTINCTIVE_CHARS_MIN
+        && name.chars().all(is_word)
+        && (inner.contains('_') || has_hump)
 }
 
-/// Variables that a system, a shell, a platform or a runner sets.
+/// Variables that a system, shell, platform or runner sets.
 #[rustfmt::skip]
-const IS_AMBIENT: &[&str] = &[
+const AMBIENT_VARIABLES: &[&str] = &[
     "PATH", "HOME", "USER", "SHELL", "LANG", "TERM", "PWD", "TMPDIR", "TEMP", "HOSTNAME", "LOGNAME", "EDITOR", "PAGER", "DISPLAY",
     "PORT", "NODE_ENV", "RAILS_ENV", "RACK_ENV", "GITHUB_TOKEN", "GITHUB_ACTIONS", "GITHUB_SHA", "GITHUB_REF", "VIRTUAL_ENV",
     "PYTHONPATH", "NODE_OPTIONS", "NO_COLOR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "JAVA_HOME",
 ];
 
-/// Settings that Django has a value for, whoever sets them.
+/// Settings for which Django has a default.
 #[rustfmt::skip]
-const DJANGO_HAS: &[&str] = &[
+const DJANGO_DEFAULTS: &[&str] = &[
     "ABSOLUTE_URL_OVERRIDES", "ADMINS", "ALLOWED_HOSTS", "APPEND_SLASH", "AUTHENTICATION_BACKENDS", "AUTH_PASSWORD_VALIDATORS",
     "AUTH_USER_MODEL", "CACHES", "CACHE_MIDDLEWARE_ALIAS", "CACHE_MIDDLEWARE_KEY_PREFIX", "CACHE_MIDDLEWARE_SECONDS",
     "CSRF_COOKIE_AGE", "CSRF_COOKIE_DOMAIN", "CSRF_COOKIE_HTTPONLY", "CSRF_COOKIE_MASKED", "CSRF_COOKIE_NAME", "CSRF_COOKIE_PATH",

@@ -1,29 +1,28 @@
-//! What a line of code does with a key.
+//! Classifies what a line of code does with a key.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::keys::Origin;
+use super::keys::ConfigKind;
 use crate::paths;
 
-/// What a line does with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mention {
-    /// It reads it; where in the line that begins, in bytes, and whether there is a value to fall back to.
+pub(super) enum KeyMention {
+    /// Reads the key; byte offset of the read, and whether it has a fallback value.
     Read {
         at: usize,
         has_fallback: bool,
     },
-    /// It sets it, or asks whether it is set.
+    /// Sets the key, or checks whether it is set.
     Sets,
-    /// It has the word, at this byte.
+    /// Contains the word at this byte offset.
     Unclear(usize),
     Unrelated,
 }
 
-/// Reads of the environment, in every language of which people read it by a literal. The key is the first group that there is.
-static READS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// Reads of environment variables by a literal name. The key is the first group that matched.
+static READ_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let ways = [
         r#"\benviron\[\s*["'](\w+)["']\s*\]"#,
         r#"\b(?:environ\.get|getenv|Getenv|LookupEnv|GetEnvironmentVariable|env::var|env::var_os)\(\s*["'](\w+)["']"#,
@@ -36,8 +35,8 @@ static READS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&ways.join("|")).ok()
 });
 
-/// What gives a variable a value, or asks whether it has one.
-static SETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// Code that sets a variable or checks whether it is set.
+static SET_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let ways = [
         r#"(?i:set_?env|setdefault|putenv|set_var|stub_?env|has_?key|key\?)\w*\(?\s*["'](\w+)["']"#,
         r#"\b(?i:environ|env)(?:\.(\w+)|\[\s*["'](\w+)["']\s*\])\s*(?:\|\||\?\?)?=[^=]"#,
@@ -47,37 +46,39 @@ static SETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&ways.join("|")).ok()
 });
 
-/// Reads of a setting of Django.
-static DJANGO: LazyLock<Option<Regex>> =
+/// Reads of a Django setting.
+static DJANGO_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\bsettings\.([A-Z][A-Z0-9_]+)\b").ok());
 
-/// The words by which code knows its settings.
+/// Names of settings objects in code.
 const SETTINGS: [&str; 4] = ["config", "settings", "conf", "cfg"];
 
-impl Origin {
-    /// What a line of a file does with a key of this kind.
-    pub(super) fn mention(self, path: &str, line: &str, key: &str) -> Mention {
+impl ConfigKind {
+    /// What a line does with a key of this kind.
+    pub(super) fn classify(self, path: &str, line: &str, key: &str) -> KeyMention {
         let is_comment = ["#", "//", "*", "/*"].iter().any(|it| line.trim_start().starts_with(it));
-        let Some(at) = word(line, key).filter(|_| !is_comment) else { return Mention::Unrelated };
+        let Some(at) = word_offset(line, key).filter(|_| !is_comment) else {
+            return KeyMention::Unrelated;
+        };
         match self {
-            Self::Environment => environment(path, line, key),
-            Self::Django => match matched(&DJANGO, line, key) {
-                Some((_, to)) if is_assigned(&line[to..]) => Mention::Sets,
-                Some((from, _)) => Mention::Read { at: from, has_fallback: false },
+            Self::Environment => classify_environment(path, line, key),
+            Self::Django => match match_key(&DJANGO_PATTERN, line, key) {
+                Some((_, to)) if is_assigned(&line[to..]) => KeyMention::Sets,
+                Some((from, _)) => KeyMention::Read { at: from, has_fallback: false },
                 None if line.contains(&format!("\"{key}\""))
                     || line.contains(&format!("'{key}'")) =>
                 {
-                    Mention::Sets
+                    KeyMention::Sets
                 }
-                None => Mention::Unclear(at),
+                None => KeyMention::Unclear(at),
             },
-            Self::Data => data(line, key, at),
+            Self::Data => classify_data(line, key, at),
         }
     }
 }
 
-/// The byte at which a word begins in a line.
-fn word(line: &str, key: &str) -> Option<usize> {
+/// The byte offset of a whole word in a line.
+fn word_offset(line: &str, key: &str) -> Option<usize> {
     let is_letter = |it: char| it.is_alphanumeric() || it == '_';
     let mut places = line.match_indices(key).map(|(at, _)| at);
     places.find(|at| {
@@ -85,8 +86,8 @@ fn word(line: &str, key: &str) -> Option<usize> {
     })
 }
 
-/// Where a pattern has the key, from and to.
-fn matched(pattern: &LazyLock<Option<Regex>>, line: &str, key: &str) -> Option<(usize, usize)> {
+/// The range of a match that contains the key.
+fn match_key(pattern: &LazyLock<Option<Regex>>, line: &str, key: &str) -> Option<(usize, usize)> {
     let is_it = |it: &Captures<'_>| {
         it.iter().skip(1).flatten().next().is_some_and(|group| group.as_str() == key)
     };
@@ -101,22 +102,22 @@ fn is_assigned(rest: &str) -> bool {
         || rest.starts_with("??=")
 }
 
-fn environment(path: &str, line: &str, key: &str) -> Mention {
-    if let Some((at, end)) = matched(&READS, line, key) {
+fn classify_environment(path: &str, line: &str, key: &str) -> KeyMention {
+    if let Some((at, end)) = match_key(&READ_PATTERN, line, key) {
         let rest = line[end..].trim_start();
         if !is_assigned(rest) {
-            return Mention::Read { at, has_fallback: falls_back(rest) };
+            return KeyMention::Read { at, has_fallback: has_fallback_after(rest) };
         }
     }
-    // What a test sets is set for the test.
-    match matched(&SETS, line, key) {
-        Some(_) if !paths::is_sample(path) => Mention::Sets,
-        Some(_) | None => Mention::Unrelated,
+    // A test sets variables only for itself.
+    match match_key(&SET_PATTERN, line, key) {
+        Some(_) if !paths::is_sample(path) => KeyMention::Sets,
+        Some(_) | None => KeyMention::Unrelated,
     }
 }
 
-/// Whether what stands behind a read has a value for when there is none.
-fn falls_back(rest: &str) -> bool {
+/// Whether the code after a read provides a fallback.
+fn has_fallback_after(rest: &str) -> bool {
     let behind = rest.trim_start_matches([')', ']', '!']).trim_start();
     rest.starts_with(',')
         || ["||", "??", "or ", "{", "do ", "?", ".unwrap_or", ".ok()", ".is_ok", ".or"]
@@ -124,8 +125,8 @@ fn falls_back(rest: &str) -> bool {
             .any(|it| behind.starts_with(it))
 }
 
-/// A member or an entry of something that is called settings: `config.key`, `settings["a"]["key"]`, `cfg.get("key")`.
-fn data(line: &str, key: &str, at: usize) -> Mention {
+/// A member or entry of a settings object: `config.key`, `settings["a"]["key"]`, `cfg.get("key")`.
+fn classify_data(line: &str, key: &str, at: usize) -> KeyMention {
     let is_link = |it: char| it.is_alphanumeric() || "_.()[]\"':&?$@".contains(it);
     let before = &line[..at];
     let from = before
@@ -139,12 +140,13 @@ fn data(line: &str, key: &str, at: usize) -> Mention {
             .any(|it| chain.ends_with(it));
     let is_settings = SETTINGS.iter().any(|it| chain.contains(it));
     if !is_member || !is_settings || rest.starts_with('(') {
-        return Mention::Unclear(at);
+        return KeyMention::Unclear(at);
     }
     let behind = rest.trim_start_matches(['"', '\'', ']', ')']);
     if is_assigned(behind) {
-        return Mention::Sets;
+        return KeyMention::Sets;
     }
-    let is_fallback = rest.trim_start_matches(['"', '\'']).starts_with(',') || falls_back(behind);
-    Mention::Read { at: from, has_fallback: is_fallback }
+    let is_fallback =
+        rest.trim_start_matches(['"', '\'']).starts_with(',') || has_fallback_after(behind);
+    KeyMention::Read { at: from, has_fallback: is_fallback }
 }

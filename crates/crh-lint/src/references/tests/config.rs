@@ -1,13 +1,14 @@
 use super::{must_find, must_not_find};
 
 #[test]
-fn keys_that_are_read_and_set_nowhere_are_found() {
+fn key_read_but_no_longer_set_is_reported() {
     let env = |code: &str, path: &str| {
         format!(
             "//- .env.example\nAPI_HOST=a\nAPI_SECRET=b\n//- {path}\n{code}\n//- head\n//- .env.example\nAPI_HOST=a\n"
         )
     };
-    let said = ".env.example:-2 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it";
+    let said =
+        ".env.example:-2 config-key `API_SECRET` is no longer set, but 1 place still reads it";
     let reads = [
         ("x = os.environ[\"API_SECRET\"]", "a.py"),
         ("x = os.environ.get('API_SECRET')", "a.py"),
@@ -31,33 +32,33 @@ fn keys_that_are_read_and_set_nowhere_are_found() {
     must_find(&[
         (
             "//- .env\nAPI_HOST=a\nAPI_SECRET=b\n//- a.py\nx = os.getenv(\"API_SECRET\", \"\")\n//- head\n//- .env\nAPI_HOST=a\nAPI_TOKEN=b\n",
-            ".env:2 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it",
+            ".env:2 config-key `API_SECRET` is no longer set, but 1 place still reads it",
         ),
         (
             "//- .env\nAPI_SECRET=b\n//- a.py\nx = os.environ[\"API_SECRET\"]\n//- head\n//- .env deleted\n",
-            ".env:-1 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it",
+            ".env:-1 config-key `API_SECRET` is no longer set, but 1 place still reads it",
         ),
         (
             "//- app/settings.py\nDEBUG = True\nUPLOAD_LIMIT = 10\n//- app/views.py\nfrom django.conf import settings\n\ndef f():\n    return settings.UPLOAD_LIMIT\n//- head\n//- app/settings.py\nDEBUG = True\n",
-            "app/settings.py:-2 config-key `UPLOAD_LIMIT` is set nowhere any more, and 1 place still reads it",
+            "app/settings.py:-2 config-key `UPLOAD_LIMIT` is no longer set, but 1 place still reads it",
         ),
         (
             "//- config/app.yml\nupload:\n  max_megabytes: 3\n  other: 1\n//- a.rb\nx = config[:upload][:max_megabytes]\n//- head\n//- config/app.yml\nupload:\n  maximum: 3\n  other: 1\n",
-            "config/app.yml:2 config-key `max_megabytes` is set nowhere any more, and 1 place still reads it",
+            "config/app.yml:2 config-key `max_megabytes` is no longer set, but 1 place still reads it",
         ),
         (
             "//- settings/main.toml\n[reviewer]\nmax_findings = 3\n//- a.py\nx = get_settings().reviewer.max_findings\n//- head\n//- settings/main.toml\n[reviewer]\n",
-            "settings/main.toml:-2 config-key `max_findings` is set nowhere any more, and 1 place still reads it",
+            "settings/main.toml:-2 config-key `max_findings` is no longer set, but 1 place still reads it",
         ),
         (
             "//- config.json\n{\n  \"maxUploads\": 3,\n  \"b\": 1\n}\n//- a.ts\nconst x = config.get(\"maxUploads\")\n//- head\n//- config.json\n{\n  \"b\": 1\n}\n",
-            "config.json:-2 config-key `maxUploads` is set nowhere any more, and 1 place still reads it",
+            "config.json:-2 config-key `maxUploads` is no longer set, but 1 place still reads it",
         ),
     ]);
 }
 
 #[test]
-fn keys_that_may_be_set_elsewhere_or_need_not_be_are_not_found() {
+fn key_possibly_set_elsewhere_is_not_reported() {
     let elsewhere = [
         "//- docker-compose.yml\nservices:\n  app:\n    environment:\n      - API_SECRET=x\n",
         "//- .env.production\nAPI_SECRET=x\n",
@@ -92,15 +93,15 @@ fn keys_that_may_be_set_elsewhere_or_need_not_be_are_not_found() {
         )]);
     }
     must_not_find(&[
-        // It only moved or got another value.
+        // Moved, or only the value changed.
         "//- .env\nAPI_HOST=a\nAPI_SECRET=b\n//- a.py\nx = os.environ[\"API_SECRET\"]\n//- head\n//- .env\nAPI_SECRET=c\nAPI_HOST=a\n",
         "//- .env\nHOME=a\nPORT=1\n//- a.py\nx = os.environ[\"HOME\"] + os.environ[\"PORT\"]\n//- head\n//- .env\n",
-        // Django has a value of its own, another module sets it, or the settings are none of Django.
+        // Django has a default, another module sets it, or the settings are not Django's.
         "//- app/settings.py\nSTATIC_URL = 1\n//- a.py\nfrom django.conf import settings\nsettings.STATIC_URL\n//- head\n//- app/settings.py\n",
         "//- app/settings/base.py\nUPLOAD_LIMIT = 1\n//- app/settings/more.py\nUPLOAD_LIMIT = 1\n//- a.py\nfrom django.conf import settings\nsettings.UPLOAD_LIMIT\n//- head\n//- app/settings/base.py\n",
         "//- app/settings.py\nUPLOAD_LIMIT = 1\n//- a.py\nfrom django.conf import settings\nsettings.UPLOAD_LIMIT\nhasattr(settings, \"UPLOAD_LIMIT\")\n//- head\n//- app/settings.py\n",
         "//- app/settings.py\nUPLOAD_LIMIT = 1\n//- a.py\nfrom elsewhere import settings\nsettings.UPLOAD_LIMIT\n//- head\n//- app/settings.py\n",
-        // Settings files: a word like any other, a default in the code, something else of that name.
+        // Settings files: an ordinary word, a default in the code, another thing of that name.
         "//- config/app.yml\nlimits: 1\n//- a.py\nconfig.limits\n//- head\n//- config/app.yml\n",
         "//- config/app.yml\nmax_megabytes: 1\n//- a.py\nconfig.max_megabytes\nclass Config:\n    max_megabytes: int = 1\n//- head\n//- config/app.yml\n",
         "//- config/app.yml\nmax_megabytes: 1\n//- a.py\nconfig.get('max_megabytes', 1)\n//- head\n//- config/app.yml\n",

@@ -1,7 +1,7 @@
 use super::{must_find, must_not_find};
 
 #[test]
-fn what_go_loses_is_found() {
+fn removed_go_symbols_are_reported() {
     must_find(&[
         (
             "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\nfunc Load() {}\n\nfunc Keep() {}\n//- main.go\npackage main\n\nimport \"example.com/m/util\"\n\nfunc main() { util.Load() }\n//- head\n//- util/a.go\npackage util\n\nfunc Keep() {}\n",
@@ -13,11 +13,11 @@ fn what_go_loses_is_found() {
         ),
         (
             "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\nfunc Load(x int) {}\n//- main.go\npackage main\n\nimport u \"example.com/m/util\"\n\nfunc main() { u.Load(1) }\n//- head\n//- util/a.go\npackage util\n\nfunc Load(x, y int) {}\n",
-            "util/a.go:3 arity Calls of `Load` do not fit its parameters any more: 1 place",
+            "util/a.go:3 arity Calls of `Load` do not match its new parameters: 1 place",
         ),
         (
             "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n//- main.go\npackage main\n//- head\n//- main.go\npackage main\n\nimport (\n\t\"fmt\"\n\t\"example.com/m/utils\"\n)\n",
-            "main.go:5 missing-import `example.com/m/utils` is imported, and there is no such module",
+            "main.go:5 missing-import `example.com/m/utils` is imported, but there is no such module",
         ),
         (
             "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\nfunc Load() {}\n//- util/b.go\npackage util\n//- main.go\npackage main\n\nimport \"example.com/m/util\"\n\nfunc main() { util.Load() }\n//- head\n//- util/a.go deleted\n//- util/b.go deleted\n",
@@ -27,7 +27,7 @@ fn what_go_loses_is_found() {
 }
 
 #[test]
-fn what_go_may_still_have_is_not_found() {
+fn possibly_existing_go_symbols_are_not_reported() {
     must_not_find(&[
         "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n//- util/b.go\npackage util\n//- main.go\npackage main\n\nimport \"example.com/m/util\"\n//- head\n//- util/a.go deleted\n",
         "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n//- main.go\npackage main\n\nimport \"example.com/other/util\"\n//- head\n//- util/a.go deleted\n",
@@ -40,7 +40,7 @@ fn what_go_may_still_have_is_not_found() {
 }
 
 #[test]
-fn a_go_package_that_moved_as_it_is_is_gone_from_where_it_was() {
+fn moved_go_package_is_missing_at_old_path() {
     must_find(&[(
         "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\nfunc Load() {}\n//- main.go\npackage main\n\nimport \"example.com/m/util\"\n\nfunc main() { util.Load() }\n//- head\n//- tool/a.go from util/a.go\npackage util\n\nfunc Load() {}\n",
         "tool/a.go:1 removed `util` is gone, and 1 place still imports it",
@@ -48,7 +48,7 @@ fn a_go_package_that_moved_as_it_is_is_gone_from_where_it_was() {
 }
 
 #[test]
-fn whatever_a_go_package_loses_is_found_where_it_is_used() {
+fn removed_go_symbol_is_reported_at_each_use() {
     let keep = "func Keep() {}";
     let table = [
         ("func Load() {}", "Load", "func f() { util.Load() }"),
@@ -78,7 +78,7 @@ fn whatever_a_go_package_loses_is_found_where_it_is_used() {
         )
     };
     let user = "package m\n\nfunc f() { load(1) }";
-    let arity = "a.go:3 arity Calls of `load` do not fit its parameters any more: 1 place";
+    let arity = "a.go:3 arity Calls of `load` do not match its new parameters: 1 place";
     must_find(&[
         (
             &package(user, "func read(x int) {}"),

@@ -1,7 +1,7 @@
 use super::{must_find, must_not_find};
 
 #[test]
-fn what_java_loses_is_found() {
+fn removed_java_symbols_are_reported() {
     must_find(&[
         (
             "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n//- src/p/Other.java\npackage p;\nclass Other { Foo f; }\n//- head\n//- src/p/Foo.java deleted\n",
@@ -13,21 +13,21 @@ fn what_java_loses_is_found() {
         ),
         (
             "//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a) {}\n  static void load(int a) {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(1); new Foo(1); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a, int b) {}\n  static void load(int a, int b) {}\n}\n",
-            "src/p/Foo.java:2 arity Calls of `Foo` do not fit its parameters any more: 1 place\nsrc/p/Foo.java:4 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "src/p/Foo.java:2 arity Calls of `Foo` do not match its new parameters: 1 place\nsrc/p/Foo.java:4 arity Calls of `load` do not match its new parameters: 1 place",
         ),
         (
             "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport p.Fooo;\nclass Bar {}\n",
-            "src/q/Bar.java:2 missing-import `Fooo` is imported, and nothing of that name is in `p`",
+            "src/q/Bar.java:2 missing-import `Fooo` is imported, but `p` does not have it",
         ),
     ]);
 }
 
 #[test]
-fn what_java_may_still_have_is_not_found() {
+fn possibly_existing_java_symbols_are_not_reported() {
     must_not_find(&[
-        // A class of that name in another package.
+        // A class of the same name in another package.
         "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/p/Bar.java\npackage p;\nclass Bar { q.Foo foo; void f() throws q.Foo { } }\n//- src/q/Foo.java\npackage q;\npublic class Foo {}\n//- head\n//- src/p/Foo.java deleted\n",
-        // Classes that are made of something else.
+        // Generated classes.
         "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- proto/rows.proto\nmessage Row {}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport p.Row;\nclass Bar {}\n",
         "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n//- head\n//- lib/p/Foo.java from src/p/Foo.java\npackage p;\npublic class Foo {}\n",
         "//- src/p/Foo.java\npackage p;\npublic class Foo extends Base {\n  static void load() {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(); foo.load(); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo extends Base {\n}\n",
@@ -37,7 +37,7 @@ fn what_java_may_still_have_is_not_found() {
 }
 
 #[test]
-fn a_java_class_that_moved_as_it_is_is_gone_from_where_it_was() {
+fn moved_java_class_is_missing_at_old_path() {
     let users = "//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n";
     let foo = "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n";
     let head =
@@ -52,7 +52,7 @@ fn a_java_class_that_moved_as_it_is_is_gone_from_where_it_was() {
 }
 
 #[test]
-fn what_a_java_class_loses_is_found_where_it_is_reached_through_the_class() {
+fn removed_java_member_is_reported_at_class_uses() {
     let fixture = |before: &str, user: &str, after: &str| {
         format!(
             "//- src/p/Foo.java\npackage p;\npublic class Foo {{\n  {before}\n  static void keep() {{}}\n}}\n//- src/q/Bar.java\npackage q;\n{user}\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {{\n  {after}\n  static void keep() {{}}\n}}\n"
@@ -97,7 +97,7 @@ fn what_a_java_class_loses_is_found_where_it_is_reached_through_the_class() {
                 "import p.Foo;\nclass Bar { void f() { Foo.load(1); } }",
                 "public static void load(int a, int b) {}",
             ),
-            "src/p/Foo.java:3 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "src/p/Foo.java:3 arity Calls of `load` do not match its new parameters: 1 place",
         ),
     ]);
     must_not_find(&[
@@ -114,14 +114,14 @@ fn what_a_java_class_loses_is_found_where_it_is_reached_through_the_class() {
             "public static int MAX = 2;",
         ),
         "//- src/p/Foo.java\npackage p;\npublic class Foo implements Limits {\n  static int MAX = 1;\n}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { int x = Foo.MAX; }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo implements Limits {\n}\n",
-        // What is said of a class in a comment is not its head, and `FooBar` is another.
+        // A class name in a comment is not its header, and `FooBar` is another class.
         "//- src/p/Foo.java\npackage p;\n/** The class Foo {@link Limits} */\npublic class Foo implements Limits {\n}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport static p.Foo.MAX;\nclass Bar {}\n",
         "//- src/p/Foo.java\npackage p;\nclass FooBar {}\npublic class Foo implements Limits {\n}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport static p.Foo.MAX;\nclass Bar {}\n",
     ]);
 }
 
 #[test]
-fn what_a_java_class_may_inherit_is_followed_in_the_repository() {
+fn inherited_java_members_are_followed() {
     let fixture = |head: &str, others: &str| {
         let bar = "//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { void f() { Foo.load(1); } }\n";
         let before = format!("{head} {{\n  public static void load(int a) {{}}\n}}\n");

@@ -1,11 +1,11 @@
 use super::{must_find, must_not_find};
 
 #[test]
-fn what_python_loses_is_found() {
+fn removed_python_symbols_are_reported() {
     must_find(&[
         (
             "//- a.py\nclass A:\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- head\n//- a.py\nclass A:\n    def read(self):\n        pass\n\n    def run(self):\n        self.load()\n",
-            "a.py:2 removed `A` calls its method `load`, which is gone",
+            "a.py:2 removed `A` still calls its removed method `load`",
         ),
         (
             "//- a.py\ndef load():\n    pass\n\ndef keep():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\ndef keep():\n    pass\n",
@@ -37,61 +37,61 @@ fn what_python_loses_is_found() {
         ),
         (
             "//- a.py\ndef load(x):\n    pass\n//- b.py\nfrom a import load as fetch\nfetch(1)\nfetch(1, 2)\n//- head\n//- a.py\ndef load(x, y):\n    pass\n",
-            "a.py:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "a.py:1 arity Calls of `load` do not match its new parameters: 1 place",
         ),
         (
             "//- a.py\ndef load(\n    x,\n    limit=1,\n):\n    pass\n\nload(1, limit=2)\n//- head\n//- a.py\ndef load(\n    x,\n):\n    pass\n\nload(1, limit=2)\n",
-            "a.py:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "a.py:1 arity Calls of `load` do not match its new parameters: 1 place",
         ),
         (
             "//- a.py\nclass Row:\n    def __init__(self, a):\n        pass\n//- b.py\nimport a\na.Row(1)\n//- head\n//- a.py\nclass Row:\n    def __init__(self, a, b):\n        pass\n",
-            "a.py:1 arity Calls of `Row` do not fit its parameters any more: 1 place",
+            "a.py:1 arity Calls of `Row` do not match its new parameters: 1 place",
         ),
         (
             "//- pkg/__init__.py\n//- pkg/util.py\ndef load():\n    pass\n//- pkg/b.py\nimport os\n//- head\n//- pkg/b.py\nimport os\nfrom .util import lod\nfrom pkg.utils import load\nfrom . import nothing\n",
-            "pkg/b.py:2 missing-import `lod` is imported, and `pkg/util.py` does not have it\npkg/b.py:3 missing-import `pkg.utils` is imported, and there is no such module\npkg/b.py:4 missing-import `nothing` is imported, and `pkg/__init__.py` does not have it",
+            "pkg/b.py:2 missing-import `lod` is imported, but `pkg/util.py` does not have it\npkg/b.py:3 missing-import `pkg.utils` is imported, but there is no such module\npkg/b.py:4 missing-import `nothing` is imported, but `pkg/__init__.py` does not have it",
         ),
     ]);
 }
 
 #[test]
-fn what_python_may_still_have_is_not_found() {
+fn possibly_existing_python_symbols_are_not_reported() {
     must_not_find(&[
-        // What every module has.
+        // Attributes of every module.
         "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\n//- head\n//- p/m.py\nfrom .a import __file__ as where\nfrom p.a import __name__\n",
-        // A method that others may give to the class.
+        // A method that other code may add to the class.
         "//- a.py\nclass A(B):\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- head\n//- a.py\nclass A(B):\n    def run(self):\n        self.load()\n",
         "//- a.py\nclass A:\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- b.py\nclass B(A):\n    def load(self):\n        pass\n//- head\n//- a.py\nclass A:\n    def run(self):\n        self.load()\n",
         "//- a.py\nclass A:\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- head\n//- a.py\nclass A:\n    def __init__(self, load):\n        self.load = load\n\n    def run(self):\n        self.load()\n",
-        // Moved, and passed on.
+        // Moved and re-exported.
         "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\nfrom c import load\n//- c.py\ndef load():\n    pass\n",
         "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\nfrom c import *\n//- c.py\ndef load():\n    pass\n",
         "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\nfrom elsewhere import *\n",
-        // Made while it runs.
+        // Created at run time.
         "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\ndef __getattr__(name):\n    pass\n",
-        // Under a condition.
+        // Conditional.
         "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\ntry:\n    from fast import load\nexcept ImportError:\n    load = None\n",
         "//- a.py\ndef load():\n    pass\n//- b.py\ntry:\n    from a import load\nexcept ImportError:\n    load = None\n//- head\n//- a.py\nx = 1\n",
-        // Another one of that name.
+        // Another definition of the same name.
         "//- a.py\ndef load():\n    pass\n//- b.py\ndef load():\n    pass\nload()\n//- head\n//- a.py\nx = 1\n",
         "//- a.py\ndef load():\n    pass\n//- b.py\nimport a\ndef f(a):\n    a.load()\n//- head\n//- a.py\nx = 1\n",
         "//- a.py\ndef load():\n    pass\n//- b.py\nfrom other import load\nload()\nx.load()\n//- head\n//- a.py\nx = 1\n",
-        // A package took the module's place.
+        // A package replaced the module.
         "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a/__init__.py from a.py\ndef load():\n    pass\n",
-        // Texts that only talk about it.
+        // Strings and comments that mention it.
         "//- a.py\ndef load():\n    pass\n//- b.py\n# load\nx = 'from a import load'\n//- docs/b.py\nfrom a import load\n//- head\n//- a.py\nx = 1\n",
-        // The calls still fit, or cannot be counted.
+        // The calls still match, or cannot be checked.
         "//- a.py\ndef load(x):\n    pass\n//- b.py\nfrom a import load\nload(1)\nload(*y)\nload(**y)\n//- head\n//- a.py\ndef load(x, y=1):\n    pass\n",
         "//- a.py\n@wraps\ndef load(x):\n    pass\n//- b.py\nfrom a import load\nload(1)\n//- head\n//- a.py\n@wraps\ndef load(x, y):\n    pass\n",
         "//- a.py\nclass Row(Base):\n    def __init__(self, a):\n        pass\n//- b.py\nimport a\na.Row(1)\n//- head\n//- a.py\nclass Row(Base):\n    def __init__(self, a, b):\n        pass\n",
-        // Imports from elsewhere.
+        // External imports.
         "//- b.py\nimport os\n//- head\n//- b.py\nimport os\nimport yaml\nfrom requests.adapters import X\nfrom b import os\n",
         "//- pkg/__init__.py\n//- pkg/sub/x.py\n//- b.py\nimport os\n//- head\n//- b.py\nimport os\nfrom pkg import sub\nimport pkg.sub.x\nfrom pkg.sub import x\nfrom pkg._version import v\n",
     ]);
 }
 
 #[test]
-fn a_module_that_moved_as_it_is_is_gone_from_where_it_was() {
+fn moved_python_module_is_missing_at_old_path() {
     let base = "//- p/__init__.py\n//- p/a.py\nX = 1\n";
     let head = "//- head\n//- p/b.py from p/a.py\nX = 1\n";
     let uses = [
@@ -111,7 +111,7 @@ fn a_module_that_moved_as_it_is_is_gone_from_where_it_was() {
         "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\nfrom .a import X\nfrom . import a\n//- head\n//- p/a.py deleted\n",
         "p/a.py:-1 removed `p/a.py` is gone, and 2 places still import it",
     )]);
-    // What is in the repository is not left out of it.
+    // A file in the repository counts even if its path is ignored.
     must_find(&[(
         "//- .gitignore\nlib/\n//- lib/a.py\nX = 1\nY = 2\n//- m.py\nfrom lib.a import X\n//- head\n//- lib/a.py\nY = 2\n",
         "lib/a.py:-1 removed `X` is gone, and 1 place still uses it",
@@ -124,10 +124,10 @@ fn a_module_that_moved_as_it_is_is_gone_from_where_it_was() {
 }
 
 #[test]
-fn a_python_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
+fn missing_python_import_is_reported_on_any_touched_line() {
     let base = "//- p/__init__.py\n//- p/a.py\nX = 1\nY = 1\n";
-    let name = "missing-import `gone` is imported, and `p/a.py` does not have it";
-    let module = "missing-import `p.b` is imported, and there is no such module";
+    let name = "missing-import `gone` is imported, but `p/a.py` does not have it";
+    let module = "missing-import `p.b` is imported, but there is no such module";
     let table = [
         ("from p.a import (\n    X,\n)\n", "from p.a import (\n    X,\n    gone,\n)\n", 3, name),
         ("from p.a import (\n    X,\n)\n", "from p.a import (\n    X, gone,\n)\n", 2, name),
@@ -149,7 +149,7 @@ fn a_python_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
     }
     must_find(&[(
         "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\nimport os\n//- head\n//- p/m.py\nfrom .a import gone\nfrom .b import X\nfrom . import c\n",
-        "p/m.py:1 missing-import `gone` is imported, and `p/a.py` does not have it\np/m.py:2 missing-import `.b` is imported, and there is no such module\np/m.py:3 missing-import `c` is imported, and `p/__init__.py` does not have it",
+        "p/m.py:1 missing-import `gone` is imported, but `p/a.py` does not have it\np/m.py:2 missing-import `.b` is imported, but there is no such module\np/m.py:3 missing-import `c` is imported, but `p/__init__.py` does not have it",
     )]);
     let ways = [
         "def __getattr__(name):\n    pass",
@@ -195,7 +195,7 @@ fn a_python_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
 }
 
 #[test]
-fn a_call_of_python_has_to_fit() {
+fn mismatched_python_calls_are_reported() {
     let table = [
         ("a", "load(1)", "a, b", true),
         ("a, b", "load(1, 2)", "a", true),
@@ -224,7 +224,7 @@ fn a_call_of_python_has_to_fit() {
         match is_found {
             true => must_find(&[(
                 &fixture,
-                "a.py:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+                "a.py:1 arity Calls of `load` do not match its new parameters: 1 place",
             )]),
             false => must_not_find(&[&fixture]),
         }
@@ -239,18 +239,18 @@ fn a_call_of_python_has_to_fit() {
 }
 
 #[test]
-fn what_a_module_answers_for_by_name_is_known() {
+fn module_getattr_names_are_known() {
     let a = "def __getattr__(name: str):\n    import warnings\n    if name == \"old\":\n        warnings.warn(f\"{name} is old\")\n        return new\n    raise AttributeError(f\"no {name}\")\n";
     must_find(&[(
         &format!(
             "//- p/__init__.py\n//- p/a.py\n{a}//- m.py\nimport os\n//- head\n//- m.py\nfrom p.a import old, got\n"
         ),
-        "m.py:1 missing-import `got` is imported, and `p/a.py` does not have it",
+        "m.py:1 missing-import `got` is imported, but `p/a.py` does not have it",
     )]);
 }
 
 #[test]
-fn a_call_of_what_is_only_remembered_has_to_fit() {
+fn calls_of_cached_functions_are_checked() {
     let fixture = |head: &str| {
         let [before, after] =
             ["a", "a, b"].map(|it| format!("//- a.py\n{head}\ndef load({it}):\n    pass\n"));
@@ -262,7 +262,7 @@ fn a_call_of_what_is_only_remembered_has_to_fit() {
         "import functools\n@functools.lru_cache()",
         "from contextlib import contextmanager\n@contextmanager",
     ] {
-        let found = "a.py:3 arity Calls of `load` do not fit its parameters any more: 1 place";
+        let found = "a.py:3 arity Calls of `load` do not match its new parameters: 1 place";
         must_find(&[(&fixture(head), found)]);
     }
     for head in [

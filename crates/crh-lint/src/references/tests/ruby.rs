@@ -1,7 +1,7 @@
 use super::{must_find, must_not_find};
 
 #[test]
-fn what_ruby_loses_is_found() {
+fn removed_ruby_symbols_are_reported() {
     must_find(&[
         (
             "//- lib/a.rb\nmodule Shop\n  class Row\n  end\n  class Other\n  end\nend\n//- lib/b.rb\nShop::Row.new\n//- head\n//- lib/a.rb\nmodule Shop\n  class Other\n  end\nend\n",
@@ -17,15 +17,15 @@ fn what_ruby_loses_is_found() {
         ),
         (
             "//- lib/b.rb\nx = 1\n//- head\n//- lib/b.rb\nrequire_relative \"nothing\"\nx = 1\n",
-            "lib/b.rb:1 missing-import `nothing` is imported, and there is no such module",
+            "lib/b.rb:1 missing-import `nothing` is imported, but there is no such module",
         ),
     ]);
 }
 
 #[test]
-fn what_ruby_may_still_have_is_not_found() {
+fn possibly_existing_ruby_symbols_are_not_reported() {
     must_not_find(&[
-        // What Ruby has itself.
+        // Ruby's own constants.
         "//- a.rb\nmodule A\n  Set = Set.new([1])\n  def self.all\n    Set.map(&:to_s)\n  end\nend\n//- head\n//- a.rb\nmodule A\n  All = Set.new([1])\n  def self.all\n    All.map(&:to_s)\n  end\nend\n",
         "//- lib/a.rb\nmodule Shop\n  class Row\n  end\nend\n//- lib/b.rb\nShop::Row.new\n//- head\n//- lib/a.rb\nmodule Shop\nend\n//- lib/c.rb\nclass Shop::Row\nend\n",
         "//- lib/a.rb\nmodule Shop\n  class Row\n  end\nend\n//- lib/b.rb\nOther::Row.new\nRow.new\n//- head\n//- lib/a.rb\nmodule Shop\nend\n",
@@ -35,7 +35,7 @@ fn what_ruby_may_still_have_is_not_found() {
 }
 
 #[test]
-fn a_ruby_file_that_moved_as_it_is_is_gone_from_where_it_was() {
+fn moved_ruby_file_is_missing_at_old_path() {
     must_find(&[(
         "//- lib/a.rb\nmodule A\nend\n//- lib/a/x.rb\n1\n//- lib/b.rb\nrequire_relative 'a'\nrequire_relative \"./a.rb\"\n//- head\n//- lib/c.rb from lib/a.rb\nmodule A\nend\n",
         "lib/c.rb:1 removed `lib/a.rb` is gone, and 2 places still import it",
@@ -51,7 +51,7 @@ fn a_ruby_file_that_moved_as_it_is_is_gone_from_where_it_was() {
 }
 
 #[test]
-fn a_call_of_a_ruby_module_has_to_fit() {
+fn mismatched_ruby_calls_are_reported() {
     let table = [
         ("a", "M.load(1)", "a, b", true),
         ("a", "M.load 1", "a, b", true),
@@ -75,7 +75,7 @@ fn a_call_of_a_ruby_module_has_to_fit() {
         match is_found {
             true => must_find(&[(
                 &fixture,
-                "a.rb:2 arity Calls of `load` do not fit its parameters any more: 1 place",
+                "a.rb:2 arity Calls of `load` do not match its new parameters: 1 place",
             )]),
             false => must_not_find(&[&fixture]),
         }

@@ -1,7 +1,7 @@
 use super::{must_find, must_not_find};
 
 #[test]
-fn what_rust_loses_is_found() {
+fn removed_rust_symbols_are_reported() {
     must_find(&[
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\npub fn keep() {}\n//- src/b.rs\nuse crate::a::{keep, load};\n//- head\n//- src/a.rs\npub fn keep() {}\n",
@@ -17,17 +17,17 @@ fn what_rust_loses_is_found() {
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load(x: u8) {}\n//- src/b.rs\nuse super::a::load;\nfn f() { load(1); }\n//- head\n//- src/a.rs\npub fn load(x: u8, y: u8) {}\n",
-            "src/a.rs:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "src/a.rs:1 arity Calls of `load` do not match its new parameters: 1 place",
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nfn f() {}\n//- head\n//- src/b.rs\nuse crate::a::lod;\nfn f() {}\n",
-            "src/b.rs:1 missing-import `lod` is imported, and `src/a.rs` does not have it",
+            "src/b.rs:1 missing-import `lod` is imported, but `src/a.rs` does not have it",
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs deleted\n",
             "src/a.rs:-1 removed `src/a.rs` is gone, and 2 places still import it",
         ),
-        // A library and a program in one folder: the module is of the one that has it.
+        // A library and a program in one folder: the module belongs to the one that declares it.
         (
             "//- Cargo.toml\n[package]\nname = \"it\"\n//- src/main.rs\nuse it::a::load;\nfn main() { load() }\n//- src/lib.rs\npub mod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\npub fn read() {}\n",
             "src/a.rs:1 removed `load` is gone, and 2 places still use it",
@@ -37,7 +37,7 @@ fn what_rust_loses_is_found() {
             "//- one/Cargo.toml\n[package]\nname = \"the-one\"\n//- one/src/lib.rs\npub mod a;\n//- one/src/a.rs\npub fn load() {}\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nfn f() { the_one::a::load() }\n//- one/tests/it.rs\nuse the_one::a::load;\n//- one/src/bin/x.rs\nuse the_one::a::load;\n//- head\n//- one/src/a.rs\npub fn read() {}\n",
             "one/src/a.rs:1 removed `load` is gone, and 3 places still use it",
         ),
-        // A sample of a manifest is no crate.
+        // A sample manifest is not a crate.
         (
             "//- Cargo.toml\n[package]\nname = \"it\"\n//- src/lib.rs\npub fn load() {}\n//- tests/data/Cargo.toml\n[package]\nname = \"it\"\n//- src/bin/x.rs\nfn main() { it::load() }\n//- head\n//- src/lib.rs\npub fn read() {}\n",
             "src/lib.rs:1 removed `load` is gone, and 1 place still uses it",
@@ -47,7 +47,7 @@ fn what_rust_loses_is_found() {
             "//- Cargo.toml\n//- src/lib.rs\n//- src/bin/x/main.rs\nmod a;\nmod b;\n//- src/bin/x/a.rs\npub fn load() {}\n//- src/bin/x/b.rs\nfn f() { crate::a::load() }\n//- head\n//- src/bin/x/a.rs\npub fn read() {}\n",
             "src/bin/x/a.rs:1 removed `load` is gone, and 1 place still uses it",
         ),
-        // A macro that was there beside it does not make it.
+        // An unchanged macro does not define the name.
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\nmake! { x }\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\nmake! { x }\npub fn read() {}\n",
             "src/a.rs:2 removed `load` is gone, and 1 place still uses it",
@@ -56,9 +56,10 @@ fn what_rust_loses_is_found() {
 }
 
 #[test]
-fn what_rust_may_still_have_is_not_found() {
+fn possibly_existing_rust_symbols_are_not_reported() {
     must_not_find(&[
-        // Crates, macros and numbers need no import; another import deeper down; a file that no module names.
+        // Crates, macros and primitives need no import; another import deeper down; a file without
+        // a `mod`.
         "//- Cargo.toml\n//- src/lib.rs\nextern crate log;\nfn f() { log::debug!(1) }\n//- head\n//- src/lib.rs\nfn f() { log::debug!(1) }\n",
         "//- Cargo.toml\n//- src/lib.rs\nuse log;\nuse std::u64;\nuse std::vec;\nfn f() { log::debug!(1); vec![u64::MAX]; }\n//- head\n//- src/lib.rs\nfn f() { log::debug!(1); vec![u64::MAX]; }\n",
         "//- Cargo.toml\n//- src/lib.rs\nuse a::Re;\nfn f() { use b::{c::Re, d}; Re::new(); d() }\n//- head\n//- src/lib.rs\nfn f() { use b::{c::Re, d}; Re::new(); d() }\n",
@@ -67,7 +68,7 @@ fn what_rust_may_still_have_is_not_found() {
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\npub use other::*;\n",
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\nmake! { load }\n",
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\nmake! {}\n//- src/b.rs\nfn f() {}\n//- head\n//- src/b.rs\nuse crate::a::made;\nfn f() {}\n",
-        // Both have the module; another crate of that name; a module of the file's own.
+        // Both declare the module; another crate of that name; a module of the same file.
         "//- Cargo.toml\n[package]\nname = \"it\"\n//- src/main.rs\nmod a;\n//- src/lib.rs\npub mod a;\nfn f() {}\n//- src/a.rs\nuse crate::g;\n//- head\n//- src/lib.rs\npub mod a;\n",
         "//- one/Cargo.toml\n[package]\nname = \"one\"\n//- one/src/lib.rs\npub fn load() {}\n//- old/Cargo.toml\n[package]\nname = \"one\"\n//- old/src/lib.rs\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nuse one::load;\n//- head\n//- one/src/lib.rs\npub fn read() {}\n",
         "//- one/Cargo.toml\n[package]\nname = \"one\"\n//- one/src/lib.rs\npub fn load() {}\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nmod one { pub fn load() {} }\nfn f() { one::load() }\n//- head\n//- one/src/lib.rs\npub fn read() {}\n",
@@ -76,7 +77,7 @@ fn what_rust_may_still_have_is_not_found() {
 }
 
 #[test]
-fn a_rust_module_without_its_file_is_found() {
+fn rust_module_without_file_is_reported() {
     must_find(&[
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\npub(crate) mod b;\n//- src/a.rs\npub fn f() {}\n//- src/b.rs\nuse crate::a::f;\n//- head\n//- src/c.rs from src/a.rs\npub fn f() {}\n",
@@ -88,11 +89,11 @@ fn a_rust_module_without_its_file_is_found() {
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nfn f() {}\n//- head\n//- src/lib.rs\nfn f() {}\npub mod a;\n",
-            "src/lib.rs:2 missing-import `mod a` is declared, and there is no file for it",
+            "src/lib.rs:2 missing-import `mod a` is declared, but its file does not exist",
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn f() {}\n//- src/b.rs\nuse crate::a::{\n    f,\n};\n//- head\n//- src/b.rs\nuse crate::a::{\n    f, g,\n};\n",
-            "src/b.rs:2 missing-import `g` is imported, and `src/a.rs` does not have it",
+            "src/b.rs:2 missing-import `g` is imported, but `src/a.rs` does not have it",
         ),
     ]);
     must_not_find(&[
@@ -104,7 +105,7 @@ fn a_rust_module_without_its_file_is_found() {
 }
 
 #[test]
-fn what_a_rust_type_loses_is_found_where_it_is_reached_through_the_type() {
+fn removed_associated_items_are_reported() {
     let crates = "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n";
     let gone = |before: &str, user: &str, after: &str| {
         format!(
@@ -137,7 +138,7 @@ fn what_a_rust_type_loses_is_found_where_it_is_reached_through_the_type() {
                 "use crate::a::Row;\nfn f() { Row::load(1) }",
                 "pub struct Row<T>(T);\nimpl<T> Row<T> {\n    pub fn load(x: u8, y: u8) {}\n}",
             ),
-            "src/a.rs:3 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "src/a.rs:3 arity Calls of `load` do not match its new parameters: 1 place",
         ),
     ]);
     let user = "use crate::a::Kind;\nfn f() { Kind::load() }";
@@ -171,7 +172,7 @@ fn what_a_rust_type_loses_is_found_where_it_is_reached_through_the_type() {
 }
 
 #[test]
-fn a_call_of_rust_has_to_fit() {
+fn mismatched_rust_calls_are_reported() {
     let table = [
         ("x: u8", "use crate::a::load;\nfn f() { load(1) }", "x: u8, y: u8", true),
         ("x: u8", "use crate::a;\nfn f() { a::load(1) }", "", true),
@@ -195,7 +196,7 @@ fn a_call_of_rust_has_to_fit() {
         match is_found {
             true => must_find(&[(
                 &fixture,
-                "src/a.rs:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+                "src/a.rs:1 arity Calls of `load` do not match its new parameters: 1 place",
             )]),
             false => must_not_find(&[&fixture]),
         }
@@ -228,7 +229,7 @@ fn arguments_of_standard_macros_are_code() {
         match is_found {
             true => must_find(&[(
                 &fixture,
-                "src/a.rs:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+                "src/a.rs:1 arity Calls of `load` do not match its new parameters: 1 place",
             )]),
             false => must_not_find(&[&fixture]),
         }

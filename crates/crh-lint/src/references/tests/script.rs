@@ -1,11 +1,11 @@
 use super::{must_find, must_not_find};
 
 #[test]
-fn what_scripts_lose_is_found() {
+fn removed_script_symbols_are_reported() {
     must_find(&[
         (
             "//- a.ts\nexport class A {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A {\n  read() {\n  }\n  run() {\n    this.load()\n  }\n}\n",
-            "a.ts:2 removed `A` calls its method `load`, which is gone",
+            "a.ts:2 removed `A` still calls its removed method `load`",
         ),
         (
             "//- src/a.ts\nexport function load() {}\nexport const keep = 1\n//- src/b.ts\nimport { load, keep } from './a'\n//- head\n//- src/a.ts\nexport const keep = 1\n",
@@ -41,25 +41,25 @@ fn what_scripts_lose_is_found() {
         ),
         (
             "//- a.ts\nexport function load(x: number) {}\n//- b.ts\nimport { load } from './a'\nload(1)\n//- head\n//- a.ts\nexport function load(x: number, y: string) {}\n",
-            "a.ts:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place",
         ),
         (
             "//- a.ts\nexport const load = (x: number, y: number) => {}\nload(1, 2)\n//- head\n//- a.ts\nexport const load = (x: number) => {}\nload(1, 2)\n",
-            "a.ts:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place",
         ),
         (
             "//- a.ts\nexport const x = 1\n//- b.ts\nexport {}\n//- head\n//- b.ts\nexport {}\nimport {\n  y,\n  x,\n} from './a'\nimport z from './nothing'\n",
-            "b.ts:3 missing-import `y` is imported, and `a.ts` does not have it\nb.ts:6 missing-import `./nothing` is imported, and there is no such module",
+            "b.ts:3 missing-import `y` is imported, but `a.ts` does not have it\nb.ts:6 missing-import `./nothing` is imported, but there is no such module",
         ),
     ]);
 }
 
 #[test]
-fn what_scripts_may_still_have_is_not_found() {
+fn possibly_existing_script_symbols_are_not_reported() {
     must_not_find(&[
         // Scripts of one page share their names.
         "//- a.js\nclass Base {}\nclass A extends Base {}\n//- head\n//- a.js\nclass A extends Base {}\n//- base.js\nclass Base {}\n",
-        // What is tried out, with names that a bundler is told about.
+        // Experiments with bundler aliases.
         "//- playground/x/a.js\nexport {}\n//- head\n//- playground/x/a.js\nimport b from './b'\nexport { b }\n",
         "//- a.ts\nexport class A extends B {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A extends B {\n  run() {\n    this.load()\n  }\n}\n",
         "//- a.ts\nexport class A {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A {\n  load = () => {}\n  run() {\n    this.load()\n  }\n}\n",
@@ -78,10 +78,10 @@ fn what_scripts_may_still_have_is_not_found() {
 }
 
 #[test]
-fn an_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
+fn missing_script_import_is_reported_on_any_touched_line() {
     let x = "//- x.ts\nexport const a = 1\nexport const b = 2\n";
-    let name = "missing-import `gone` is imported, and `x.ts` does not have it";
-    let file = "missing-import `./nothing` is imported, and there is no such module";
+    let name = "missing-import `gone` is imported, but `x.ts` does not have it";
+    let file = "missing-import `./nothing` is imported, but there is no such module";
     let table = [
         (
             "import {\n  a,\n} from './x'\n",
@@ -133,21 +133,21 @@ fn an_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
     must_find(&[
         (
             "//- x.js\nexports.a = 1\nexports.b = 2\n//- m.js\nconst {\n  a,\n} = require('./x')\n//- head\n//- m.js\nconst {\n  a,\n  gone,\n} = require('./x')\n",
-            "m.js:3 missing-import `gone` is imported, and `x.js` does not have it",
+            "m.js:3 missing-import `gone` is imported, but `x.js` does not have it",
         ),
         (
             "//- x.js\nmodule.exports = { a: 1, b() {} }\n//- m.js\nf()\n//- head\n//- m.js\nconst { gone } = require('./x')\n",
-            "m.js:1 missing-import `gone` is imported, and `x.js` does not have it",
+            "m.js:1 missing-import `gone` is imported, but `x.js` does not have it",
         ),
         (
             "//- src/lib/a.ts\nexport const a = 1\n//- src/m.ts\nexport {}\n//- head\n//- src/m.ts\nexport {}\nimport { a } from './lib/b'\nimport './lib/a.service'\nimport './lib/c.ts'\n",
-            "src/m.ts:2 missing-import `./lib/b` is imported, and there is no such module\nsrc/m.ts:3 missing-import `./lib/a.service` is imported, and there is no such module\nsrc/m.ts:4 missing-import `./lib/c.ts` is imported, and there is no such module",
+            "src/m.ts:2 missing-import `./lib/b` is imported, but there is no such module\nsrc/m.ts:3 missing-import `./lib/a.service` is imported, but there is no such module\nsrc/m.ts:4 missing-import `./lib/c.ts` is imported, but there is no such module",
         ),
     ]);
 }
 
 #[test]
-fn imports_that_may_be_met_or_may_fail_are_not_found() {
+fn possibly_valid_imports_are_not_reported() {
     let files = [
         "//- x.js\nmodule.exports = { a: 1 }\n",
         "//- x.js\nconst y = require('y')\nexports = module.exports = { a: y }\n",
@@ -197,9 +197,10 @@ fn imports_that_may_be_met_or_may_fail_are_not_found() {
         )]);
     }
     must_not_find(&[
-        // What a test loads in passing may be meant to fail.
+        // A test may import a module that is meant to fail.
         "//- m.test.ts\nexport {}\n//- head\n//- m.test.ts\nexport {}\nit('fails', async () => {\n  await fails(() => import('./x'))\n})\n",
-        // A default is all of it; what was wrong before is nothing new; a name that may be there is none that is missing.
+        // A default export covers all names; an old error is not new; a possible name is not
+        // missing.
         "//- x.js\nmodule.exports = { a: 1 }\n//- m.ts\nexport {}\n//- head\n//- m.ts\nimport x from './x'\n",
         "//- x.ts\nexport const a = 1\n//- m.ts\nimport {\n  gone,\n} from './x'\n//- head\n//- m.ts\nimport {\n  gone,\n  a,\n} from './x'\n",
         "//- x.ts\nexport const a = 1\n//- m.ts\nimport { gone } from './x'\n//- head\n//- m.ts\nimport { gone, a } from './x'\n",
@@ -208,7 +209,7 @@ fn imports_that_may_be_met_or_may_fail_are_not_found() {
 }
 
 #[test]
-fn a_file_that_moved_as_it_is_is_gone_from_where_it_was() {
+fn moved_script_is_missing_at_old_path() {
     let gone = |path: &str, places: &str| format!("{path} is gone, and {places} still import it");
     must_find(&[
         (
@@ -219,10 +220,10 @@ fn a_file_that_moved_as_it_is_is_gone_from_where_it_was() {
             "//- src/a.ts\nexport const x = 1\n//- src/b.ts\nexport * from './a'\n//- src/c.js\nimport('./a')\n//- head\n//- src/a.ts deleted\n",
             &format!("src/a.ts:-1 removed {}", gone("`src/a.ts`", "2 places")),
         ),
-        // What it imports itself is somewhere else now.
+        // Its own imports no longer resolve.
         (
             "//- src/a.ts\nimport { x } from './b'\n//- src/b.ts\nexport const x = 1\n//- other/c.ts\n1\n//- head\n//- other/a.ts from src/a.ts\nimport { x } from './b'\n",
-            "other/a.ts:1 missing-import `./b` is imported, and there is no such module",
+            "other/a.ts:1 missing-import `./b` is imported, but there is no such module",
         ),
     ]);
     must_not_find(&[
@@ -232,7 +233,7 @@ fn a_file_that_moved_as_it_is_is_gone_from_where_it_was() {
 }
 
 #[test]
-fn a_call_of_typescript_has_to_give_what_is_required() {
+fn typescript_call_must_pass_required_arguments() {
     let table = [
         ("x: number", "load(1)", "x: number, y: unknown", true),
         ("x: number", "load(1)", "x: number, y: any", true),
@@ -260,7 +261,7 @@ fn a_call_of_typescript_has_to_give_what_is_required() {
         match is_found {
             true => must_find(&[(
                 &fixture,
-                "a.ts:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+                "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place",
             )]),
             false => must_not_find(&[&fixture]),
         }

@@ -1,8 +1,8 @@
-//! One credential of each well-known form, drawn anew, at the places where people paste them.
+//! One generated credential per known format, in the places where people paste them.
 
-use super::found;
+use super::findings;
 
-/// Letters that look drawn, the same ones each time.
+/// Deterministic pseudo-random letters.
 struct Draws(u64);
 
 impl Draws {
@@ -12,7 +12,7 @@ impl Draws {
         char::from(letters[at])
     }
 
-    /// A value of a form, in which `{a36}` stands for 36 letters of a kind.
+    /// A value of a format, in which `{a36}` stands for 36 letters of a kind.
     fn value(&mut self, form: &str) -> String {
         let mut out = String::new();
         let mut parts = form.split('{');
@@ -47,7 +47,7 @@ fn letters(kind: &str) -> String {
     }
 }
 
-/// Lines of many languages, `NAME` and `VALUE` in them.
+/// Lines of many languages with `NAME` and `VALUE`.
 #[rustfmt::skip]
 const PLACES: &[(&str, &str)] = &[
     ("src/app.py", "NAME = \"VALUE\""),
@@ -75,7 +75,7 @@ const PLACES: &[(&str, &str)] = &[
     ("src/app.py", "# VALUE"),
 ];
 
-/// Names and forms. Those that any name goes with have a form that tells.
+/// Names and formats. Formats with any name are unambiguous.
 #[rustfmt::skip]
 const FORMS: &[(&str, &str)] = &[
     ("key_id", "AKIA{t16}"),
@@ -116,19 +116,19 @@ const FORMS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn each_well_known_form_is_found_wherever_it_is_pasted() {
+fn every_known_format_is_found_in_every_place() {
     let mut draws = Draws(20_260_731);
     let mut missed: Vec<String> = Vec::new();
     let mut total = 0;
     for (name, form) in FORMS {
         let mut places = Vec::new();
-        // What only its name makes a credential has one.
+        // Values that only their name makes a credential.
         let named = PLACES.iter().filter(|(_, line)| *name == "x" || line.contains("NAME"));
         for (path, line) in named {
             let value = draws.value(form);
             let text = line.replace("NAME", name).replace("name", name).replace("VALUE", &value);
             total += 1;
-            if found(path, &text).is_empty() {
+            if findings(path, &text).is_empty() {
                 places.push(format!("{path}: {text}"));
             }
         }
@@ -172,12 +172,12 @@ const ADDRESSES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn addresses_with_a_password_are_found_in_every_kind_of_file() {
+fn urls_with_password_are_found_in_every_file_type() {
     let mut draws = Draws(7);
     for (path, form) in ADDRESSES {
         for _ in 0..20 {
             let line = draws.value(form);
-            let said = found(path, &line);
+            let said = findings(path, &line);
             assert_eq!(said.len(), 1, "{path}: {line} {said:?}");
         }
     }
@@ -224,17 +224,17 @@ const NO_ADDRESSES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn addresses_without_one_are_not_found() {
+fn urls_without_password_are_not_reported() {
     let mut draws = Draws(9);
     for (path, form) in NO_ADDRESSES {
         let line = form.replace("{pw}", "[pw]").replace("${", "$[");
         let line = draws.value(&line).replace("[pw]", "{pw}").replace("$[", "${");
-        assert_eq!(found(path, &line), [""; 0], "{path}: {line}");
+        assert_eq!(findings(path, &line), [""; 0], "{path}: {line}");
     }
 }
 
 #[test]
-fn private_keys_of_all_kinds_are_found_however_they_are_written() {
+fn private_keys_of_all_kinds_are_found() {
     let mut draws = Draws(11);
     for kind in ["", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED "] {
         let rows: Vec<String> = (0..4).map(|_| draws.value("MII{b61}")).collect();
@@ -263,7 +263,7 @@ fn private_keys_of_all_kinds_are_found_however_they_are_written() {
             (".env", format!("KEY=\"{begin}\\n{}\\n{end}\"", rows.join("\\n"))),
         ];
         for (path, text) in ways {
-            let said = found(path, &text);
+            let said = findings(path, &text);
             assert!(
                 said.iter().any(|it| it.starts_with("P0 Private key")),
                 "{path}: {text} {said:?}"

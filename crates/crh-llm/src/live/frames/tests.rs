@@ -2,12 +2,12 @@ use serde_json::json;
 
 use super::*;
 
-fn chat(deltas: &[Value]) -> Chat {
-    let frames = Frames::new(Wire::OpenAiChat);
+fn chat(deltas: &[Value]) -> ChatDeltas {
+    let frames = FrameRecorder::new(Wire::OpenAiChat);
     for delta in deltas {
-        frames.hear(None, &json!({ "choices": [{ "delta": delta }] }).to_string());
+        frames.record(None, &json!({ "choices": [{ "delta": delta }] }).to_string());
     }
-    std::mem::take(&mut frames.seen().chat)
+    std::mem::take(&mut frames.summary().chat)
 }
 
 fn calls(pieces: &[Value]) -> Vec<(String, String, String)> {
@@ -21,7 +21,7 @@ fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
 }
 
 #[test]
-fn pieces_of_parallel_calls_find_their_call_by_the_index() {
+fn deltas_of_parallel_calls_are_matched_by_index() {
     let found = calls(&[
         json!({ "index": 1, "id": "b", "type": "function", "function": { "name": "find", "arguments": "" } }),
         json!({ "index": 0, "id": "a", "function": { "name": "look", "arguments": "{\"p\":" } }),
@@ -33,7 +33,7 @@ fn pieces_of_parallel_calls_find_their_call_by_the_index() {
 }
 
 #[test]
-fn names_that_are_repeated_and_indices_that_are_missing_do_no_harm() {
+fn repeated_names_and_missing_indices_are_accepted() {
     let found = calls(&[
         json!({ "id": "a", "function": { "name": "look", "arguments": { "p": 1 } } }),
         json!({ "id": "b", "function": { "name": "look", "arguments": "{" } }),
@@ -48,7 +48,7 @@ fn names_that_are_repeated_and_indices_that_are_missing_do_no_harm() {
 }
 
 #[test]
-fn what_is_no_call_is_passed_over() {
+fn invalid_call_deltas_are_ignored() {
     for odd in [
         json!(null),
         json!("x"),
@@ -62,7 +62,7 @@ fn what_is_no_call_is_passed_over() {
 }
 
 #[test]
-fn thoughts_are_kept_apart_by_the_field_they_came_in() {
+fn thoughts_are_separated_by_field() {
     let heard = chat(&[
         json!({ "reasoning_content": "a" }),
         json!({ "reasoning_content": "b", "content": null }),
@@ -77,7 +77,7 @@ fn thoughts_are_kept_apart_by_the_field_they_came_in() {
 }
 
 #[test]
-fn pieces_of_a_block_of_thought_become_one_block() {
+fn deltas_of_a_thought_block_are_merged() {
     let piece = |detail: Value| json!({ "reasoning_details": [detail] });
     let heard = chat(&[
         piece(json!({ "type": "reasoning.text", "index": 0, "text": "one ", "signature": null })),
@@ -97,28 +97,28 @@ fn pieces_of_a_block_of_thought_become_one_block() {
 
 #[test]
 fn too_many_bytes_frames_or_calls_are_a_fault() {
-    let frames = Frames::new(Wire::Gemini);
+    let frames = FrameRecorder::new(Wire::Gemini);
     let large = format!("\"{}\"", "x".repeat(1 << 20));
     for _ in 0..63 {
-        frames.hear(None, &large);
+        frames.record(None, &large);
     }
-    assert_eq!(frames.seen().fault(), None);
-    frames.hear(None, &large);
-    assert_eq!(frames.seen().fault(), Some(format!("it is longer than {MAX_ANSWER_BYTES} bytes")));
+    assert_eq!(frames.summary().fault(), None);
+    frames.record(None, &large);
+    assert_eq!(frames.summary().fault(), Some(format!("longer than {MAX_ANSWER_BYTES} bytes")));
 
-    let frames = Frames::new(Wire::Gemini);
+    let frames = FrameRecorder::new(Wire::Gemini);
     for _ in 0..=MAX_ANSWER_BYTES / MIN_FRAME_BYTES {
-        frames.hear(None, "");
+        frames.record(None, "");
     }
-    assert!(frames.seen().fault().is_some(), "signs of life without end");
+    assert!(frames.summary().fault().is_some(), "signs of life without end");
 }
 
 #[test]
-fn an_event_without_its_name_or_a_broken_one_is_a_piece_lost() {
+fn nameless_or_broken_event_is_a_fault() {
     let fault = |wire, event, data: &str| {
-        let frames = Frames::new(wire);
-        frames.hear(event, data);
-        frames.seen().fault()
+        let frames = FrameRecorder::new(wire);
+        frames.record(event, data);
+        frames.summary().fault()
     };
     let stop = r#"{"type":"message_stop"}"#;
     assert_eq!(fault(Wire::Anthropic, Some("message_stop"), stop), None);

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_address_of_a_call_is_the_base_and_the_wires_path() {
+fn request_url_is_base_url_plus_api_path() {
     let base = "https://host/v1";
     for (wire, base, model, expected) in [
         (Wire::OpenAiChat, base, "m", "https://host/v1/chat/completions"),
@@ -21,6 +21,6 @@ fn the_address_of_a_call_is_the_base_and_the_wires_path() {
             "https://host/v1/models/a%3Fb%23c%20d:streamGenerateContent?alt=sse",
         ),
     ] {
-        assert_eq!(address(wire, &base.parse().unwrap(), model), expected);
+        assert_eq!(call_url(wire, &base.parse().unwrap(), model), expected);
     }
 }

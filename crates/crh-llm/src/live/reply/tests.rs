@@ -1,63 +1,67 @@
 use std::sync::LazyLock;
 
 use super::*;
-use crate::{Conversation, Usage};
+use crate::{Conversation, TokenUsage};
 
-static ASKED: LazyLock<Request> = LazyLock::new(|| Request::new(Conversation::new("rules"), 100));
+static ASKED: LazyLock<ModelRequest> =
+    LazyLock::new(|| ModelRequest::new(Conversation::new("rules"), 100));
 
-fn ended(wire: Wire, reason: Option<&str>) -> Ended<'static> {
+fn ended_stream(wire: Wire, reason: Option<&str>) -> EndedStream<'static> {
     let captured_stop_reason = reason.map(|reason| StopReason::from(reason.to_owned()));
     let end = StreamEnd { captured_stop_reason, ..StreamEnd::default() };
-    Ended { wire, request: &ASKED, end, whole_calls: Vec::new() }
+    EndedStream { wire, request: &ASKED, end, whole_calls: Vec::new() }
 }
 
 #[test]
-fn the_reasons_for_stopping_in_our_words() {
+fn stop_reasons_are_converted() {
     for (reason, expected) in [
-        ("stop", Stop::Done),
-        ("end_turn", Stop::Done),
-        ("STOP", Stop::Done),
-        ("stop_sequence", Stop::Done),
-        ("tool_calls", Stop::Calls),
-        ("tool_use", Stop::Calls),
-        ("length", Stop::Length),
-        ("max_tokens", Stop::Length),
-        ("model_context_window_exceeded", Stop::Length),
-        ("pause_turn", Stop::Other("pause_turn".to_owned())),
-        ("a\u{1b}b", Stop::Other("a\\u{1b}b".to_owned())),
+        ("stop", StopCause::Done),
+        ("end_turn", StopCause::Done),
+        ("STOP", StopCause::Done),
+        ("stop_sequence", StopCause::Done),
+        ("tool_calls", StopCause::Calls),
+        ("tool_use", StopCause::Calls),
+        ("length", StopCause::Length),
+        ("max_tokens", StopCause::Length),
+        ("model_context_window_exceeded", StopCause::Length),
+        ("pause_turn", StopCause::Other("pause_turn".to_owned())),
+        ("a\u{1b}b", StopCause::Other("a\\u{1b}b".to_owned())),
     ] {
-        let reply = reply(ended(Wire::Anthropic, Some(reason)), &Seen::default()).unwrap();
+        let reply =
+            reply(ended_stream(Wire::Anthropic, Some(reason)), &FrameSummary::default()).unwrap();
         assert_eq!(reply.stop, expected, "{reason}");
     }
     for reason in ["content_filter", "refusal", "SAFETY", "RECITATION", "PROHIBITED_CONTENT"] {
-        let error = reply(ended(Wire::Gemini, Some(reason)), &Seen::default()).unwrap_err();
+        let error =
+            reply(ended_stream(Wire::Gemini, Some(reason)), &FrameSummary::default()).unwrap_err();
         assert!(matches!(error, ModelError::Refused { .. }), "{reason}: {error:?}");
     }
-    let error = reply(ended(Wire::Gemini, None), &Seen::default()).unwrap_err();
+    let error = reply(ended_stream(Wire::Gemini, None), &FrameSummary::default()).unwrap_err();
     assert!(matches!(error, ModelError::CutStream { .. }), "{error:?}");
 }
 
 #[test]
-fn an_incomplete_response_says_why() {
+fn incomplete_response_has_a_stop_cause() {
     for (why, expected) in [
-        (json!("max_output_tokens"), Some(Stop::Length)),
+        (json!("max_output_tokens"), Some(StopCause::Length)),
         (json!("content_filter"), None),
-        (json!("steered"), Some(Stop::Other("steered".to_owned()))),
-        (json!(null), Some(Stop::Length)),
+        (json!("steered"), Some(StopCause::Other("steered".to_owned()))),
+        (json!(null), Some(StopCause::Length)),
     ] {
-        let mut seen = Seen::default();
+        let mut seen = FrameSummary::default();
         seen.last = json!({ "response": { "incomplete_details": { "reason": why } } });
-        let stop = reply(ended(Wire::OpenAiResponses, Some("incomplete")), &seen).map(|r| r.stop);
+        let stop =
+            reply(ended_stream(Wire::OpenAiResponses, Some("incomplete")), &seen).map(|r| r.stop);
         assert_eq!(stop.ok(), expected, "{why}");
     }
 }
 
 #[test]
-fn a_completed_response_of_full_length_was_cut() {
-    for (output, expected) in [(99, Stop::Done), (100, Stop::Length)] {
-        let mut ended = ended(Wire::OpenAiResponses, Some("completed"));
+fn completed_response_of_full_length_was_cut() {
+    for (output, expected) in [(99, StopCause::Done), (100, StopCause::Length)] {
+        let mut ended = ended_stream(Wire::OpenAiResponses, Some("completed"));
         ended.end.captured_usage = Some(counted(5, output));
-        assert_eq!(reply(ended, &Seen::default()).unwrap().stop, expected);
+        assert_eq!(reply(ended, &FrameSummary::default()).unwrap().stop, expected);
     }
 }
 
@@ -67,20 +71,20 @@ fn counted(input: i32, output: i32) -> genai::chat::Usage {
 }
 
 #[test]
-fn one_number_that_is_no_count_takes_the_others_along() {
+fn one_invalid_count_discards_the_usage() {
     for (garbled, expected) in
-        [(false, Some(Usage { input: 5, output: 7, ..Usage::default() })), (true, None)]
+        [(false, Some(TokenUsage { input: 5, output: 7, ..TokenUsage::default() })), (true, None)]
     {
-        let mut ended = ended(Wire::Anthropic, Some("end_turn"));
+        let mut ended = ended_stream(Wire::Anthropic, Some("end_turn"));
         ended.end.captured_usage = Some(counted(5, 7));
-        let mut seen = Seen::default();
+        let mut seen = FrameSummary::default();
         seen.garbled_usage = garbled;
         assert_eq!(reply(ended, &seen).unwrap().usage, expected);
     }
 }
 
 #[test]
-fn gemini_calls_keep_their_own_signatures_and_get_ids_of_their_own() {
+fn gemini_calls_get_unique_ids_and_keep_signatures() {
     let call = |path: &str, signature: Option<&str>| genai::chat::ToolCall {
         call_id: "call#look#0".to_owned(),
         fn_name: "look".to_owned(),
@@ -94,18 +98,18 @@ fn gemini_calls_keep_their_own_signatures_and_get_ids_of_their_own() {
     ];
     let calls = vec![call("a", Some("of-the-call")), call("b", None)];
     let own = |id: &str, path: &str, signatures: &[&str]| {
-        Part::Call(ToolCall {
+        TurnPart::Call(ToolCall {
             id: id.to_owned(),
             name: "look".to_owned(),
-            arguments: Arguments::Json(json!({ "path": path })),
+            arguments: CallArguments::Json(json!({ "path": path })),
             signatures: signatures.iter().map(|signature| (*signature).to_owned()).collect(),
         })
     };
     assert_eq!(
         gemini_parts(content, None, calls),
         [
-            said_or_silent(None, Some("of-the-text".to_owned())),
-            Part::Text("So.".to_owned()),
+            thinking_part(None, Some("of-the-text".to_owned())),
+            TurnPart::Text("So.".to_owned()),
             own("call#look#0", "a", &["of-the-call"]),
             own("call#look#1", "b", &[]),
         ]
@@ -113,16 +117,16 @@ fn gemini_calls_keep_their_own_signatures_and_get_ids_of_their_own() {
 }
 
 #[test]
-fn arguments_are_json_if_they_can_be() {
+fn valid_arguments_are_parsed_as_json() {
     for (value, cut, expected) in [
-        (json!({ "a": 1 }), Cut::Not, Arguments::Json(json!({ "a": 1 }))),
-        (json!(null), Cut::Not, Arguments::Json(json!({}))),
-        (json!(""), Cut::Not, Arguments::Json(json!({}))),
-        (json!(""), Cut::Off, Arguments::Malformed(String::new())),
-        (json!("{\"a\":"), Cut::Off, Arguments::Malformed("{\"a\":".to_owned())),
-        (json!("{\"a\":1}"), Cut::Off, Arguments::Json(json!({ "a": 1 }))),
-        (json!([1]), Cut::Not, Arguments::Json(json!([1]))),
+        (json!({ "a": 1 }), Truncation::No, CallArguments::Json(json!({ "a": 1 }))),
+        (json!(null), Truncation::No, CallArguments::Json(json!({}))),
+        (json!(""), Truncation::No, CallArguments::Json(json!({}))),
+        (json!(""), Truncation::Possible, CallArguments::Malformed(String::new())),
+        (json!("{\"a\":"), Truncation::Possible, CallArguments::Malformed("{\"a\":".to_owned())),
+        (json!("{\"a\":1}"), Truncation::Possible, CallArguments::Json(json!({ "a": 1 }))),
+        (json!([1]), Truncation::No, CallArguments::Json(json!([1]))),
     ] {
-        assert_eq!(arguments(value, cut), expected);
+        assert_eq!(parse_arguments(value, cut), expected);
     }
 }

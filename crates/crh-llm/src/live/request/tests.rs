@@ -1,7 +1,7 @@
 use super::*;
 use crate::{ToolResult, UserText};
 
-fn user(cache: Cache) -> Message {
+fn user(cache: CacheMark) -> Message {
     Message::User(UserText { text: "x".to_owned(), cache })
 }
 
@@ -14,9 +14,9 @@ fn results() -> Message {
 }
 
 #[test]
-fn breakpoints_are_the_first_the_last_and_the_newest_results() {
-    let marked = || user(Cache::Breakpoint);
-    let plain = || user(Cache::Unmarked);
+fn breakpoints_keep_first_last_and_newest_results() {
+    let marked = || user(CacheMark::Breakpoint);
+    let plain = || user(CacheMark::Unmarked);
     for (messages, expected) in [
         (vec![], vec![]),
         (vec![plain(), results()], vec![]),
@@ -47,38 +47,39 @@ fn thoughts_of_another_vendor_are_not_sent() {
         (Wire::Gemini, said("a", None), 0),
         (Wire::OpenAiChat, said("a", None), 1),
     ] {
-        assert_eq!(thought(wire, &thinking).len(), count, "{wire:?} {thinking:?}");
+        assert_eq!(thinking_parts(wire, &thinking).len(), count, "{wire:?} {thinking:?}");
     }
 }
 
 #[test]
-fn thoughts_of_a_chat_go_back_with_calls_alone() {
-    let thought = Part::Thinking(Thinking::Said { text: Some("hm".to_owned()), signature: None });
-    let call = Part::Call(ToolCall {
+fn chat_thoughts_are_sent_back_only_with_calls() {
+    let thought =
+        TurnPart::Thinking(Thinking::Said { text: Some("hm".to_owned()), signature: None });
+    let call = TurnPart::Call(ToolCall {
         id: "c".to_owned(),
         name: "look".to_owned(),
-        arguments: Arguments::Json(Value::Null),
+        arguments: CallArguments::Json(Value::Null),
         signatures: Vec::new(),
     });
-    let parts = |parts: Vec<Part>| {
-        let message = assistant(Wire::OpenAiChat, &Turn { parts })?;
+    let parts = |parts: Vec<TurnPart>| {
+        let message = assistant_message(Wire::OpenAiChat, &Turn { parts })?;
         Some(message.content.into_parts().len())
     };
-    assert_eq!(parts(vec![thought.clone(), Part::Text("so".to_owned())]), Some(1));
+    assert_eq!(parts(vec![thought.clone(), TurnPart::Text("so".to_owned())]), Some(1));
     assert_eq!(parts(vec![thought.clone(), call]), Some(2));
     assert_eq!(parts(vec![thought]), None);
 }
 
 #[test]
-fn arguments_are_an_object_whatever_the_model_made_of_them() {
+fn arguments_are_always_sent_as_an_object() {
     for (arguments, sent) in [
-        (Arguments::Json(json!({ "a": 1 })), json!({ "a": 1 })),
-        (Arguments::Json(Value::Null), json!({})),
-        (Arguments::Json(json!([1])), json!({ "malformed_arguments": [1] })),
-        (Arguments::Malformed("{".to_owned()), json!({ "malformed_arguments": "{" })),
+        (CallArguments::Json(json!({ "a": 1 })), json!({ "a": 1 })),
+        (CallArguments::Json(Value::Null), json!({})),
+        (CallArguments::Json(json!([1])), json!({ "malformed_arguments": [1] })),
+        (CallArguments::Malformed("{".to_owned()), json!({ "malformed_arguments": "{" })),
     ] {
         let call =
             ToolCall { id: String::new(), name: String::new(), arguments, signatures: Vec::new() };
-        assert_eq!(called(&call).fn_arguments, sent);
+        assert_eq!(client_tool_call(&call).fn_arguments, sent);
     }
 }

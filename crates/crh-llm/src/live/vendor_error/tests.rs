@@ -10,7 +10,7 @@ fn header<'a>(headers: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + 
     }
 }
 
-/// One line for each status and body: the kind of the error and its delay.
+/// Prints error kind and delay for each status and body.
 fn check(cases: &[(u16, &str)], expected: Expect) {
     let lines: Vec<String> = cases
         .iter()
@@ -20,7 +20,7 @@ fn check(cases: &[(u16, &str)], expected: Expect) {
 }
 
 #[test]
-fn statuses_alone_say_enough_where_the_body_says_nothing() {
+fn status_classifies_an_empty_body() {
     let mut lines = String::new();
     for status in
         [400, 401, 402, 403, 404, 408, 413, 418, 422, 429, 500, 501, 502, 503, 504, 520, 524, 529]
@@ -54,7 +54,7 @@ fn statuses_alone_say_enough_where_the_body_says_nothing() {
 }
 
 #[test]
-fn a_full_context_in_the_words_of_many_servers() {
+fn full_context_is_recognised_for_many_servers() {
     for (status, body) in [
         (
             400,
@@ -100,7 +100,7 @@ fn a_full_context_in_the_words_of_many_servers() {
 }
 
 #[test]
-fn codes_count_more_than_statuses() {
+fn codes_take_precedence_over_statuses() {
     check(
         &[
             (
@@ -144,15 +144,15 @@ fn codes_count_more_than_statuses() {
             BadRequest { message: "The model `gpt-9` does not exist" }
             BadRequest { message: "field required" }
             BadRequest { message: "max_tokens is too large: 300000" }
-            Broken { message: "the server answers 502 without an explanation" }
-            Transport { message: "the server answers 504 without an explanation", spent: Unknown }
+            Broken { message: "HTTP status 502 without a message" }
+            Transport { message: "HTTP status 504 without a message", spent: Unknown }
             Broken { message: "m" }
         "#]],
     );
 }
 
 #[test]
-fn delays_are_found_wherever_vendors_put_them() {
+fn retry_delay_is_found_in_headers_and_body() {
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, Option<f64>);
     let openai = r#"{"error":{"message":"Rate limit reached. Please try again in 7.2s. Visit …"}}"#;
     let google = r#"[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"36.5s"}]}}]"#;
@@ -209,7 +209,7 @@ fn delays_are_found_wherever_vendors_put_them() {
 }
 
 #[test]
-fn events_are_sorted_as_bodies_are_and_unknown_ones_cut_the_stream() {
+fn unknown_error_event_cuts_the_stream() {
     let mut lines = String::new();
     for body in [
         r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
@@ -221,7 +221,8 @@ fn events_are_sorted_as_bodies_are_and_unknown_ones_cut_the_stream() {
         r#"null"#,
     ] {
         let body = serde_json::from_str(body).unwrap();
-        let [before, after] = [Begun::No, Begun::Yes].map(|begun| from_event(&body, begun));
+        let [before, after] =
+            [ReplyStarted::No, ReplyStarted::Yes].map(|begun| from_event(&body, begun));
         lines.push_str(&format!("{before:?}\n"));
         if before != after {
             lines.push_str(&format!("    begun: {after:?}\n"));
@@ -238,19 +239,19 @@ fn events_are_sorted_as_bodies_are_and_unknown_ones_cut_the_stream() {
             begun: CutStream { message: "try again in 2s" }
         ContextFull { message: "m" }
         CutStream { message: "odd" }
-        CutStream { message: "the vendor reports an error without an explanation" }
+        CutStream { message: "error without a message" }
     "#]]
     .assert_eq(&lines);
 }
 
 #[test]
-fn a_redirect_says_where_it_points_and_that_it_is_not_followed() {
+fn redirect_error_names_its_target() {
     let error = from_status(308, &header(&[("location", "https://elsewhere.example/v1")]), "");
-    expect!["the model does not accept the request: the server answers 308 and points to `https://elsewhere.example/v1`; redirects are not followed, since the key would go along"].assert_eq(&error.to_string());
+    expect!["the model rejected the request: the server redirects to `https://elsewhere.example/v1` (308); crh follows no redirects, to protect the API key"].assert_eq(&error.to_string());
 }
 
 #[test]
-fn a_line_is_short_and_shows_what_is_hidden() {
+fn invisible_characters_are_escaped() {
     assert_eq!(one_line("a\n\tb  c"), "a b c");
     assert_eq!(one_line("\u{1b}[2J\u{202e}x\u{0}"), "\\u{1b}[2J\\u{202e}x\\u{0}");
     for long in ["ä".repeat(1_000), "ä ".repeat(1_000), "\u{7}".repeat(1_000)] {
@@ -263,11 +264,11 @@ fn a_line_is_short_and_shows_what_is_hidden() {
 }
 
 #[test]
-fn every_kind_of_error_is_cleaned_and_no_cut_leaves_a_piece_of_a_key() {
+fn errors_are_redacted_before_shortening() {
     let key = "sk-0123456789abcdefghijklmnop";
     let secret = SecretString::from(key);
     let redactor = Redactor::new([&secret]);
-    // The key stands where the line is cut.
+    // The key is where the line is shortened.
     let message = format!("{}{key}\nmore", "x".repeat(MAX_MESSAGE_CHARS - 10));
     let retry_after = None;
     for error in [
@@ -279,11 +280,11 @@ fn every_kind_of_error_is_cleaned_and_no_cut_leaves_a_piece_of_a_key() {
         ModelError::NoCredit { message: message.clone() },
         ModelError::BadRequest { message: message.clone() },
         ModelError::CutStream { message: message.clone() },
-        ModelError::Transport { message: message.clone(), spent: Spent::Nothing },
+        ModelError::Transport { message: message.clone(), spent: FailureCost::Nothing },
         ModelError::NotRecorded { message: message.clone() },
     ] {
         let kind = std::mem::discriminant(&error);
-        let cleaned = cleaned(error, &redactor);
+        let cleaned = clean_error(error, &redactor);
         assert_eq!(std::mem::discriminant(&cleaned), kind);
         let shown = cleaned.to_string();
         assert!(

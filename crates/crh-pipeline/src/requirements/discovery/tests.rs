@@ -1,4 +1,4 @@
-//! Which plan is found: descriptions and branches against the files that are there.
+//! Tests of the search for documents.
 
 use super::*;
 
@@ -10,19 +10,19 @@ const PLANS: &[&str] = &[
     "docs/plans/refunds.txt",
 ];
 
-/// What is found, as `source path`, and the notes.
-fn found(title: &str, body: &str, branch: &str) -> String {
+/// Result as `source path`, with notes.
+fn search_result(title: &str, body: &str, branch: &str) -> String {
     let plans: Vec<String> = PLANS.iter().map(|path| (*path).to_owned()).collect();
-    let clues = Clues { explicit: None, title, body, branch, plans: &plans };
-    let Discovered { document, notes } =
+    let clues = RequirementsClues { explicit: None, title, body, branch, plans: &plans };
+    let RequirementsSearch { document, notes } =
         discover(&clues, |_| Some("# Requirements\n- R1: it\n".to_owned()));
     let document = document.map(|plan| format!("{} {}", plan.source, plan.path));
     document.into_iter().chain(notes).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
-fn what_the_caller_names_goes_before_all_else() {
-    let clues = Clues {
+fn explicit_document_wins() {
+    let clues = RequirementsClues {
         explicit: Some(("plans/mine.md", "# Requirements\n- R1: it\n")),
         title: "",
         body: "docs/plans/refunds.md",
@@ -35,8 +35,9 @@ fn what_the_caller_names_goes_before_all_else() {
 }
 
 #[test]
-fn one_plan_in_the_description_is_a_promise_if_it_is_there() {
-    let check = |body: &str, expected: &str| assert_eq!(found("Pay", body, ""), expected, "{body}");
+fn existing_link_in_description_is_explicit() {
+    let check =
+        |body: &str, expected: &str| assert_eq!(search_result("Pay", body, ""), expected, "{body}");
     let refunds = "explicit docs/plans/refunds.md";
     check("Plan: docs/plans/refunds.md.", refunds);
     check("Plan:docs/plans/refunds.md", refunds);
@@ -44,7 +45,7 @@ fn one_plan_in_the_description_is_a_promise_if_it_is_there() {
     check("https://forge.example/o/r/blob/main/docs/plans/refunds.md#L3", refunds);
     check(
         "docs/plans/gone.md",
-        "the description names the plan `docs/plans/gone.md`, which is not there",
+        "the description names the plan `docs/plans/gone.md`, which does not exist",
     );
     for other in [
         "packages/a/docs/plans/refunds.md",
@@ -60,29 +61,30 @@ fn one_plan_in_the_description_is_a_promise_if_it_is_there() {
 }
 
 #[test]
-fn of_several_plans_the_newest_that_fits_is_a_hint() {
+fn newest_matching_link_of_several_is_inferred() {
     let both = "docs/plans/2026-02-01-onboarding-skill-checks.md replaces docs/plans/2026-01-05-onboarding-skill.md, see docs/plans/2026-03-01-payload-limits.md";
     let checks = "inferred docs/plans/2026-02-01-onboarding-skill-checks.md";
-    assert_eq!(found("Skill for onboarding", both, ""), checks);
-    assert_eq!(found("Update", both, "me/onboarding"), checks);
+    assert_eq!(search_result("Skill for onboarding", both, ""), checks);
+    assert_eq!(search_result("Update", both, "me/onboarding"), checks);
     assert_eq!(
-        found("Update the review", both, "fix/pay"),
-        "the description names 3 plans, and its title fits none of them"
+        search_result("Update the review", both, "fix/pay"),
+        "the description names 3 plans, none of which matches its title"
     );
     assert_eq!(
-        found("Pay", "docs/plans/a.md docs/plans/b.md", ""),
-        "the description names 2 plans, none of which is there"
+        search_result("Pay", "docs/plans/a.md docs/plans/b.md", ""),
+        "the description names 2 plans, none of which exists"
     );
     assert_eq!(
-        found("Refunds", "docs/plans/gone.md docs/plans/refunds.md", ""),
+        search_result("Refunds", "docs/plans/gone.md docs/plans/refunds.md", ""),
         "inferred docs/plans/refunds.md"
     );
 }
 
 #[test]
-fn a_branch_names_a_plan_only_if_no_other_fits() {
-    let check =
-        |branch: &str, expected: &str| assert_eq!(found("", "", branch), expected, "{branch}");
+fn branch_match_must_be_unique() {
+    let check = |branch: &str, expected: &str| {
+        assert_eq!(search_result("", "", branch), expected, "{branch}");
+    };
     check(
         "feat/onboarding-skill-check",
         "inferred docs/plans/2026-02-01-onboarding-skill-checks.md",
@@ -90,29 +92,30 @@ fn a_branch_names_a_plan_only_if_no_other_fits() {
     check("feat/Refund", "inferred docs/plans/refunds.md");
     // Two plans have both words.
     check("feat/onboarding-skill", "");
-    // `pay` is no word of `payload-limits`.
+    // `pay` does not match `payload-limits`.
     check("fix/pay", "");
     check("fix/update-review", "");
     check("main", "");
     check("", "");
     check("issue-42", "");
-    // A stale link does not keep the branch from being asked.
+    // A stale link does not prevent a match by branch name.
     assert_eq!(
-        found("", "docs/plans/gone.md", "refunds"),
-        "inferred docs/plans/refunds.md; the description names the plan `docs/plans/gone.md`, which is not there"
+        search_result("", "docs/plans/gone.md", "refunds"),
+        "inferred docs/plans/refunds.md; the description names the plan `docs/plans/gone.md`, which does not exist"
     );
 }
 
 #[test]
-fn a_plan_that_is_no_text_is_said() {
+fn unreadable_document_is_noted() {
     let plans = ["docs/plans/refunds.md".to_owned()];
-    let clues = Clues { explicit: None, title: "", body: "", branch: "refunds", plans: &plans };
+    let clues =
+        RequirementsClues { explicit: None, title: "", body: "", branch: "refunds", plans: &plans };
     let found = discover(&clues, |_| None);
     assert_eq!(found.document, None);
     assert_eq!(found.notes, ["the plan `docs/plans/refunds.md` could not be read"]);
 }
 
 #[test]
-fn generic_words_are_sorted_so_that_they_can_be_searched() {
-    assert!(GENERIC.is_sorted());
+fn generic_words_are_sorted() {
+    assert!(GENERIC_WORDS.is_sorted());
 }

@@ -1,4 +1,4 @@
-//! What is read of plans as people write them, a line for each item.
+//! Tests of parsing documents.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn check(text: &str, expected: Expect) {
-    let (document, notes) = document("docs/plans/a.md", PlanSource::Explicit, text);
-    let row = |item: &PlanItem| {
+    let (document, notes) = parse_document("docs/plans/a.md", PlanSource::Explicit, text);
+    let row = |item: &RequirementItem| {
         let done = item.done.map(|done| format!(" [{done}]")).unwrap_or_default();
         format!("{}{done} line {}: {}\n", item.id, item.line, item.text)
     };
@@ -17,12 +17,12 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
-fn requirements_and_units_are_read_in_their_sections_only() {
+fn items_are_parsed_only_in_their_sections() {
     check(
         "---\ntitle: Pay\nnote: R9\n---\n# Pay\n\n- R8. not in a section\n\n## Requirements Trace\n\n\
          - R1. Charge **once**, in `cents`\n  and in one step\n- **R2:** Refund\n  - R2a: in part\n  - why\n\
          - [x] R3 — Log\n\nR4: Tell the user\nR5) Wait\n\n### R6\n\nA retry.\n\n\
-         ## Open Questions\n- R7. asked by nobody\n\n\
+         ## Open Questions\n- R7. not answered\n\n\
          ## 4. Implementation Units\n\n- [ ] **Unit 1: Charges**\n\n**Files:**\n- Create: `pay.rs`\n\n\
          **Requirements:** R1, R2\n\n#### Requirements\n- R12. of a unit\n\n- [x] U2. Refunds\n- [X] The log\n  - [ ] a detail\n",
         expect![[r#"
@@ -41,7 +41,7 @@ fn requirements_and_units_are_read_in_their_sections_only() {
 }
 
 #[test]
-fn tables_headings_and_lists_without_ids_are_read_too() {
+fn tables_headings_and_plain_lists_are_parsed() {
     check(
         "Requirements\n============\n\n| ID | What | Why |\n|---|---|---|\n| R1 | charge | money |\n| **R2** | refund | |\n| total | 2 | |\n\n\
          Implementation units:\n---------------------\n\n### Charges\n\nText.\n\n#### Files\n\n- `pay.rs`\n\n### Refunds\n",
@@ -71,7 +71,7 @@ fn tables_headings_and_lists_without_ids_are_read_too() {
 }
 
 #[test]
-fn what_is_shown_as_an_example_is_not_asked_for() {
+fn examples_are_not_items() {
     check(
         "## Requirements\n\n- R1: real\n\n```md\n- R2: in a fence\n```\n\n    - R3: in a block\n\n\
          <!--\n- R4: in a comment\n-->\n\n> - R5: quoted\n\n- R6: real too\n\n  ```\n  - R7: fenced in an item\n  ```\n\
@@ -84,9 +84,9 @@ fn what_is_shown_as_an_example_is_not_asked_for() {
 }
 
 #[test]
-fn an_id_is_told_from_what_looks_like_one() {
+fn id_look_alikes_are_rejected() {
     let found = |text: &str, section| {
-        identified(text, section).map(|(id, rest)| format!("{id}|{rest}")).unwrap_or_default()
+        parse_id(text, section).map(|(id, rest)| format!("{id}|{rest}")).unwrap_or_default()
     };
     for (text, expected) in [
         ("R1. Charge", "R1|Charge"),
@@ -105,37 +105,38 @@ fn an_id_is_told_from_what_looks_like_one() {
         ("Unit 1: Charge", ""),
         ("", ""),
     ] {
-        assert_eq!(found(text, Section::Requirements), expected, "{text}");
+        assert_eq!(found(text, DocSection::Requirements), expected, "{text}");
     }
-    assert_eq!(found("Unit 3: Log", Section::Units), "U3|Log");
-    assert_eq!(found("U4 — Log", Section::Units), "U4|Log");
-    assert_eq!(found("Units", Section::Units), "");
+    assert_eq!(found("Unit 3: Log", DocSection::Units), "U3|Log");
+    assert_eq!(found("U4 — Log", DocSection::Units), "U4|Log");
+    assert_eq!(found("Units", DocSection::Units), "");
 }
 
 #[test]
-fn what_is_too_much_is_said() {
+fn omitted_items_are_noted() {
     let many: String = (1..=70).map(|at| format!("- R{at}: thing\n")).collect();
-    let (plan, notes) = document("a.md", PlanSource::Inferred, &format!("# Requirements\n{many}"));
+    let (plan, notes) =
+        parse_document("a.md", PlanSource::Inferred, &format!("# Requirements\n{many}"));
     assert_eq!(plan.items.len(), ITEMS_MAX);
-    assert_eq!(notes, ["10 of the 70 things that the plan `a.md` asks for were not looked at"]);
+    assert_eq!(notes, ["10 of the 70 requirements of the plan `a.md` were not checked"]);
     let long = format!("# Requirements\n- R1: {}\n", "ä".repeat(BYTES_MAX));
-    let (plan, notes) = document("a.md", PlanSource::Inferred, &long);
+    let (plan, notes) = parse_document("a.md", PlanSource::Inferred, &long);
     assert_eq!(plan.items[0].text.chars().count(), ITEM_CHARS + 1);
-    assert_eq!(notes, [format!("of the plan `a.md` only the first {BYTES_MAX} bytes were read")]);
-    let (plan, notes) = document("a.md", PlanSource::Inferred, "# Notes\n");
+    assert_eq!(notes, [format!("only the first {BYTES_MAX} bytes of the plan `a.md` were read")]);
+    let (plan, notes) = parse_document("a.md", PlanSource::Inferred, "# Notes\n");
     assert_eq!(plan.items, []);
-    assert_eq!(notes, ["the plan `a.md` names neither requirements nor implementation units"]);
+    assert_eq!(notes, ["the plan `a.md` has no requirements and no implementation units"]);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_makes_an_id_twice_or_a_line_that_is_not_there(
+    fn ids_are_unique_and_lines_exist(
         lines in prop::collection::vec("(#{1,3} (Requirements|Implementation Units)|[-*|>`~ ]{0,4}(\\[[ x]\\] )?[RU][0-9]{0,2}[.:|]? ?[a-z]{0,3}|.{0,12})", 0..30)
     ) {
         let text = lines.join("\n");
-        let (document, _) = document("a.md", PlanSource::Explicit, &text);
+        let (document, _) = parse_document("a.md", PlanSource::Explicit, &text);
         let ids: BTreeSet<&str> = document.items.iter().map(|item| item.id.as_str()).collect();
         prop_assert_eq!(ids.len(), document.items.len());
         let last = text.split('\n').count();

@@ -1,21 +1,21 @@
-//! What is reported of a plan that is not met, up to the issue.
+//! Tests of findings for unmet requirements.
 
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::requirements::document;
+use crate::requirements::parse_document;
 use crh_review::diff::Diff;
 use crh_review::{Sources, consolidate};
 
 const PLAN: &str = "# Requirements\n- R1: charge\n- R2: refund\n- R3: log\n- R4: wait\n";
 
-fn judged() -> Judged {
-    let item = |id: &str, state, evidence: &str| JudgedItem {
+fn sample_judgements() -> RequirementJudgements {
+    let item = |id: &str, state, evidence: &str| RequirementJudgement {
         id: id.to_owned(),
         state,
         evidence: evidence.to_owned(),
     };
-    Judged {
+    RequirementJudgements {
         items: vec![
             item("R1", RequirementState::Met, "`pay.rs:3`"),
             item("R2", RequirementState::NotAddressed, "No line refunds."),
@@ -25,11 +25,17 @@ fn judged() -> Judged {
     }
 }
 
-/// The rows of the plan, and the issues that its findings become.
-fn check(path: &str, source: PlanSource, judged: Option<&Judged>, waived: &str, expected: Expect) {
-    let (document, _) = document(path, source, PLAN);
+/// Rows of the report, and the issues that the findings become.
+fn check(
+    path: &str,
+    source: PlanSource,
+    judged: Option<&RequirementJudgements>,
+    waived: &str,
+    expected: Expect,
+) {
+    let (document, _) = parse_document(path, source, PLAN);
     let waived = waived.split_whitespace().map(str::to_owned).collect();
-    let (plan, members) = members(&document, judged, &waived);
+    let (plan, members) = missing_findings(&document, judged, &waived);
     let mut shown = String::new();
     for it in plan.requirements {
         let waived = if it.waived { " waived" } else { "" };
@@ -49,11 +55,11 @@ fn check(path: &str, source: PlanSource, judged: Option<&Judged>, waived: &str, 
 }
 
 #[test]
-fn an_explicit_plan_is_a_contract() {
+fn explicit_document_gives_p1_findings() {
     check(
         "docs/plans/a.md",
         PlanSource::Explicit,
-        Some(&judged()),
+        Some(&sample_judgements()),
         "r4",
         expect![[r#"
         R1 Met `pay.rs:3`
@@ -61,19 +67,19 @@ fn an_explicit_plan_is_a_contract() {
         R3 PartiallyAddressed Only errors are logged.
         R4 NotAddressed waived Nothing waits.
         P1 docs/plans/a.md:3 manual/downstream-resolver R2 of the plan is not addressed: refund
-          The plan asks for it. No line refunds. If it is left out on purpose, `--waive R2` says so. `refund`
+          The plan asks for it. No line refunds. If it is left out on purpose, pass `--waive R2`. `refund`
         P1 docs/plans/a.md:4 manual/downstream-resolver R3 of the plan is only partly addressed: log
-          The plan asks for it. Only errors are logged. If it is left out on purpose, `--waive R3` says so. `log`
+          The plan asks for it. Only errors are logged. If it is left out on purpose, pass `--waive R3`. `log`
     "#]],
     );
 }
 
 #[test]
-fn a_guessed_plan_is_a_hint() {
+fn inferred_document_gives_p3_findings() {
     check(
         "docs/plans/a.md",
         PlanSource::Inferred,
-        Some(&judged()),
+        Some(&sample_judgements()),
         "",
         expect![[r#"
         R1 Met `pay.rs:3`
@@ -91,7 +97,7 @@ fn a_guessed_plan_is_a_hint() {
 }
 
 #[test]
-fn without_a_judgement_nothing_is_said_to_be_missing() {
+fn unjudged_requirements_give_no_findings() {
     check(
         "docs/plans/a.md",
         PlanSource::Explicit,
@@ -107,11 +113,11 @@ fn without_a_judgement_nothing_is_said_to_be_missing() {
 }
 
 #[test]
-fn a_plan_outside_of_the_repository_is_a_place_too() {
+fn document_outside_the_repository_has_a_path() {
     check(
         "/home/me/../plan.md",
         PlanSource::Explicit,
-        Some(&judged()),
+        Some(&sample_judgements()),
         "R2 R3",
         expect![[r#"
         R1 Met `pay.rs:3`
@@ -119,29 +125,29 @@ fn a_plan_outside_of_the_repository_is_a_place_too() {
         R3 PartiallyAddressed waived Only errors are logged.
         R4 NotAddressed Nothing waits.
         P1 home/me/plan.md:5 manual/downstream-resolver R4 of the plan is not addressed: wait
-          The plan asks for it. Nothing waits. If it is left out on purpose, `--waive R4` says so. `wait`
+          The plan asks for it. Nothing waits. If it is left out on purpose, pass `--waive R4`. `wait`
     "#]],
     );
 }
 
 #[test]
-fn a_long_requirement_has_a_title_that_fits() {
+fn long_requirement_title_is_truncated() {
     let text = format!("# Requirements\n- R1: {}\n", "ä".repeat(300));
-    let (document, _) = document("a.md", PlanSource::Explicit, &text);
-    let judged = Judged {
-        items: vec![JudgedItem {
+    let (document, _) = parse_document("a.md", PlanSource::Explicit, &text);
+    let judged = RequirementJudgements {
+        items: vec![RequirementJudgement {
             id: "R1".to_owned(),
             state: RequirementState::NotAddressed,
             evidence: String::new(),
         }],
     };
-    let (_, members) = members(&document, Some(&judged), &BTreeSet::new());
+    let (_, members) = missing_findings(&document, Some(&judged), &BTreeSet::new());
     assert_eq!(members[0].finding.title.chars().count(), TITLE_MAX);
 }
 
 #[test]
-fn an_id_that_the_plan_does_not_have_cannot_be_waived() {
-    let (document, _) = document("a.md", PlanSource::Explicit, PLAN);
+fn unknown_waived_ids_are_listed() {
+    let (document, _) = parse_document("a.md", PlanSource::Explicit, PLAN);
     let waived = ["R2", "r3", "R9"].map(str::to_owned).into();
     assert_eq!(not_in_plan(&document, &waived), ["R9"]);
 }

@@ -1,5 +1,5 @@
-//! What an agent of a delegated review may call. All agents see the same tools; here it is decided, call by call, which
-//! of them this one may use, and what it is told otherwise.
+//! Rules of the `delegate` strategy for tool calls. All agents see the same tools; these rules
+//! decide per call whether this agent may use the tool, and what the model is told otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,68 +7,67 @@ use crate::tools::session::{
     DelegateReview, ReportChecks, ReportFindings, SessionTool, SubmitReview,
 };
 
-/// How one agent behaves: what it may call, what it has called, what it was refused.
+/// Permissions of one agent, with its lookups, marks and refused calls so far.
 #[derive(Debug)]
-pub(super) struct Conduct {
-    role: Role,
-    agent_files: Listed,
-    /// Looks at code beyond the diff so far.
-    looks: usize,
-    marked: BTreeSet<String>,
-    refused: BTreeMap<Rule, u32>,
+pub(super) struct AgentRules {
+    role: AgentRole,
+    agent_files: ListingState,
+    /// Lookups beyond the diff so far.
+    lookups: usize,
+    marked_files: BTreeSet<String>,
+    refusals: BTreeMap<DelegateRule, u32>,
 }
 
-/// Who an agent is.
 #[derive(Debug)]
-enum Role {
+enum AgentRole {
     Orchestrator,
-    /// The paths of its scope.
+    /// A sub-agent, with the paths of its scope.
     SubAgent(BTreeSet<String>),
 }
 
-/// Whether the repository's instructions were listed.
+/// Whether the agent files were listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Listed {
+enum ListingState {
     NotYet,
     Once,
 }
 
-/// A rule of the strategy, as far as an agent can break it.
+/// A rule that an agent can break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rule {
-    /// The orchestrator leaves code to the sub-agents.
+pub(super) enum DelegateRule {
+    /// The orchestrator does not read code.
     NoCodeForOrchestrator,
-    /// It leaves marks to those who looked.
+    /// The orchestrator does not mark files as reviewed.
     NoMarksByOrchestrator,
-    /// It lists the repository's instructions once.
+    /// The orchestrator lists the agent files only once.
     AgentFilesOnce,
-    /// It delegates once, and once more to confirm a P0.
+    /// The orchestrator delegates once, and once more to confirm a P0.
     Delegation,
-    /// It decides about each finding once.
+    /// The orchestrator decides about each finding once.
     Submission,
-    /// Each kind of agent has its own way to end.
-    OthersTool,
-    /// One look beyond the diff for each file.
-    OneLookPerFile,
-    /// A sub-agent marks files of its scope.
+    /// Each kind of agent ends with its own tool.
+    ToolOfOtherAgent,
+    /// A sub-agent has one lookup beyond the diff per file.
+    OneLookupPerFile,
+    /// A sub-agent marks only files of its scope.
     OwnFilesOnly,
-    /// All files are marked before the report.
+    /// A sub-agent marks all files before it reports.
     MarkBeforeReport,
 }
 
-/// A call that is not made, and what the model is told.
+/// A refused call, with the message for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) rule: Rule,
-    pub(super) told: String,
+pub(super) struct RuleViolation {
+    pub(super) rule: DelegateRule,
+    pub(super) message: String,
 }
 
-/// What a tool opens, as far as the rules tell tools apart.
+/// Classes of tools that the rules distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
-    /// Code beyond the diff, by a path or a search: what a sub-agent may do once for each file.
-    Look,
-    /// Code or history beyond the diff in other ways.
+enum ToolClass {
+    /// Reads or searches code beyond the diff. Sub-agents have one per file.
+    Lookup,
+    /// Other access to the repository.
     Repository,
     AgentFiles,
     Mark,
@@ -76,14 +75,14 @@ enum Door {
     Submit,
     Report,
     Check,
-    /// The change itself, or nothing at all.
-    Open,
+    /// Access to the change itself, or none.
+    Unrestricted,
 }
 
-impl Door {
-    fn of(tool: &str) -> Self {
+impl ToolClass {
+    fn from_tool(tool: &str) -> Self {
         match tool {
-            "repo_read" | "repo_grep" | "read_file" | "search_code" => Self::Look,
+            "repo_read" | "repo_grep" | "read_file" | "search_code" => Self::Lookup,
             "get_function_context" | "run_ruff" => Self::Repository,
             _ if tool.starts_with("repo_") => Self::Repository,
             "agent_files_list" => Self::AgentFiles,
@@ -92,172 +91,186 @@ impl Door {
             SubmitReview::NAME => Self::Submit,
             ReportFindings::NAME => Self::Report,
             ReportChecks::NAME => Self::Check,
-            _ => Self::Open,
+            _ => Self::Unrestricted,
         }
     }
 }
 
-impl Conduct {
-    /// The orchestrator's.
+impl AgentRules {
+    /// Rules for the orchestrator.
     pub(super) fn orchestrator() -> Self {
-        Self::new(Role::Orchestrator)
+        Self::new(AgentRole::Orchestrator)
     }
 
-    /// A sub-agent's that looks at these files.
+    /// Rules for a sub-agent with these files.
     pub(super) fn sub_agent<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::new(Role::SubAgent(paths.into_iter().map(str::to_owned).collect()))
+        Self::new(AgentRole::SubAgent(paths.into_iter().map(str::to_owned).collect()))
     }
 
-    fn new(role: Role) -> Self {
+    fn new(role: AgentRole) -> Self {
         Self {
             role,
-            agent_files: Listed::NotYet,
-            looks: 0,
-            marked: BTreeSet::new(),
-            refused: BTreeMap::new(),
+            agent_files: ListingState::NotYet,
+            lookups: 0,
+            marked_files: BTreeSet::new(),
+            refusals: BTreeMap::new(),
         }
     }
 
-    /// Whether a tool may be called; `path` is the file that it is to mark, if it marks one and it is known.
-    pub(super) fn allows(&mut self, tool: &str, path: Option<&str>) -> Result<(), Refusal> {
-        let refused = match &self.role {
-            Role::Orchestrator => self.as_orchestrator(Door::of(tool), tool),
-            Role::SubAgent(scope) => self.as_sub_agent(Door::of(tool), tool, path, scope),
+    /// Checks whether a tool may be called. `path` is the file to mark, if the tool marks one.
+    pub(super) fn check_call(
+        &mut self,
+        tool: &str,
+        path: Option<&str>,
+    ) -> Result<(), RuleViolation> {
+        let violation = match &self.role {
+            AgentRole::Orchestrator => {
+                self.orchestrator_violation(ToolClass::from_tool(tool), tool)
+            }
+            AgentRole::SubAgent(scope) => {
+                self.sub_agent_violation(ToolClass::from_tool(tool), tool, path, scope)
+            }
         };
-        if let Some((rule, told)) = refused {
-            return Err(self.refuse(rule, told));
+        if let Some((rule, message)) = violation {
+            return Err(self.refuse(rule, message));
         }
-        match Door::of(tool) {
-            Door::Look => self.looks += 1,
-            Door::AgentFiles => self.agent_files = Listed::Once,
-            Door::Repository
-            | Door::Mark
-            | Door::Delegate
-            | Door::Submit
-            | Door::Report
-            | Door::Check
-            | Door::Open => {}
+        match ToolClass::from_tool(tool) {
+            ToolClass::Lookup => self.lookups += 1,
+            ToolClass::AgentFiles => self.agent_files = ListingState::Once,
+            ToolClass::Repository
+            | ToolClass::Mark
+            | ToolClass::Delegate
+            | ToolClass::Submit
+            | ToolClass::Report
+            | ToolClass::Check
+            | ToolClass::Unrestricted => {}
         }
         Ok(())
     }
 
     /// Counts a refusal that was decided elsewhere.
-    pub(super) fn refuse(&mut self, rule: Rule, told: String) -> Refusal {
-        *self.refused.entry(rule).or_default() += 1;
-        Refusal { rule, told }
+    pub(super) fn refuse(&mut self, rule: DelegateRule, message: String) -> RuleViolation {
+        *self.refusals.entry(rule).or_default() += 1;
+        RuleViolation { rule, message }
     }
 
-    /// A call that was allowed brought nothing: it does not count.
-    pub(super) fn failed(&mut self, tool: &str) {
-        match Door::of(tool) {
-            Door::Look => self.looks = self.looks.saturating_sub(1),
-            Door::AgentFiles => self.agent_files = Listed::NotYet,
-            Door::Repository
-            | Door::Mark
-            | Door::Delegate
-            | Door::Submit
-            | Door::Report
-            | Door::Check
-            | Door::Open => {}
+    /// Uncounts an allowed call that failed.
+    pub(super) fn call_failed(&mut self, tool: &str) {
+        match ToolClass::from_tool(tool) {
+            ToolClass::Lookup => self.lookups = self.lookups.saturating_sub(1),
+            ToolClass::AgentFiles => self.agent_files = ListingState::NotYet,
+            ToolClass::Repository
+            | ToolClass::Mark
+            | ToolClass::Delegate
+            | ToolClass::Submit
+            | ToolClass::Report
+            | ToolClass::Check
+            | ToolClass::Unrestricted => {}
         }
     }
 
-    /// The agent is done with a file.
-    pub(super) fn marked(&mut self, path: &str) {
-        self.marked.insert(path.to_owned());
+    /// Marks a file as reviewed.
+    pub(super) fn mark_file(&mut self, path: &str) {
+        self.marked_files.insert(path.to_owned());
     }
 
-    /// The files of its scope that it has not marked.
-    pub(super) fn unmarked(&self) -> Vec<&str> {
+    /// Files of the scope that are not marked.
+    pub(super) fn unmarked_files(&self) -> Vec<&str> {
         match &self.role {
-            Role::Orchestrator => Vec::new(),
-            Role::SubAgent(scope) => scope.difference(&self.marked).map(String::as_str).collect(),
+            AgentRole::Orchestrator => Vec::new(),
+            AgentRole::SubAgent(scope) => {
+                scope.difference(&self.marked_files).map(String::as_str).collect()
+            }
         }
     }
 
-    /// Whether it was refused by a rule before.
-    pub(super) fn was_refused(&self, rule: Rule) -> bool {
-        self.refused.contains_key(&rule)
+    /// Whether this rule was broken before.
+    pub(super) fn was_refused(&self, rule: DelegateRule) -> bool {
+        self.refusals.contains_key(&rule)
     }
 
-    /// What was refused, for the report.
+    /// Notes on refused calls, for the report.
     pub(super) fn notes(&self) -> Vec<String> {
-        let noted = self.refused.iter().map(|(rule, count)| {
+        let notes = self.refusals.iter().map(|(rule, count)| {
             let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
-            format!("{}; refused {times}", rule.broken())
+            format!("{}; refused {times}", rule.violation_text())
         });
-        noted.collect()
+        notes.collect()
     }
 
-    fn as_orchestrator(&self, door: Door, tool: &str) -> Option<(Rule, String)> {
-        match door {
-            Door::Look | Door::Repository => Some((
-                Rule::NoCodeForOrchestrator,
+    fn orchestrator_violation(
+        &self,
+        class: ToolClass,
+        tool: &str,
+    ) -> Option<(DelegateRule, String)> {
+        match class {
+            ToolClass::Lookup | ToolClass::Repository => Some((
+                DelegateRule::NoCodeForOrchestrator,
                 format!(
                     "`{tool}` is for sub-agents: you divide the work and decide about what they find. Call `delegate_review`, and say in `focus` what they should look up."
                 ),
             )),
-            Door::Mark => Some((
-                Rule::NoMarksByOrchestrator,
+            ToolClass::Mark => Some((
+                DelegateRule::NoMarksByOrchestrator,
                 "files are marked by the sub-agent that reviewed them; call `delegate_review`"
                     .to_owned(),
             )),
-            Door::AgentFiles => (self.agent_files == Listed::Once).then(|| {
-                let told =
+            ToolClass::AgentFiles => (self.agent_files == ListingState::Once).then(|| {
+                let message =
                     "the list was shown before and has not changed; go on with `delegate_review`";
-                (Rule::AgentFilesOnce, told.to_owned())
+                (DelegateRule::AgentFilesOnce, message.to_owned())
             }),
-            Door::Report | Door::Check => Some((
-                Rule::OthersTool,
+            ToolClass::Report | ToolClass::Check => Some((
+                DelegateRule::ToolOfOtherAgent,
                 format!(
                     "`{tool}` is not yours to call: end with `submit_review`, which takes the ids of findings"
                 ),
             )),
-            Door::Delegate | Door::Submit | Door::Open => None,
+            ToolClass::Delegate | ToolClass::Submit | ToolClass::Unrestricted => None,
         }
     }
 
-    fn as_sub_agent(
+    fn sub_agent_violation(
         &self,
-        door: Door,
+        class: ToolClass,
         tool: &str,
         path: Option<&str>,
         scope: &BTreeSet<String>,
-    ) -> Option<(Rule, String)> {
-        match door {
-            Door::Delegate | Door::Submit | Door::Check => Some((
-                Rule::OthersTool,
+    ) -> Option<(DelegateRule, String)> {
+        match class {
+            ToolClass::Delegate | ToolClass::Submit | ToolClass::Check => Some((
+                DelegateRule::ToolOfOtherAgent,
                 format!("`{tool}` is not yours to call: end your work with `report_findings`"),
             )),
-            Door::Look => (self.looks >= scope.len()).then(|| {
+            ToolClass::Lookup => (self.lookups >= scope.len()).then(|| {
                 let limit = scope.len();
-                let told = format!(
+                let message = format!(
                     "you have used the {limit} extra look(s) of your {limit} file(s). Decide from what you have seen: what you cannot confirm gets a lower confidence or is left out. Then mark the files and call `report_findings`."
                 );
-                (Rule::OneLookPerFile, told)
+                (DelegateRule::OneLookupPerFile, message)
             }),
-            Door::Mark => path.filter(|path| !scope.contains(*path)).map(|path| {
-                let told =
+            ToolClass::Mark => path.filter(|path| !scope.contains(*path)).map(|path| {
+                let message =
                     format!("`{path}` is not in your scope: mark only files that were given to you");
-                (Rule::OwnFilesOnly, told)
+                (DelegateRule::OwnFilesOnly, message)
             }),
-            Door::Repository | Door::AgentFiles | Door::Report | Door::Open => None,
+            ToolClass::Repository | ToolClass::AgentFiles | ToolClass::Report | ToolClass::Unrestricted => None,
         }
     }
 }
 
-impl Rule {
-    /// What an agent did that the rule forbids.
-    fn broken(self) -> &'static str {
+impl DelegateRule {
+    /// Describes the violation for the report.
+    fn violation_text(self) -> &'static str {
         match self {
-            Self::NoCodeForOrchestrator => "the orchestrator wanted to read code itself",
-            Self::NoMarksByOrchestrator => "the orchestrator wanted to mark files as reviewed",
+            Self::NoCodeForOrchestrator => "the orchestrator tried to read code",
+            Self::NoMarksByOrchestrator => "the orchestrator tried to mark files as reviewed",
             Self::AgentFilesOnce => "the orchestrator listed the agent files again",
             Self::Delegation => "the orchestrator delegated against the rules",
             Self::Submission => "the orchestrator's submission did not account for the findings",
-            Self::OthersTool => "it called a tool that is for other agents",
-            Self::OneLookPerFile => "it wanted more than one look beyond the diff for each file",
-            Self::OwnFilesOnly => "it wanted to mark files that were not given to it",
+            Self::ToolOfOtherAgent => "it called a tool of other agents",
+            Self::OneLookupPerFile => "it tried more than one lookup per file",
+            Self::OwnFilesOnly => "it tried to mark files outside its scope",
             Self::MarkBeforeReport => "it reported before it had marked all its files",
         }
     }
@@ -270,8 +283,8 @@ mod tests {
     use super::*;
     use crate::tools::session::agent_tools;
 
-    /// Makes calls one after the other: `tool`, `tool path`, `tool!` for one that fails.
-    fn check(mut conduct: Conduct, calls: &str, expected: Expect) {
+    /// Makes calls in sequence: `tool`, `tool path`, or `tool!` for a call that fails.
+    fn check(mut rules: AgentRules, calls: &str, expected: Expect) {
         let mut shown = String::new();
         for call in calls.split(", ") {
             let (tool, path) = match call.split_once(' ') {
@@ -279,28 +292,28 @@ mod tests {
                 None => (call, None),
             };
             let name = tool.trim_end_matches('!');
-            let said = match conduct.allows(name, path) {
+            let reply = match rules.check_call(name, path) {
                 Ok(()) => "goes on".to_owned(),
-                Err(refusal) => refusal.told,
+                Err(refusal) => refusal.message,
             };
             if tool.ends_with('!') {
-                conduct.failed(name);
+                rules.call_failed(name);
             }
-            shown += &format!("{call}: {said}\n");
+            shown += &format!("{call}: {reply}\n");
         }
-        for note in conduct.notes() {
+        for note in rules.notes() {
             shown += &format!("note: {note}\n");
         }
         expected.assert_eq(&shown);
     }
 
     #[test]
-    fn every_tool_is_open_or_not_by_decision() {
+    fn permissions_of_every_tool() {
         let (mut orchestrator, mut sub_agent) =
-            (Conduct::orchestrator(), Conduct::sub_agent(["a", "b", "c", "d"]));
+            (AgentRules::orchestrator(), AgentRules::sub_agent(["a", "b", "c", "d"]));
         let mut shown = String::new();
         for tool in agent_tools() {
-            let word = |conduct: &mut Conduct| match conduct.allows(&tool.name, None) {
+            let word = |rules: &mut AgentRules| match rules.check_call(&tool.name, None) {
                 Ok(()) => "yes",
                 Err(_) => "no",
             };
@@ -342,9 +355,9 @@ mod tests {
     }
 
     #[test]
-    fn the_orchestrator_reads_no_code_and_marks_nothing() {
+    fn orchestrator_cannot_read_code_or_mark_files() {
         check(
-            Conduct::orchestrator(),
+            AgentRules::orchestrator(),
             "repo_read, search_code, mark_file_reviewed a.rs, report_findings, diff_get_file",
             expect![[r#"
                 repo_read: `repo_read` is for sub-agents: you divide the work and decide about what they find. Call `delegate_review`, and say in `focus` what they should look up.
@@ -352,17 +365,17 @@ mod tests {
                 mark_file_reviewed a.rs: files are marked by the sub-agent that reviewed them; call `delegate_review`
                 report_findings: `report_findings` is not yours to call: end with `submit_review`, which takes the ids of findings
                 diff_get_file: goes on
-                note: the orchestrator wanted to read code itself; refused 2 times
-                note: the orchestrator wanted to mark files as reviewed; refused once
-                note: it called a tool that is for other agents; refused once
+                note: the orchestrator tried to read code; refused 2 times
+                note: the orchestrator tried to mark files as reviewed; refused once
+                note: it called a tool of other agents; refused once
             "#]],
         );
     }
 
     #[test]
-    fn the_orchestrator_lists_agent_files_once() {
+    fn orchestrator_lists_agent_files_once() {
         check(
-            Conduct::orchestrator(),
+            AgentRules::orchestrator(),
             "agent_files_list!, agent_files_list, agent_files_list",
             expect![[r#"
                 agent_files_list!: goes on
@@ -374,9 +387,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sub_agent_has_one_look_for_each_file_and_a_failed_one_does_not_count() {
+    fn sub_agent_has_one_successful_lookup_per_file() {
         check(
-            Conduct::sub_agent(["a.rs", "b.rs"]),
+            AgentRules::sub_agent(["a.rs", "b.rs"]),
             "repo_read, repo_grep!, read_file, search_code, repo_read, repo_blame, repo_ls",
             expect![[r#"
                 repo_read: goes on
@@ -386,15 +399,15 @@ mod tests {
                 repo_read: you have used the 2 extra look(s) of your 2 file(s). Decide from what you have seen: what you cannot confirm gets a lower confidence or is left out. Then mark the files and call `report_findings`.
                 repo_blame: goes on
                 repo_ls: goes on
-                note: it wanted more than one look beyond the diff for each file; refused 2 times
+                note: it tried more than one lookup per file; refused 2 times
             "#]],
         );
     }
 
     #[test]
-    fn a_sub_agent_neither_delegates_nor_submits_nor_marks_the_files_of_others() {
+    fn sub_agent_cannot_delegate_or_mark_other_files() {
         check(
-            Conduct::sub_agent(["a.rs"]),
+            AgentRules::sub_agent(["a.rs"]),
             "delegate_review, submit_review, mark_file_reviewed b.rs, mark_file_reviewed a.rs, mark_file_reviewed",
             expect![[r#"
                 delegate_review: `delegate_review` is not yours to call: end your work with `report_findings`
@@ -402,18 +415,18 @@ mod tests {
                 mark_file_reviewed b.rs: `b.rs` is not in your scope: mark only files that were given to you
                 mark_file_reviewed a.rs: goes on
                 mark_file_reviewed: goes on
-                note: it called a tool that is for other agents; refused 2 times
-                note: it wanted to mark files that were not given to it; refused once
+                note: it called a tool of other agents; refused 2 times
+                note: it tried to mark files outside its scope; refused once
             "#]],
         );
     }
 
     #[test]
-    fn what_is_not_marked_is_known() {
-        let mut conduct = Conduct::sub_agent(["a.rs", "b.rs", "a.rs"]);
-        conduct.marked("a.rs");
-        assert_eq!(conduct.unmarked(), ["b.rs"]);
-        conduct.marked("b.rs");
-        assert!(conduct.unmarked().is_empty());
+    fn unmarked_files_are_listed() {
+        let mut rules = AgentRules::sub_agent(["a.rs", "b.rs", "a.rs"]);
+        rules.mark_file("a.rs");
+        assert_eq!(rules.unmarked_files(), ["b.rs"]);
+        rules.mark_file("b.rs");
+        assert!(rules.unmarked_files().is_empty());
     }
 }

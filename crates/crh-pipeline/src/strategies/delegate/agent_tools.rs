@@ -1,134 +1,138 @@
-//! Where one agent of a delegated review sits: its tools behind its rules, with everything that happens told.
+//! The tools of one agent of a delegated review. Applies its rules and emits events for its calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::conduct::{Conduct, Rule};
-use super::files::Files;
-use crate::events::Event;
-use crate::office::Office;
-use crate::plan::Part;
-use crate::tools::BenchTools;
+use super::agent_rules::{AgentRules, DelegateRule};
+use super::files::DelegateFiles;
+use crate::events::ReviewEvent;
+use crate::plan::DiffPart;
+use crate::review_context::ReviewContext;
+use crate::tools::ReviewTools;
 use crh_agent::{ToolOutcome, Toolbox};
-use crh_llm::{Arguments, ToolCall};
+use crh_llm::{CallArguments, ToolCall};
 
-/// One agent's desk.
+/// Tools of one agent.
 #[derive(Debug)]
-pub(super) struct Desk {
-    office: Office,
+pub(super) struct AgentTools {
+    ctx: ReviewContext,
     name: String,
-    bench: BenchTools,
-    conduct: Mutex<Conduct>,
-    /// How many calls of models there had been when what was spent was last told.
-    told_at: AtomicU32,
+    tools: ReviewTools,
+    rules: Mutex<AgentRules>,
+    /// Number of model calls at the last usage event.
+    announced_calls: AtomicU32,
 }
 
-/// Which parts of which files nobody has marked yet, over all sub-agents.
+/// Parts of files that no sub-agent has marked yet.
 #[derive(Debug)]
-pub(super) struct Marks {
-    open: Mutex<BTreeMap<String, BTreeSet<Part>>>,
+pub(super) struct UnmarkedParts {
+    parts_by_path: Mutex<BTreeMap<String, BTreeSet<DiffPart>>>,
 }
 
-impl Desk {
-    /// The desk of the agent of this name.
-    pub(super) fn new(office: &Office, name: &str, conduct: Conduct) -> Self {
+impl AgentTools {
+    /// Tools for the agent with this name.
+    pub(super) fn new(ctx: &ReviewContext, name: &str, rules: AgentRules) -> Self {
         Self {
-            bench: BenchTools::new(office.subject.bench.clone()),
-            office: office.clone(),
+            tools: ReviewTools::new(ctx.change.tool_context.clone()),
+            ctx: ctx.clone(),
             name: name.to_owned(),
-            conduct: Mutex::new(conduct),
-            told_at: AtomicU32::new(0),
+            rules: Mutex::new(rules),
+            announced_calls: AtomicU32::new(0),
         }
     }
 
-    /// How the agent behaves. Never kept across a wait.
-    pub(super) fn conduct(&self) -> MutexGuard<'_, Conduct> {
-        // Each of its methods leaves it whole.
-        self.conduct.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The rules. Never hold the guard across an await.
+    pub(super) fn rules(&self) -> MutexGuard<'_, AgentRules> {
+        // Every method leaves the rules consistent, so a poisoned lock is usable.
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells of a call that the agent makes.
-    pub(super) fn hear(&self, call: &ToolCall) {
-        self.office.journal.tell(Event::tool_called(&self.name, call));
-        // The calls of one turn come together: what was spent is told once for them.
-        let totals = self.office.ledger.spent();
-        if self.told_at.swap(totals.llm_calls, Ordering::Relaxed) != totals.llm_calls {
-            self.office.journal.tell(Event::Spent { totals });
+    /// Emits an event for a tool call.
+    pub(super) fn announce_call(&self, call: &ToolCall) {
+        self.ctx.journal.emit(ReviewEvent::tool_called(&self.name, call));
+        // The calls of one turn arrive together: emit the usage once for them.
+        let totals = self.ctx.ledger.spent();
+        if self.announced_calls.swap(totals.llm_calls, Ordering::Relaxed) != totals.llm_calls {
+            self.ctx.journal.emit(ReviewEvent::Spent { totals });
         }
     }
 
-    /// Refuses something: counted, told, and a sentence for the model.
-    pub(super) fn refuse(&self, rule: Rule, told: String) -> String {
-        let told = self.conduct().refuse(rule, told).told;
-        self.tell_refused(&told);
-        told
+    /// Counts a refusal, emits an event and returns the message for the model.
+    pub(super) fn refuse(&self, rule: DelegateRule, message: String) -> String {
+        let message = self.rules().refuse(rule, message).message;
+        self.announce_refusal(&message);
+        message
     }
 
-    /// Calls a tool of the bench, if the rules allow it; `path` is the file that it is to mark.
+    /// Calls a tool if the rules allow it. `path` is the file to mark.
     pub(super) async fn call(&self, call: &ToolCall, path: Option<&str>) -> ToolOutcome {
-        let allowed = self.conduct().allows(&call.name, path);
-        if let Err(refusal) = allowed {
-            self.tell_refused(&refusal.told);
-            return ToolOutcome::Failed(refusal.told);
+        let permission = self.rules().check_call(&call.name, path);
+        if let Err(refusal) = permission {
+            self.announce_refusal(&refusal.message);
+            return ToolOutcome::Failed(refusal.message);
         }
-        let outcome = self.bench.call(call).await;
+        let outcome = self.tools.call(call).await;
         match &outcome {
             ToolOutcome::Answered(_) | ToolOutcome::Changed(_) => {}
-            ToolOutcome::Failed(_) | ToolOutcome::Abort(_) => self.conduct().failed(&call.name),
+            ToolOutcome::Failed(_) | ToolOutcome::Abort(_) => self.rules().call_failed(&call.name),
         }
         outcome
     }
 
-    fn tell_refused(&self, told: &str) {
-        let (run, told) = (self.name.clone(), told.to_owned());
-        self.office.journal.tell(Event::Refused { run, told });
+    fn announce_refusal(&self, message: &str) {
+        let (run, message) = (self.name.clone(), message.to_owned());
+        self.ctx.journal.emit(ReviewEvent::Refused { run, told: message });
     }
 }
 
-/// A sentence with its period: more is said to the model behind it.
-pub(super) fn ended_sentence(told: String) -> String {
-    format!("{}.", told.trim_end_matches('.'))
+/// Ends the text with a period, since more text follows for the model.
+pub(super) fn with_period(sentence: String) -> String {
+    format!("{}.", sentence.trim_end_matches('.'))
 }
 
-/// The argument that a tool is to mark or read.
-pub(super) fn path_of(call: &ToolCall) -> Option<&str> {
+/// The `path` argument of a call.
+pub(super) fn path_argument(call: &ToolCall) -> Option<&str> {
     match &call.arguments {
-        Arguments::Json(arguments) => arguments.get("path")?.as_str(),
-        Arguments::Malformed(_) => None,
+        CallArguments::Json(arguments) => arguments.get("path")?.as_str(),
+        CallArguments::Malformed(_) => None,
     }
 }
 
-impl Marks {
-    /// All parts of all files but those that are done.
-    pub(super) fn new(files: &Files, done: &BTreeSet<Part>) -> Self {
-        let open = files.iter().map(|file| {
+impl UnmarkedParts {
+    /// All parts of all files, except those that are done.
+    pub(super) fn new(files: &DelegateFiles, done_parts: &BTreeSet<DiffPart>) -> Self {
+        let parts_by_path = files.iter().map(|file| {
             let parts = file.pieces.iter().map(|piece| piece.part.clone());
-            (file.path.clone(), parts.filter(|part| !done.contains(part)).collect())
+            (file.path.clone(), parts.filter(|part| !done_parts.contains(part)).collect())
         });
-        Self { open: Mutex::new(open.collect()) }
+        Self { parts_by_path: Mutex::new(parts_by_path.collect()) }
     }
 
-    /// A sub-agent with these parts has marked a file. Whether the file is done with that: true once for each.
-    pub(super) fn mark(&self, path: &str, parts: &[Part]) -> bool {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(left) = open.get_mut(path) else { return false };
+    /// Records that a sub-agent with these parts marked the file. Returns true once, when no part
+    /// is left.
+    pub(super) fn mark_file(&self, path: &str, parts: &[DiffPart]) -> bool {
+        let mut parts_by_path = self.parts_by_path.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(parts_left) = parts_by_path.get_mut(path) else { return false };
         for part in parts {
-            left.remove(part);
+            parts_left.remove(part);
         }
-        let is_done = left.is_empty();
+        let is_done = parts_left.is_empty();
         if is_done {
-            open.remove(path);
+            parts_by_path.remove(path);
         }
         is_done
     }
 
-    /// The files that were done from the start, each once.
-    pub(super) fn done(&self) -> Vec<String> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let done: Vec<String> =
-            open.iter().filter(|(_, left)| left.is_empty()).map(|(path, _)| path.clone()).collect();
-        open.retain(|_, left| !left.is_empty());
-        done
+    /// Removes and returns files without open parts.
+    pub(super) fn take_finished_files(&self) -> Vec<String> {
+        let mut parts_by_path = self.parts_by_path.lock().unwrap_or_else(PoisonError::into_inner);
+        let finished_files: Vec<String> = parts_by_path
+            .iter()
+            .filter(|(_, left)| left.is_empty())
+            .map(|(path, _)| path.clone())
+            .collect();
+        parts_by_path.retain(|_, left| !left.is_empty());
+        finished_files
     }
 }

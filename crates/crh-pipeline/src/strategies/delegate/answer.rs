@@ -1,45 +1,44 @@
-//! What `delegate_review` answers: the findings with their ids, what each sub-agent said, what was not reviewed. It is
-//! JSON of a bounded length; where not everything fits, the least severe findings are left out.
+//! The answer of `delegate_review`: findings with ids, summaries of the sub-agents, files not
+//! reviewed. The JSON has a bounded length; if not everything fits, the least severe findings are
+//! left out.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::board::Id;
+use super::board::FindingId;
 use crate::runs::RunRecord;
 use crate::text::{cut, one_line};
-use crate::tools::Limits;
+use crate::tools::ToolLimits;
 use crh_review::finding::Finding;
 use crh_review::report::CoverageState;
 
-/// The most characters of an answer, as of any tool's.
-const CHARS_MAX: usize = Limits::USUAL.chars;
+/// Maximum characters of an answer, as for any tool.
+const CHARS_MAX: usize = ToolLimits::USUAL.chars;
 
-/// The part of it for lists and summaries each; the findings have the rest.
+/// Share of each list and of the summaries. The findings get the rest.
 const LIST_CHARS: usize = CHARS_MAX / 8;
 
-/// The longest path that is shown, in characters.
+/// Maximum characters of a path.
 const PATH_CHARS: usize = 500;
 
-/// The longest text of a finding that is shown, in characters. The orchestrator decides by it; the whole stays in the
-/// record.
+/// Maximum characters of each text of a finding. The record keeps the full text.
 const TEXT_CHARS: usize = 1_200;
 
-/// Said for a sub-agent that brought nothing: the words of the specification.
+/// Failure of a sub-agent without a report. The specification prescribes the text.
 pub(super) const NO_REPORT: &str = "sub-agent ended without calling report_findings";
 
-/// What is answered.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer {
-    /// For the model.
+pub(super) struct DelegateAnswer {
+    /// JSON for the model.
     pub(super) text: String,
-    /// The findings in it.
-    pub(super) told: Vec<Id>,
-    /// How many findings did not fit.
+    /// Findings in the answer.
+    pub(super) shown_ids: Vec<FindingId>,
+    /// Number of findings that did not fit.
     pub(super) left_out: usize,
 }
 
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct FindingEntry<'a> {
     id: String,
     severity: crh_review::finding::Severity,
     file: String,
@@ -53,64 +52,68 @@ struct Row<'a> {
     evidence: String,
 }
 
-/// The answer for some runs. `said` is where the scopes are not what was wanted.
-pub(super) fn answer<'a>(
+/// Builds the answer. `scope_notes` say where scopes differ from the request.
+pub(super) fn build_answer<'a>(
     runs: impl IntoIterator<Item = (u32, &'a RunRecord)>,
-    said: &[String],
-) -> Answer {
+    scope_notes: &[String],
+) -> DelegateAnswer {
     let runs: Vec<(u32, &RunRecord)> = runs.into_iter().collect();
-    let mut rows: Vec<(Id, &Finding)> = Vec::new();
+    let mut findings_by_id: Vec<(FindingId, &Finding)> = Vec::new();
     for (slot, record) in &runs {
         let findings = (1..).zip(&record.members);
-        rows.extend(findings.map(|(number, member)| (Id { slot: *slot, number }, &member.finding)));
+        findings_by_id.extend(
+            findings.map(|(number, member)| (FindingId { slot: *slot, number }, &member.finding)),
+        );
     }
-    rows.sort_by_key(|(id, finding)| {
+    findings_by_id.sort_by_key(|(id, finding)| {
         (finding.severity, std::cmp::Reverse(finding.confidence), *id)
     });
-    let beside = beside(&runs, said);
-    let shown: Vec<Value> = rows.iter().map(|(id, finding)| json!(row(*id, finding))).collect();
-    let room = CHARS_MAX.saturating_sub(whole(&beside, &[], shown.len()).chars().count());
-    let fitting = fitting(&shown, room);
-    Answer {
-        text: whole(&beside, &shown[..fitting], rows.len() - fitting),
-        told: rows[..fitting].iter().map(|(id, _)| *id).collect(),
-        left_out: rows.len() - fitting,
+    let fields = context_fields(&runs, scope_notes);
+    let entries: Vec<Value> =
+        findings_by_id.iter().map(|(id, finding)| json!(finding_entry(*id, finding))).collect();
+    let max_chars =
+        CHARS_MAX.saturating_sub(answer_json(&fields, &[], entries.len()).chars().count());
+    let fitting_count = count_fitting(&entries, max_chars);
+    DelegateAnswer {
+        text: answer_json(&fields, &entries[..fitting_count], findings_by_id.len() - fitting_count),
+        shown_ids: findings_by_id[..fitting_count].iter().map(|(id, _)| *id).collect(),
+        left_out: findings_by_id.len() - fitting_count,
     }
 }
 
-/// Everything but the findings.
-fn beside(runs: &[(u32, &RunRecord)], said: &[String]) -> Value {
-    let each = LIST_CHARS / runs.len().max(1);
+/// All fields except the findings.
+fn context_fields(runs: &[(u32, &RunRecord)], scope_notes: &[String]) -> Value {
+    let chars_per_run = LIST_CHARS / runs.len().max(1);
     let summary: Vec<String> = runs
         .iter()
         .map(|(slot, record)| {
             let text = record.ended.failure().unwrap_or(&record.summary);
             let line = format!("[{slot}] {}: {}", record.assignment.label, one_line(text));
-            cut(&line, each)
+            cut(&line, chars_per_run)
         })
         .collect();
     let coverage = runs.iter().flat_map(|(_, record)| &record.coverage);
-    let missing = coverage.filter(|file| match file.state {
+    let not_reviewed = coverage.filter(|file| match file.state {
         CoverageState::NotReviewed | CoverageState::Truncated => true,
         CoverageState::Reviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => {
             false
         }
     });
-    let missing: Vec<String> =
-        missing.map(|file| format!("{}: {}", file.path, file.reason)).collect();
-    let mut beside = json!({
+    let not_reviewed: Vec<String> =
+        not_reviewed.map(|file| format!("{}: {}", file.path, file.reason)).collect();
+    let mut fields = json!({
         "summary": summary.join("\n"),
-        "not_reviewed": listed(&missing),
+        "not_reviewed": bounded_list(&not_reviewed),
     });
-    if !said.is_empty() {
-        beside["scopes_changed"] = listed(said);
+    if !scope_notes.is_empty() {
+        fields["scopes_changed"] = bounded_list(scope_notes);
     }
-    beside
+    fields
 }
 
-fn row<'a>(id: Id, finding: &'a Finding) -> Row<'a> {
+fn finding_entry<'a>(id: FindingId, finding: &'a Finding) -> FindingEntry<'a> {
     let evidence = finding.evidence.first().map_or("", |piece| piece.snippet.as_str());
-    Row {
+    FindingEntry {
         id: id.to_string(),
         severity: finding.severity,
         file: cut(&finding.file, PATH_CHARS),
@@ -123,46 +126,46 @@ fn row<'a>(id: Id, finding: &'a Finding) -> Row<'a> {
     }
 }
 
-fn whole(beside: &Value, findings: &[Value], left_out: usize) -> String {
-    let mut value = beside.clone();
+fn answer_json(fields: &Value, findings: &[Value], left_out: usize) -> String {
+    let mut value = fields.clone();
     value["findings"] = json!(findings);
     if left_out > 0 {
         value["left_out"] = json!(format!(
             "{left_out} less severe findings did not fit; they are kept without your decision"
         ));
     }
-    line(&value)
+    json_line(&value)
 }
 
-/// JSON on one line: keys in an order that does not depend on how the value was made.
-fn line(value: &Value) -> String {
-    // A value that is JSON already can be printed.
+/// JSON on one line, with sorted keys.
+fn json_line(value: &Value) -> String {
+    // Serialising a JSON value cannot fail.
     crh_review::stable_json_line(value).unwrap_or_default()
 }
 
 /// How many of the first rows fit.
-fn fitting(rows: &[Value], room: usize) -> usize {
-    let mut used = 0;
+fn count_fitting(entries: &[Value], room: usize) -> usize {
+    let mut used_chars = 0;
     let fits = |row: &&Value| {
-        // A comma stands between two.
-        used += line(row).chars().count() + 1;
-        used <= room
+        // One more for the comma.
+        used_chars += json_line(row).chars().count() + 1;
+        used_chars <= room
     };
-    rows.iter().take_while(fits).count()
+    entries.iter().take_while(fits).count()
 }
 
-/// The first texts of a list, as many as its share of the answer takes.
-fn listed(texts: &[String]) -> Value {
-    let mut used = 0;
+/// The first texts that fit into the share of a list.
+fn bounded_list(texts: &[String]) -> Value {
+    let mut used_chars = 0;
     let fits = |text: &&String| {
-        used += line(&json!(text)).chars().count() + 1;
-        used <= LIST_CHARS
+        used_chars += json_line(&json!(text)).chars().count() + 1;
+        used_chars <= LIST_CHARS
     };
-    let mut shown: Vec<String> = texts.iter().take_while(fits).cloned().collect();
-    if shown.len() < texts.len() {
-        shown.push(format!("and {} more", texts.len() - shown.len()));
+    let mut list: Vec<String> = texts.iter().take_while(fits).cloned().collect();
+    if list.len() < texts.len() {
+        list.push(format!("and {} more", texts.len() - list.len()));
     }
-    json!(shown)
+    json!(list)
 }
 
 #[cfg(test)]

@@ -1,241 +1,247 @@
-//! What the sub-agents brought, where the orchestrator can decide about it: findings with ids, and which delegation and
-//! which submission is allowed.
+//! The findings of the sub-agents, with ids, and the state of the delegation. Checks which
+//! delegations and submissions are allowed.
 //!
-//! Invariant: what the sub-agents brought never leaves the board. The orchestrator can move a finding from `members` to
-//! `set_aside` with a reason; it can neither add one nor lose one.
+//! Invariant: no finding is lost. The orchestrator can move a finding from `members` to `dropped`
+//! with a reason; it cannot add or remove one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::scopes::short;
+use super::scopes::short_label;
 use crate::runs::RunRecord;
 use crate::tools::session::{ScopeWanted, SubmitReview};
 use crh_review::finding::{Finding, Severity};
-use crh_review::report::{Dropped, Fate};
+use crh_review::report::{DroppedFinding, Fate};
 
-/// The most scopes in one call: a model that wants more has not grouped anything. What is too large is split besides.
+/// Maximum scopes in one call. Scopes that are too large are split in addition.
 const SCOPES_MAX: usize = 64;
 
-/// How many ids are named in a sentence.
+/// Maximum ids in a message.
 const IDS_MAX: usize = 20;
 
-/// The longest reason for dropping a finding, in characters.
+/// Maximum characters of a reason for dropping a finding.
 const REASON_MAX: usize = 500;
 
-/// The findings of a review, by the slots of the sub-agents that brought them.
+/// Findings of a review, by sub-agent slot.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     records: BTreeMap<u32, RunRecord>,
-    delegated: Delegated,
-    /// The ids that the orchestrator was told: those that it decides about.
-    told: BTreeSet<Id>,
+    state: DelegationState,
+    /// Findings that the orchestrator has seen and must decide about.
+    shown_ids: BTreeSet<FindingId>,
 }
 
-/// How often the work was delegated.
+/// Progress of the delegation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Delegated {
-    /// Not yet.
+pub(super) enum DelegationState {
+    /// Nothing was delegated yet.
     #[default]
     Never,
-    /// The first is under way.
+    /// The first delegation is running.
     First,
-    /// The first has been answered.
+    /// The first delegation was answered.
     FirstAnswered,
-    /// A second one, to confirm what the first brought.
+    /// A second delegation was started, to confirm P0 findings.
     Second,
 }
 
-/// What work is given out for.
+/// Purpose of a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delegation {
-    /// All files, each once.
+    /// Reviews every file once.
     First,
-    /// A P0 is looked at again.
+    /// Confirms P0 findings.
     Confirming,
 }
 
-/// Names a finding: the slot of its sub-agent, and its number there.
+/// Id of a finding: slot of the sub-agent and number within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Id {
+pub(super) struct FindingId {
     pub(super) slot: u32,
     pub(super) number: usize,
 }
 
-/// What the orchestrator decided.
+/// Decisions of the orchestrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Submission {
-    dropped: BTreeMap<Id, String>,
+pub(super) struct OrchestratorSubmission {
+    dropped: BTreeMap<FindingId, String>,
     pub(super) summary: String,
 }
 
-impl Id {
-    fn read(text: &str) -> Option<Self> {
+impl FindingId {
+    fn parse(text: &str) -> Option<Self> {
         let (slot, number) = text.trim().split_once('.')?;
         Some(Self { slot: slot.parse().ok()?, number: number.parse().ok()? })
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for FindingId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.slot, self.number)
     }
 }
 
 impl Board {
-    /// How often the work was delegated.
-    pub(super) fn delegated(&self) -> Delegated {
-        self.delegated
+    pub(super) fn state(&self) -> DelegationState {
+        self.state
     }
 
-    /// Which delegation these scopes would be, if it is allowed; otherwise a sentence for the model.
-    pub(super) fn may_delegate(&self, wanted: &[ScopeWanted]) -> Result<Delegation, String> {
-        if wanted.len() > SCOPES_MAX {
-            let count = wanted.len();
+    /// Which delegation these scopes would be, or an error for the model.
+    pub(super) fn check_delegation(&self, scopes: &[ScopeWanted]) -> Result<Delegation, String> {
+        if scopes.len() > SCOPES_MAX {
+            let count = scopes.len();
             return Err(format!(
                 "{count} scopes are too many: group files that belong together into {SCOPES_MAX} or fewer"
             ));
         }
-        match self.delegated {
-            Delegated::Never => Ok(Delegation::First),
-            Delegated::FirstAnswered => {
-                self.may_confirm(wanted)?;
+        match self.state {
+            DelegationState::Never => Ok(Delegation::First),
+            DelegationState::FirstAnswered => {
+                self.check_confirmation(scopes)?;
                 Ok(Delegation::Confirming)
             }
-            Delegated::First => Err("delegate once: all scopes go into one call".to_owned()),
-            Delegated::Second => {
-                let told = "there is no third delegation: decide about what was found with `submit_review`";
-                Err(told.to_owned())
+            DelegationState::First => Err("delegate once: all scopes go into one call".to_owned()),
+            DelegationState::Second => {
+                let message = "there is no third delegation: decide about what was found with `submit_review`";
+                Err(message.to_owned())
             }
         }
     }
 
-    /// A delegation begins.
+    /// Records the start of a delegation.
     pub(super) fn begin(&mut self, delegation: Delegation) {
-        self.delegated = match delegation {
-            Delegation::First => Delegated::First,
-            Delegation::Confirming => Delegated::Second,
+        self.state = match delegation {
+            Delegation::First => DelegationState::First,
+            Delegation::Confirming => DelegationState::Second,
         };
     }
 
-    /// A second delegation confirms P0 findings and does nothing else.
-    fn may_confirm(&self, wanted: &[ScopeWanted]) -> Result<(), String> {
-        let blockers: BTreeSet<Id> = self.told_with(Severity::P0).collect();
-        if blockers.is_empty() {
+    /// A second delegation may only confirm P0 findings.
+    fn check_confirmation(&self, scopes: &[ScopeWanted]) -> Result<(), String> {
+        let p0_ids: BTreeSet<FindingId> = self.shown_with_severity(Severity::P0).collect();
+        if p0_ids.is_empty() {
             return Err(
                 "the change has been delegated, and there is no P0 to confirm: call `submit_review`"
                     .to_owned(),
             );
         }
-        let known = listed(&blockers);
-        for scope in wanted {
-            let label = short(&scope.scope);
+        let p0_list = id_list(&p0_ids);
+        for scope in scopes {
+            let label = short_label(&scope.scope);
             let confirms: Vec<&String> = scope.confirms.iter().flatten().collect();
             if confirms.is_empty() {
                 return Err(format!(
-                    "a second delegation only confirms P0 findings: say in `confirms` of scope `{label}` which ({known}), or call `submit_review`"
+                    "a second delegation only confirms P0 findings: say in `confirms` of scope `{label}` which ({p0_list}), or call `submit_review`"
                 ));
             }
-            let is_blocker = |id: &&String| Id::read(id).is_some_and(|id| blockers.contains(&id));
-            if let Some(other) = confirms.iter().find(|id| !is_blocker(id)) {
-                let other = short(other);
-                return Err(format!("`{other}` is no P0 finding; these are: {known}"));
+            let is_p0 = |id: &&String| FindingId::parse(id).is_some_and(|id| p0_ids.contains(&id));
+            if let Some(invalid_id) = confirms.iter().find(|id| !is_p0(id)) {
+                let invalid_id = short_label(invalid_id);
+                return Err(format!("`{invalid_id}` is no P0 finding; these are: {p0_list}"));
             }
         }
-        if wanted.is_empty() {
-            return Err(format!("say in `scopes` which P0 is to be confirmed where: {known}"));
+        if scopes.is_empty() {
+            return Err(format!("say in `scopes` which P0 is to be confirmed where: {p0_list}"));
         }
         Ok(())
     }
 
-    /// Takes in the run of a slot that has ended.
-    pub(super) fn take(&mut self, slot: u32, record: RunRecord) {
+    /// Adds the record of a finished sub-agent.
+    pub(super) fn add_record(&mut self, slot: u32, record: RunRecord) {
         self.records.insert(slot, record);
     }
 
-    /// The first delegation was answered with these findings.
-    pub(super) fn answered(&mut self, told: impl IntoIterator<Item = Id>) {
-        self.told.extend(told);
-        if self.delegated == Delegated::First {
-            self.delegated = Delegated::FirstAnswered;
+    /// Records which findings the orchestrator has seen.
+    pub(super) fn mark_answered(&mut self, shown_ids: impl IntoIterator<Item = FindingId>) {
+        self.shown_ids.extend(shown_ids);
+        if self.state == DelegationState::First {
+            self.state = DelegationState::FirstAnswered;
         }
     }
 
-    /// The runs, by their slots.
+    /// Records by slot.
     pub(super) fn records(&self) -> impl Iterator<Item = (u32, &RunRecord)> {
         self.records.iter().map(|(slot, record)| (*slot, record))
     }
 
-    /// A finding by its id.
-    pub(super) fn finding(&self, id: Id) -> Option<&Finding> {
+    /// A finding by id.
+    pub(super) fn finding(&self, id: FindingId) -> Option<&Finding> {
         let member = self.records.get(&id.slot)?.members.get(id.number.checked_sub(1)?)?;
         Some(&member.finding)
     }
 
-    /// The P0 findings that a scope is to confirm.
-    pub(super) fn confirmed_by(&self, scope: &ScopeWanted) -> Vec<(Id, &Finding)> {
-        let ids = scope.confirms.iter().flatten().filter_map(|id| Id::read(id));
+    /// P0 findings that a scope should confirm.
+    pub(super) fn findings_to_confirm(&self, scope: &ScopeWanted) -> Vec<(FindingId, &Finding)> {
+        let ids = scope.confirms.iter().flatten().filter_map(|id| FindingId::parse(id));
         ids.filter_map(|id| Some((id, self.finding(id)?))).collect()
     }
 
-    fn told_with(&self, severity: Severity) -> impl Iterator<Item = Id> {
-        let has =
-            move |id: &Id| self.finding(*id).is_some_and(|finding| finding.severity == severity);
-        self.told.iter().copied().filter(has)
+    fn shown_with_severity(&self, severity: Severity) -> impl Iterator<Item = FindingId> {
+        let has_severity = move |id: &FindingId| {
+            self.finding(*id).is_some_and(|finding| finding.severity == severity)
+        };
+        self.shown_ids.iter().copied().filter(has_severity)
     }
 
-    /// Reads a submission: every finding that was told is kept or dropped, and nothing else. Otherwise a sentence for the
-    /// model.
-    pub(super) fn submission(&self, submitted: &SubmitReview) -> Result<Submission, String> {
-        match self.delegated {
-            Delegated::Never | Delegated::First => {
+    /// Parses a submission, or returns an error for the model. Every finding that was shown must be
+    /// kept or dropped.
+    pub(super) fn parse_submission(
+        &self,
+        submitted: &SubmitReview,
+    ) -> Result<OrchestratorSubmission, String> {
+        match self.state {
+            DelegationState::Never | DelegationState::First => {
                 return Err(
                     "nothing has been reviewed yet: call `delegate_review` first".to_owned()
                 );
             }
-            Delegated::FirstAnswered | Delegated::Second => {}
+            DelegationState::FirstAnswered | DelegationState::Second => {}
         }
-        let known = |id: &str| match Id::read(id).filter(|id| self.told.contains(id)) {
-            Some(id) => Ok(id),
-            None => Err(format!(
-                "there is no finding `{}`; there are: {}",
-                short(id),
-                listed(&self.told)
-            )),
-        };
-        let kept: BTreeSet<Id> =
-            submitted.keep.iter().map(|id| known(id)).collect::<Result<_, _>>()?;
+        let parse_known_id =
+            |id: &str| match FindingId::parse(id).filter(|id| self.shown_ids.contains(id)) {
+                Some(id) => Ok(id),
+                None => Err(format!(
+                    "there is no finding `{}`; there are: {}",
+                    short_label(id),
+                    id_list(&self.shown_ids)
+                )),
+            };
+        let kept_ids: BTreeSet<FindingId> =
+            submitted.keep.iter().map(|id| parse_known_id(id)).collect::<Result<_, _>>()?;
         let mut dropped = BTreeMap::new();
-        for wanted in &submitted.drop {
-            let id = known(&wanted.id)?;
-            if kept.contains(&id) {
+        for decision in &submitted.drop {
+            let id = parse_known_id(&decision.id)?;
+            if kept_ids.contains(&id) {
                 return Err(format!("`{id}` is in `keep` and in `drop`: decide on one"));
             }
-            if wanted.reason.trim().is_empty() {
+            if decision.reason.trim().is_empty() {
                 return Err(format!("say why `{id}` is dropped"));
             }
-            let reason = wanted.reason.trim().chars().take(REASON_MAX).collect();
+            let reason = decision.reason.trim().chars().take(REASON_MAX).collect();
             dropped.insert(id, reason);
         }
-        let decided = |id: &&Id| kept.contains(id) || dropped.contains_key(id);
-        let open: BTreeSet<Id> = self.told.iter().filter(|id| !decided(id)).copied().collect();
-        if !open.is_empty() {
-            return Err(format!("neither in `keep` nor in `drop`: {}", listed(&open)));
+        let is_decided = |id: &&FindingId| kept_ids.contains(id) || dropped.contains_key(id);
+        let missing_ids: BTreeSet<FindingId> =
+            self.shown_ids.iter().filter(|id| !is_decided(id)).copied().collect();
+        if !missing_ids.is_empty() {
+            return Err(format!("neither in `keep` nor in `drop`: {}", id_list(&missing_ids)));
         }
-        Ok(Submission { dropped, summary: submitted.summary.trim().to_owned() })
+        Ok(OrchestratorSubmission { dropped, summary: submitted.summary.trim().to_owned() })
     }
 
-    /// Carries a submission out; the slots whose runs are not what they were.
-    pub(super) fn settle(&mut self, submission: &Submission) -> BTreeSet<u32> {
-        let mut changed = BTreeSet::new();
+    /// Applies a submission. Returns the slots whose records changed.
+    pub(super) fn apply(&mut self, submission: &OrchestratorSubmission) -> BTreeSet<u32> {
+        let mut changed_slots = BTreeSet::new();
         for (slot, record) in &mut self.records {
             let members = std::mem::take(&mut record.members);
             for (number, member) in (1..).zip(members) {
-                let Some(reason) = submission.dropped.get(&Id { slot: *slot, number }) else {
+                let Some(reason) = submission.dropped.get(&FindingId { slot: *slot, number })
+                else {
                     record.members.push(member);
                     continue;
                 };
-                changed.insert(*slot);
-                record.set_aside.push(Dropped {
+                changed_slots.insert(*slot);
+                record.dropped.push(DroppedFinding {
                     fate: Fate::Refuted,
                     reason: format!("dropped by the orchestrator: {reason}"),
                     into: None,
@@ -245,22 +251,22 @@ impl Board {
                 });
             }
         }
-        changed
+        changed_slots
     }
 
-    /// The runs, in the order of their slots.
+    /// Records in slot order.
     pub(super) fn into_records(self) -> Vec<RunRecord> {
         self.records.into_values().collect()
     }
 }
 
-/// Ids in a sentence.
-fn listed(ids: &BTreeSet<Id>) -> String {
-    let shown: Vec<String> = ids.iter().take(IDS_MAX).map(Id::to_string).collect();
-    match (shown.as_slice(), ids.len().saturating_sub(IDS_MAX)) {
+/// Ids for a message.
+fn id_list(ids: &BTreeSet<FindingId>) -> String {
+    let first_ids: Vec<String> = ids.iter().take(IDS_MAX).map(FindingId::to_string).collect();
+    match (first_ids.as_slice(), ids.len().saturating_sub(IDS_MAX)) {
         ([], _) => "none".to_owned(),
-        (_, 0) => shown.join(", "),
-        (_, more) => format!("{} and {more} more", shown.join(", ")),
+        (_, 0) => first_ids.join(", "),
+        (_, more) => format!("{} and {more} more", first_ids.join(", ")),
     }
 }
 

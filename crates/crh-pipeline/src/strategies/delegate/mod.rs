@@ -1,77 +1,76 @@
-//! `delegate`: an orchestrator groups the files of a change into scopes, a sub-agent reviews each of them, side by side,
-//! and the orchestrator decides about what they found.
+//! The `delegate` strategy: an orchestrator groups the files into scopes, sub-agents review them in
+//! parallel, and the orchestrator decides about their findings.
 //!
-//! What each may do is decided by code (`conduct.rs`, `scopes.rs`, `board.rs`); nothing depends on a model following its
-//! instructions. Every file of the assignment is given to a sub-agent, and what a sub-agent found stays, whatever the
-//! orchestrator does or fails to do.
+//! Code enforces the rules (`agent_rules.rs`, `scopes.rs`, `board.rs`); nothing depends on a model
+//! following its instructions. Every file is assigned to a sub-agent, and no finding is lost.
 
+mod agent_rules;
+mod agent_tools;
 mod answer;
 mod board;
-#[path = "agent_rules.rs"]
-mod conduct;
-#[path = "agent_tools.rs"]
-mod desk;
 mod files;
-#[path = "sub_agent_pool.rs"]
-mod floor;
 mod orchestrator;
 mod resume;
 mod scopes;
 mod sub_agent;
+mod sub_agent_pool;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use self::board::{Delegated, Delegation, Submission};
-use self::conduct::Conduct;
-use self::desk::{Desk, Marks};
-use self::files::{File, Files};
-use self::floor::Floor;
+use self::agent_rules::AgentRules;
+use self::agent_tools::{AgentTools, UnmarkedParts};
+use self::board::{Delegation, DelegationState, OrchestratorSubmission};
+use self::files::{DelegateFile, DelegateFiles};
 use self::orchestrator::{OrchestratorTools, SharedBoard};
-use self::resume::Earlier;
-use self::sub_agent::Shared;
-use crate::events::Event;
-use crate::office::Office;
-use crate::plan::{Assignment, Part};
-use crate::runs::{RunEnd, RunRecord, Runs, milliseconds};
-use crh_agent::{Driven, Outcome};
+use self::resume::EarlierAttempt;
+use self::sub_agent::SubAgentContext;
+use self::sub_agent_pool::SubAgentPool;
+use crate::events::ReviewEvent;
+use crate::plan::{Assignment, DiffPart};
+use crate::review_context::ReviewContext;
+use crate::runs::{RunEnd, RunRecord, RunResults, milliseconds};
+use crh_agent::{AgentOutcome, FinishedRun};
 use crh_llm::ModelError;
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// Whose opinion the findings of all sub-agents are.
+/// Reviewer name of all sub-agents.
 const REVIEWER: &str = "delegate";
 
 /// Reviews the files of the orchestrator's assignment.
-pub async fn delegate(office: &Office, assignment: &Assignment) -> Runs {
-    let files = Arc::new(Files::of(&office.subject, assignment));
-    let earlier = Earlier::of(office.journal.earlier(), &assignment.name);
-    if let Some(finished) = earlier.finished(&files) {
+pub async fn delegate(ctx: &ReviewContext, assignment: &Assignment) -> RunResults {
+    let files = Arc::new(DelegateFiles::from_assignment(&ctx.change, assignment));
+    let earlier = EarlierAttempt::from_records(ctx.journal.completed_runs(), &assignment.name);
+    if let Some(finished) = earlier.finished_runs(&files) {
         return finished;
     }
-    let mut session = Session::new(office, assignment, files, &earlier);
-    let driven = session.orchestrated(&earlier.done).await;
-    let delegated = session.board.lock().delegated();
-    if delegated == Delegated::Never && may_go_on(office, &driven.ended.outcome) {
-        session.notes.push("the orchestrator did not delegate: code gave all files out".to_owned());
-        let divided = session.files.divided(&[], &earlier.done);
-        session.floor.start(divided, Delegation::First);
+    let mut session = DelegateSession::new(ctx, assignment, files, &earlier);
+    let finished = session.run_orchestrator(&earlier.done_parts).await;
+    let delegation_state = session.board.lock().state();
+    if delegation_state == DelegationState::Never && can_continue(ctx, &finished.end.outcome) {
+        session
+            .notes
+            .push("the orchestrator did not delegate; crh assigned all files itself".to_owned());
+        let division = session.files.divide(&[], &earlier.done_parts);
+        session.pool.start(division, Delegation::First);
     }
-    while let Some(joined) = session.floor.next().await {
-        session.floor.ended(joined);
+    while let Some(joined) = session.pool.next().await {
+        session.pool.finish(joined);
     }
-    session.finished(driven)
+    session.finish(finished)
 }
 
-/// Whether sub-agents may succeed where the orchestrator could not: not if what failed is the same for all.
-fn may_go_on(office: &Office, outcome: &Outcome<Submission>) -> bool {
+/// Whether sub-agents can still succeed after the orchestrator failed. Not if the failure affects
+/// all runs.
+fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmission>) -> bool {
     match outcome {
-        Outcome::Cancelled => false,
-        Outcome::Model(error) => match error {
+        AgentOutcome::Cancelled => false,
+        AgentOutcome::Model(error) => match error {
             ModelError::BadKey { .. } | ModelError::NoCredit { .. } => false,
-            // Without a price nobody may be asked.
-            ModelError::BadRequest { .. } => office.crew.reviewer.facts().price.is_some(),
+            // A model without a price is never asked.
+            ModelError::BadRequest { .. } => ctx.models.reviewer.facts().price.is_some(),
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }
             | ModelError::Broken { .. }
@@ -81,141 +80,149 @@ fn may_go_on(office: &Office, outcome: &Outcome<Submission>) -> bool {
             | ModelError::Transport { .. }
             | ModelError::NotRecorded { .. } => true,
         },
-        Outcome::Answered(_)
-        | Outcome::NoAnswer
-        | Outcome::BadAnswer(_)
-        | Outcome::Stuck
-        | Outcome::OutOfBudget(_)
-        | Outcome::ContextFull
-        | Outcome::Aborted(_) => true,
+        AgentOutcome::Answered(_)
+        | AgentOutcome::NoAnswer
+        | AgentOutcome::BadAnswer(_)
+        | AgentOutcome::Stuck
+        | AgentOutcome::OutOfBudget(_)
+        | AgentOutcome::ContextFull
+        | AgentOutcome::Aborted(_) => true,
     }
 }
 
-/// One delegated review under way.
-struct Session<'a> {
-    office: &'a Office,
+/// A running delegated review.
+struct DelegateSession<'a> {
+    ctx: &'a ReviewContext,
     assignment: &'a Assignment,
-    files: Arc<Files>,
+    files: Arc<DelegateFiles>,
     board: SharedBoard,
-    floor: Floor,
-    /// The orchestrator's.
-    desk: Arc<Desk>,
+    pool: SubAgentPool,
+    orchestrator_tools: Arc<AgentTools>,
     notes: Vec<String>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> DelegateSession<'a> {
     fn new(
-        office: &'a Office,
+        ctx: &'a ReviewContext,
         assignment: &'a Assignment,
-        files: Arc<Files>,
-        earlier: &Earlier,
+        files: Arc<DelegateFiles>,
+        earlier: &EarlierAttempt,
     ) -> Self {
-        let marks = Arc::new(Marks::new(&files, &earlier.done));
-        for path in marks.done() {
-            office.journal.tell(Event::FileReviewed { path });
+        let unmarked_parts = Arc::new(UnmarkedParts::new(&files, &earlier.done_parts));
+        for path in unmarked_parts.take_finished_files() {
+            ctx.journal.emit(ReviewEvent::FileReviewed { path });
         }
         let board = SharedBoard::default();
-        for (slot, record) in &earlier.completed {
-            board.lock().take(*slot, record.clone());
+        for (slot, record) in &earlier.completed_runs {
+            board.lock().add_record(*slot, record.clone());
         }
-        let shared = Shared { office: office.clone(), files: files.clone(), marks };
-        let floor = Floor::new(shared, board.clone(), earlier.next_slot);
-        let desk = Arc::new(Desk::new(office, &assignment.name, Conduct::orchestrator()));
-        Self { office, assignment, files, board, floor, desk, notes: Vec::new() }
+        let shared = SubAgentContext { review: ctx.clone(), files: files.clone(), unmarked_parts };
+        let pool = SubAgentPool::new(shared, board.clone(), earlier.next_slot);
+        let orchestrator_tools =
+            Arc::new(AgentTools::new(ctx, &assignment.name, AgentRules::orchestrator()));
+        Self { ctx, assignment, files, board, pool, orchestrator_tools, notes: Vec::new() }
     }
 
-    /// Runs the orchestrator to its end, and the sub-agents that it orders. Some of these may still be at work.
-    async fn orchestrated(&mut self, done: &BTreeSet<Part>) -> Driven<Submission> {
-        let Self { office, assignment, files, board, floor, desk, .. } = self;
+    /// Runs the orchestrator and the sub-agents that it starts. Some sub-agents may still run
+    /// afterwards.
+    async fn run_orchestrator(
+        &mut self,
+        done_parts: &BTreeSet<DiffPart>,
+    ) -> FinishedRun<OrchestratorSubmission> {
+        let Self { ctx, assignment, files, board, pool, orchestrator_tools, .. } = self;
         let Assignment { name, label, .. } = assignment;
         let (run, label) = (name.clone(), label.clone());
-        office.journal.tell(Event::RunStarted { run, label, files: files.iter().count() });
-        let (orders, mut inbox) = mpsc::channel(1);
+        ctx.journal.emit(ReviewEvent::RunStarted { run, label, files: files.iter().count() });
+        let (orders, mut incoming_orders) = mpsc::channel(1);
         let tools = OrchestratorTools {
-            desk: desk.clone(),
+            tools: orchestrator_tools.clone(),
             files: files.clone(),
-            done: done.clone(),
+            done_parts: done_parts.clone(),
             board: board.clone(),
             orders,
         };
-        let mut orchestrator = Box::pin(orchestrator::run(office, name, tools));
-        let driven = loop {
+        let mut orchestrator = Box::pin(orchestrator::run(ctx, name, tools));
+        let finished = loop {
             tokio::select! {
                 driven = &mut orchestrator => break driven,
-                Some(order) = inbox.recv() => floor.take(order),
-                Some(joined) = floor.next(), if floor.is_busy() => floor.ended(joined),
+                Some(order) = incoming_orders.recv() => pool.accept(order),
+                Some(joined) = pool.next(), if pool.is_busy() => pool.finish(joined),
             }
         };
-        // An order of the last moment counts like any other.
-        while let Ok(order) = inbox.try_recv() {
-            floor.take(order);
+        // Accept orders that arrived just before the end.
+        while let Ok(order) = incoming_orders.try_recv() {
+            pool.accept(order);
         }
-        driven
+        finished
     }
 
-    /// What came of the review.
-    fn finished(mut self, driven: Driven<Submission>) -> Runs {
-        let mut record = RunRecord::begun(self.assignment.clone());
-        record.ended = RunEnd::of(&driven.ended.outcome);
-        record.took_ms = milliseconds(driven.took);
-        record.book(&driven, self.office.crew.reviewer.name());
+    /// Applies the submission and builds the results.
+    fn finish(mut self, finished: FinishedRun<OrchestratorSubmission>) -> RunResults {
+        let mut record = RunRecord::new(self.assignment.clone());
+        record.ended = RunEnd::from_outcome(&finished.end.outcome);
+        record.took_ms = milliseconds(finished.took);
+        record.add_usage(&finished, self.ctx.models.reviewer.name());
         let mut board = std::mem::take(&mut *self.board.lock());
         if let RunEnd::Failed(why) = &record.ended {
             if board.records().next().is_some() {
                 self.notes.push(format!(
-                    "the orchestrator did not submit ({why}): the review was submitted by code, and every finding is kept"
+                    "the orchestrator did not submit ({why}); all findings are kept"
                 ));
             }
-            // What it did until then is complete if it submitted, whatever limit was near.
-            record.limited = driven.ended.limited;
+            // If the orchestrator submitted, its work is complete, even near a limit.
+            record.limited = finished.end.limit_reached;
         }
-        if let Outcome::Answered(submission) = driven.ended.outcome {
-            let changed = board.settle(&submission);
-            for (_, changed) in board.records().filter(|(slot, _)| changed.contains(slot)) {
-                self.office.journal.keep(changed);
+        if let AgentOutcome::Answered(submission) = finished.end.outcome {
+            let changed_slots = board.apply(&submission);
+            for (_, changed_record) in
+                board.records().filter(|(slot, _)| changed_slots.contains(slot))
+            {
+                self.ctx.journal.store_run(changed_record);
             }
             record.summary = submission.summary;
         }
-        let told_nobody = match self.floor.left_out {
+        let unseen_findings = match self.pool.left_out {
             0 => None,
             1 => Some("1 finding was".to_owned()),
             count => Some(format!("{count} findings were")),
         };
-        self.notes.extend(told_nobody.map(|findings| {
-            format!("{findings} too many for the orchestrator to see: kept without its decision")
+        self.notes.extend(unseen_findings.map(|findings| {
+            format!("{findings} not shown to the orchestrator for lack of room, and kept")
         }));
         record.coverage =
-            uncovered(&self.files, board.records().map(|(_, record)| record), &record);
-        record.notes = self.desk.conduct().notes();
-        record.notes.append(&mut self.floor.said);
-        self.office.ended(&record);
+            uncovered_files(&self.files, board.records().map(|(_, record)| record), &record);
+        record.notes = self.orchestrator_tools.rules().notes();
+        record.notes.append(&mut self.pool.scope_notes);
+        self.ctx.finish_run(&record);
         let records = std::iter::once(record).chain(board.into_records()).collect();
-        Runs { records, notes: self.notes }
+        RunResults { records, notes: self.notes }
     }
 }
 
-/// The files of which some part was given to nobody.
-fn uncovered<'a>(
-    files: &Files,
+/// Files with a part that no sub-agent covered.
+fn uncovered_files<'a>(
+    files: &DelegateFiles,
     records: impl Iterator<Item = &'a RunRecord>,
     orchestrator: &RunRecord,
 ) -> Vec<FileCoverage> {
-    let mut given: BTreeSet<&Part> = BTreeSet::new();
+    let mut assigned_parts: BTreeSet<&DiffPart> = BTreeSet::new();
     for record in records {
-        let covers = |part: &&Part| record.coverage.iter().any(|file| file.path == part.path);
-        given.extend(record.assignment.parts.iter().filter(covers));
+        let covers = |part: &&DiffPart| record.coverage.iter().any(|file| file.path == part.path);
+        assigned_parts.extend(record.assignment.parts.iter().filter(covers));
     }
-    let is_left = |file: &&File| file.pieces.iter().any(|piece| !given.contains(&piece.part));
+    let has_unassigned_part = |file: &&DelegateFile| {
+        file.pieces.iter().any(|piece| !assigned_parts.contains(&piece.part))
+    };
     let reason = match orchestrator.ended {
         RunEnd::Cancelled => "the review was stopped first".to_owned(),
         RunEnd::Failed(_) | RunEnd::Completed => format!("{} failed", orchestrator.assignment.name),
     };
-    let row = |file: &File| FileCoverage {
+    let file_coverage = |file: &DelegateFile| FileCoverage {
         path: file.path.clone(),
         state: CoverageState::NotReviewed,
         reason: reason.clone(),
     };
-    files.iter().filter(is_left).map(row).collect()
+    files.iter().filter(has_unassigned_part).map(file_coverage).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The orchestrator: divides the work by `delegate_review`, decides about what comes back by `submit_review`, and does
-//! nothing else.
+//! The orchestrator: distributes work with `delegate_review`, decides about findings with
+//! `submit_review`, and does nothing else.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,118 +8,119 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::board::{Board, Delegation, Id, Submission};
-use super::conduct::Rule;
-use super::desk::{Desk, ended_sentence};
-use super::files::Files;
-use super::scopes::Divided;
-use crate::office::Office;
-use crate::plan::{Part, TURN_TOKENS};
+use super::agent_rules::DelegateRule;
+use super::agent_tools::{AgentTools, with_period};
+use super::board::{Board, Delegation, FindingId, OrchestratorSubmission};
+use super::files::DelegateFiles;
+use super::scopes::ScopeDivision;
+use crate::plan::{DiffPart, TURN_TOKENS};
+use crate::review_context::ReviewContext;
 use crate::tools::session;
 use crate::tools::session::{DelegateReview, ScopeWanted, SessionTool, SubmitReview, agent_tools};
 use crh_agent::{
-    Driven, Limits, Patience, Purpose, Run, Submit, Task, ToolOutcome, Toolbox, drive,
+    AgentRun, AgentTask, CallPurpose, FinishedRun, RunLimits, SubmitTool, ToolOutcome, ToolTimeout,
+    Toolbox, drive,
 };
-use crh_llm::{Arguments, ToolCall};
+use crh_llm::{CallArguments, ToolCall};
 use crh_review::finding::Finding;
 
-/// Turns: looking at the change, the agent files, two delegations, the submission, two repairs, a reminder, the grace
-/// turn, and one to spare.
+/// Maximum turns: reading the change and the agent files, two delegations, the submission, two
+/// repairs, a reminder, the final turn and one spare.
 const TURNS: u32 = 10;
 
-/// Calls of tools: whoever divides work needs the list of files and little more.
+/// Maximum tool calls. The orchestrator needs little more than the list of files.
 const TOOL_CALLS: u32 = 40;
 
-/// Tokens over all turns: ten turns with a context that is full.
+/// Maximum tokens: ten turns with a full context.
 const TOKENS: u64 = 2_000_000;
 
-/// The board, shared by the orchestrator's tools and those who carry out what it orders.
+/// The board, shared by the orchestrator's tools and the sub-agent pool.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedBoard {
     board: Arc<Mutex<Board>>,
 }
 
-/// Work that the orchestrator gives out.
+/// A delegation of work to sub-agents.
 #[derive(Debug)]
-pub(super) struct Order {
-    pub(super) divided: Divided,
+pub(super) struct WorkOrder {
+    pub(super) division: ScopeDivision,
     pub(super) delegation: Delegation,
-    /// Where the answer is waited for.
-    pub(super) answer: oneshot::Sender<String>,
+    /// Receives the answer when all sub-agents of the order have ended.
+    pub(super) answer_sender: oneshot::Sender<String>,
 }
 
-/// What the orchestrator works with.
+/// Tools of the orchestrator.
 #[derive(Debug)]
 pub(super) struct OrchestratorTools {
-    pub(super) desk: Arc<Desk>,
-    pub(super) files: Arc<Files>,
-    /// What was reviewed in an earlier attempt.
-    pub(super) done: BTreeSet<Part>,
+    pub(super) tools: Arc<AgentTools>,
+    pub(super) files: Arc<DelegateFiles>,
+    /// Parts that an earlier attempt reviewed.
+    pub(super) done_parts: BTreeSet<DiffPart>,
     pub(super) board: SharedBoard,
-    pub(super) orders: mpsc::Sender<Order>,
+    pub(super) orders: mpsc::Sender<WorkOrder>,
 }
 
-/// Runs the orchestrator to its end.
+/// Runs the orchestrator.
 pub(super) async fn run(
-    office: &Office,
+    ctx: &ReviewContext,
     name: &str,
     tools: OrchestratorTools,
-) -> Driven<Submission> {
-    let model = &office.crew.reviewer;
-    let task = Task {
+) -> FinishedRun<OrchestratorSubmission> {
+    let model = &ctx.models.reviewer;
+    let task = AgentTask {
         caller: name.to_owned(),
-        conversation: office.prompts.conversation(&office.prompts.orchestrator()),
+        conversation: ctx.prompts.conversation(&ctx.prompts.orchestrator()),
         tools: agent_tools(),
-        submit: submit(tools.desk.clone(), tools.board.clone()),
-        purpose: Purpose::Work,
+        submit: submit_tool(tools.tools.clone(), tools.board.clone()),
+        purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
         effort: None,
     };
-    let limits = Limits {
+    let limits = RunLimits {
         turns: TURNS,
         tool_calls: TOOL_CALLS,
         tokens: TOKENS,
-        money: office.terms.allowance.money,
-        // It waits for the sub-agents, so that only the end of the whole review ends it.
+        money: ctx.options.budget.money,
+        // It waits for sub-agents, so only the deadline of the review applies.
         wall: Duration::MAX,
     };
-    let means = office.means(name, model, tools);
-    Box::pin(drive(Run::new(task, limits, model.facts()), &means)).await
+    let run_context = ctx.run_context(name, model, tools);
+    Box::pin(drive(AgentRun::new(task, limits, model.facts()), &run_context)).await
 }
 
-/// How the orchestrator submits.
-fn submit(desk: Arc<Desk>, board: SharedBoard) -> Submit<Submission> {
-    Submit::new(session::spec::<SubmitReview>(), move |value| {
-        let submitted = session::read::<SubmitReview>(value).map_err(ended_sentence)?;
-        let submission = board.lock().submission(&submitted);
-        submission.map_err(|told| ended_sentence(desk.refuse(Rule::Submission, told)))
+/// The tool that submits the decisions.
+fn submit_tool(tools: Arc<AgentTools>, board: SharedBoard) -> SubmitTool<OrchestratorSubmission> {
+    SubmitTool::new(session::tool_spec::<SubmitReview>(), move |value| {
+        let submitted = session::parse_arguments::<SubmitReview>(value).map_err(with_period)?;
+        let submission = board.lock().parse_submission(&submitted);
+        submission.map_err(|message| with_period(tools.refuse(DelegateRule::Submission, message)))
     })
 }
 
 impl SharedBoard {
-    /// The board. Never kept across a wait.
+    /// Locks the board. Never hold the guard across an await.
     pub(super) fn lock(&self) -> MutexGuard<'_, Board> {
-        // Each of its methods leaves it whole.
+        // Every method leaves the board consistent, so a poisoned lock is usable.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Toolbox for OrchestratorTools {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
-        self.desk.hear(call);
+        self.tools.announce_call(call);
         if call.name != DelegateReview::NAME {
-            return self.desk.call(call, None).await;
+            return self.tools.call(call, None).await;
         }
-        let (answer, answered) = oneshot::channel();
-        match self.order(call, answer) {
+        let (answer_sender, answered) = oneshot::channel();
+        match self.parse_order(call, answer_sender) {
             Ok(order) => {
-                // Who carries orders out stays for as long as this run lasts.
+                // The receiver lives as long as this run.
                 if self.orders.send(order).await.is_err() {
                     return ToolOutcome::Failed("the review is over".to_owned());
                 }
             }
-            Err(told) => return ToolOutcome::Failed(told),
+            Err(message) => return ToolOutcome::Failed(message),
         }
         match answered.await {
             Ok(text) => ToolOutcome::Answered(text),
@@ -127,54 +128,61 @@ impl Toolbox for OrchestratorTools {
         }
     }
 
-    fn patience(&self, name: &str) -> Patience {
+    fn timeout(&self, name: &str) -> ToolTimeout {
         match name {
-            DelegateReview::NAME => Patience::UntilDone,
-            _ => Patience::Limited,
+            DelegateReview::NAME => ToolTimeout::UntilDone,
+            _ => ToolTimeout::Limited,
         }
     }
 }
 
 impl OrchestratorTools {
-    /// What a call orders, or a sentence for the model.
-    fn order(&self, call: &ToolCall, answer: oneshot::Sender<String>) -> Result<Order, String> {
+    /// Parses a delegation, or returns an error for the model.
+    fn parse_order(
+        &self,
+        call: &ToolCall,
+        answer_sender: oneshot::Sender<String>,
+    ) -> Result<WorkOrder, String> {
         let arguments = match &call.arguments {
-            Arguments::Json(arguments) => arguments.clone(),
-            Arguments::Malformed(_) => Value::Null,
+            CallArguments::Json(arguments) => arguments.clone(),
+            CallArguments::Malformed(_) => Value::Null,
         };
-        let DelegateReview { scopes } = session::read(arguments)?;
+        let DelegateReview { scopes } = session::parse_arguments(arguments)?;
         let mut board = self.board.lock();
-        let refuse = |told| self.desk.refuse(Rule::Delegation, told);
-        let delegation = board.may_delegate(&scopes).map_err(refuse)?;
-        let divided = match delegation {
-            Delegation::First => self.files.divided(&scopes, &self.done),
+        let refuse = |message| self.tools.refuse(DelegateRule::Delegation, message);
+        let delegation = board.check_delegation(&scopes).map_err(refuse)?;
+        let division = match delegation {
+            Delegation::First => self.files.divide(&scopes, &self.done_parts),
             Delegation::Confirming => {
-                let divided = self.files.confirming(&with_findings(&board, scopes));
-                if divided.scopes.is_empty() {
+                let division = self.files.divide_for_confirmation(&with_findings(&board, scopes));
+                if division.scopes.is_empty() {
                     return Err(refuse(format!(
                         "no scope names a file under review: {}",
-                        divided.said.join("; ")
+                        division.notes.join("; ")
                     )));
                 }
-                divided
+                division
             }
         };
         board.begin(delegation);
-        Ok(Order { divided, delegation, answer })
+        Ok(WorkOrder { division, delegation, answer_sender })
     }
 }
 
-/// The scopes with what they are to confirm in their focus: sub-agents do not know ids.
+/// Adds the claims to confirm to the focus of each scope, since sub-agents do not know ids.
 fn with_findings(board: &Board, scopes: Vec<ScopeWanted>) -> Vec<ScopeWanted> {
-    let told = |scope: ScopeWanted| {
-        let claims = board.confirmed_by(&scope).into_iter().map(|(id, finding)| claim(id, finding));
+    let with_claims = |scope: ScopeWanted| {
+        let claims = board
+            .findings_to_confirm(&scope)
+            .into_iter()
+            .map(|(id, finding)| claim_text(id, finding));
         let focus = scope.focus.iter().cloned().chain(claims).collect::<Vec<_>>().join("\n");
         ScopeWanted { focus: Some(focus), ..scope }
     };
-    scopes.into_iter().map(told).collect()
+    scopes.into_iter().map(with_claims).collect()
 }
 
-fn claim(id: Id, finding: &Finding) -> String {
+fn claim_text(id: FindingId, finding: &Finding) -> String {
     let Finding { title, file, why_it_matters, .. } = finding;
     let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
     format!(

@@ -1,169 +1,185 @@
-//! From the scopes that the orchestrator wants to those that sub-agents get: each file of the change in exactly one, none
-//! of them too large.
+//! Turns the scopes that the orchestrator requests into those that sub-agents get: each file in
+//! exactly one scope, none too large.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::{File, Files, Piece};
-use crate::plan::Part;
+use super::files::{DelegateFile, DelegateFiles, FilePiece};
+use crate::plan::DiffPart;
 use crate::text::{cut, one_line};
 use crate::tools::session::ScopeWanted;
 
-/// A file with so many changed lines is a scope of its own: the number of the specification.
+/// A file with this many changed lines gets its own scope. The specification prescribes the number.
 const OWN_SCOPE_LINES: u64 = 1_500;
 
-/// The longest label, in characters: it stands in lines of the terminal.
+/// Maximum characters of a label. It is shown in the terminal.
 const LABEL_MAX: usize = 60;
 
-/// How many files are named in a sentence about several.
+/// Maximum files in a note.
 const NAMED_MAX: usize = 10;
 
-/// What one sub-agent looks at.
+/// Scope of one sub-agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Scope {
+pub(super) struct AgentScope {
     pub(super) label: String,
-    /// Why there is such a scope; empty if the orchestrator wanted it.
+    /// Why the scope exists. Empty if the orchestrator requested it.
     pub(super) why: String,
     pub(super) focus: String,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<DiffPart>,
 }
 
-/// The work, divided.
+/// The division of the files into scopes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Divided {
-    pub(super) scopes: Vec<Scope>,
-    /// Where this is not what was wanted, in sentences.
-    pub(super) said: Vec<String>,
+pub(super) struct ScopeDivision {
+    pub(super) scopes: Vec<AgentScope>,
+    /// Differences from the request, as sentences.
+    pub(super) notes: Vec<String>,
 }
 
-impl Files {
-    /// The scopes that were wanted, and one or more for what was left out. What is `done` is in none.
-    pub(super) fn divided(&self, wanted: &[ScopeWanted], done: &BTreeSet<Part>) -> Divided {
-        let mut divided = Divided::default();
-        // Which scope a file is in.
-        let mut claimed: BTreeMap<usize, usize> = BTreeMap::new();
-        for (number, scope) in wanted.iter().enumerate() {
+impl DelegateFiles {
+    /// Builds the requested scopes, plus scopes for files that were left out. Skips `done` parts.
+    pub(super) fn divide(
+        &self,
+        requested: &[ScopeWanted],
+        done_parts: &BTreeSet<DiffPart>,
+    ) -> ScopeDivision {
+        let mut division = ScopeDivision::default();
+        // Scope of each file, by index.
+        let mut scope_by_file: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, scope) in requested.iter().enumerate() {
             let label = label(scope);
-            let mut own = BTreeSet::new();
-            for at in self.wanted(scope, &label, &mut divided.said) {
-                let first = *claimed.entry(at).or_insert(number);
-                if first == number {
-                    own.insert(at);
+            let mut own_files = BTreeSet::new();
+            for at in self.resolve_files(scope, &label, &mut division.notes) {
+                let first_scope = *scope_by_file.entry(at).or_insert(number);
+                if first_scope == number {
+                    own_files.insert(at);
                     continue;
                 }
-                let (path, first) = (self.path(at), wanted.get(first).map(self::label));
+                let (path, first) = (self.path(at), requested.get(first_scope).map(self::label));
                 let first = first.unwrap_or_default();
-                divided.said.push(format!("`{path}` of scope `{label}` stays in scope `{first}`"));
+                division
+                    .notes
+                    .push(format!("`{path}` of scope `{label}` stays in scope `{first}`"));
             }
-            let made = Scope { label, why: String::new(), focus: focus(scope), parts: Vec::new() };
-            self.split(&own, &made, done, &mut divided);
+            let template =
+                AgentScope { label, why: String::new(), focus: focus(scope), parts: Vec::new() };
+            self.split(&own_files, &template, done_parts, &mut division);
         }
-        let left: BTreeSet<usize> =
-            (0..self.iter().count()).filter(|at| !claimed.contains_key(at)).collect();
-        let is_left = |at: &&usize| self.get(**at).is_some_and(|file| !is_done(file, done));
-        let paths: Vec<&str> = left.iter().filter(is_left).map(|at| self.path(*at)).collect();
-        if !paths.is_empty() && !wanted.is_empty() {
-            divided.said.push(format!("in no scope, so they got one: {}", named(&paths)));
+        let unassigned_files: BTreeSet<usize> =
+            (0..self.iter().count()).filter(|at| !scope_by_file.contains_key(at)).collect();
+        let has_open_part =
+            |at: &&usize| self.get(**at).is_some_and(|file| !is_done(file, done_parts));
+        let paths: Vec<&str> =
+            unassigned_files.iter().filter(has_open_part).map(|at| self.path(*at)).collect();
+        if !paths.is_empty() && !requested.is_empty() {
+            division.notes.push(format!("in no scope, so they got one: {}", path_list(&paths)));
         }
-        let (label, why) = match wanted {
+        let (label, why) = match requested {
             [] => ("all files", ""),
             [_, ..] => ("files in no scope", "no scope had them"),
         };
         let (label, why) = (label.to_owned(), why.to_owned());
-        let made = Scope { label, why, focus: String::new(), parts: Vec::new() };
-        self.split(&left, &made, done, &mut divided);
-        let finished = self.iter().filter(|file| is_done(file, done));
+        let template = AgentScope { label, why, focus: String::new(), parts: Vec::new() };
+        self.split(&unassigned_files, &template, done_parts, &mut division);
+        let finished = self.iter().filter(|file| is_done(file, done_parts));
         let finished: Vec<&str> = finished.map(|file| file.path.as_str()).collect();
         if !finished.is_empty() {
-            let finished = named(&finished);
-            divided.said.push(format!("reviewed in an earlier attempt, and not again: {finished}"));
+            let finished = path_list(&finished);
+            division
+                .notes
+                .push(format!("reviewed in an earlier attempt, and not again: {finished}"));
         }
-        divided
+        division
     }
 
-    /// The scopes of a second delegation, whose files others have looked at already: a file may be in several.
-    pub(super) fn confirming(&self, wanted: &[ScopeWanted]) -> Divided {
-        let mut divided = Divided::default();
-        for scope in wanted {
+    /// Builds the scopes of a second delegation. A file may be in several of them.
+    pub(super) fn divide_for_confirmation(&self, requested: &[ScopeWanted]) -> ScopeDivision {
+        let mut division = ScopeDivision::default();
+        for scope in requested {
             let label = label(scope);
-            let own: BTreeSet<usize> =
-                self.wanted(scope, &label, &mut divided.said).into_iter().collect();
+            let own_files: BTreeSet<usize> =
+                self.resolve_files(scope, &label, &mut division.notes).into_iter().collect();
             let ids = scope.confirms.iter().flatten().map(String::as_str).collect::<Vec<_>>();
             let why = format!("to confirm {}", ids.join(", "));
-            let made = Scope { label, why, focus: focus(scope), parts: Vec::new() };
-            self.split(&own, &made, &BTreeSet::new(), &mut divided);
+            let template = AgentScope { label, why, focus: focus(scope), parts: Vec::new() };
+            self.split(&own_files, &template, &BTreeSet::new(), &mut division);
         }
-        divided
+        division
     }
 
-    /// The files that a scope names, and what is said about names that are none.
-    fn wanted(&self, scope: &ScopeWanted, label: &str, said: &mut Vec<String>) -> Vec<usize> {
-        let mut found = Vec::new();
+    /// Files that a scope names. Adds a note for unknown names.
+    fn resolve_files(
+        &self,
+        scope: &ScopeWanted,
+        label: &str,
+        notes: &mut Vec<String>,
+    ) -> Vec<usize> {
+        let mut file_indexes = Vec::new();
         for name in &scope.files {
-            match self.named(name) {
-                Some(at) => found.push(at),
+            match self.find(name) {
+                Some(at) => file_indexes.push(at),
                 None => {
-                    let name = short(name);
-                    said.push(format!("`{name}` of scope `{label}` is not a file under review"));
+                    let name = short_label(name);
+                    notes.push(format!("`{name}` of scope `{label}` is not a file under review"));
                 }
             }
         }
-        found
+        file_indexes
     }
 
-    /// Makes as many scopes of some files as it takes, in the order of the diff.
+    /// Splits files into as many scopes as needed, in diff order.
     fn split(
         &self,
         files: &BTreeSet<usize>,
-        made: &Scope,
-        done: &BTreeSet<Part>,
-        divided: &mut Divided,
+        template: &AgentScope,
+        done_parts: &BTreeSet<DiffPart>,
+        division: &mut ScopeDivision,
     ) {
-        let mut packed: Vec<(Vec<Part>, usize)> = Vec::new();
-        let mut alone: Vec<Scope> = Vec::new();
+        let mut part_groups: Vec<(Vec<DiffPart>, usize)> = Vec::new();
+        let mut large_scopes: Vec<AgentScope> = Vec::new();
         for file in files.iter().filter_map(|at| self.get(*at)) {
-            let open: Vec<&Piece> =
-                file.pieces.iter().filter(|piece| !done.contains(&piece.part)).collect();
+            let open_pieces: Vec<&FilePiece> =
+                file.pieces.iter().filter(|piece| !done_parts.contains(&piece.part)).collect();
             if is_large(file) {
-                let name = short(file.path.rsplit('/').next().unwrap_or_default());
+                let name = short_label(file.path.rsplit('/').next().unwrap_or_default());
                 let label = match files.len() {
-                    1 => made.label.clone(),
-                    _ => format!("{}: {name}", made.label),
+                    1 => template.label.clone(),
+                    _ => format!("{}: {name}", template.label),
                 };
-                let large = open.iter().map(|piece| {
-                    let label = own_label(&label, file, &piece.part);
-                    Scope { label, parts: vec![piece.part.clone()], ..made.clone() }
+                let piece_scopes = open_pieces.iter().map(|piece| {
+                    let label = piece_label(&label, file, &piece.part);
+                    AgentScope { label, parts: vec![piece.part.clone()], ..template.clone() }
                 });
-                alone.extend(large);
-                if !open.is_empty() && (files.len() > 1 || file.pieces.len() > 1) {
-                    divided.said.push(about_large(file));
+                large_scopes.extend(piece_scopes);
+                if !open_pieces.is_empty() && (files.len() > 1 || file.pieces.len() > 1) {
+                    division.notes.push(large_file_note(file));
                 }
                 continue;
             }
-            for piece in open {
-                match packed.last_mut() {
-                    Some((parts, size)) if *size + piece.size <= self.room => {
+            for piece in open_pieces {
+                match part_groups.last_mut() {
+                    Some((parts, size)) if *size + piece.size <= self.max_scope_bytes => {
                         parts.push(piece.part.clone());
                         *size += piece.size;
                     }
-                    Some(_) | None => packed.push((vec![piece.part.clone()], piece.size)),
+                    Some(_) | None => part_groups.push((vec![piece.part.clone()], piece.size)),
                 }
             }
         }
-        let count = packed.len();
+        let count = part_groups.len();
         if count > 1 {
-            let label = &made.label;
-            divided.said.push(format!(
+            let label = &template.label;
+            division.notes.push(format!(
                 "scope `{label}` was too large for one sub-agent and became {count}"
             ));
         }
-        for (at, (parts, _)) in packed.into_iter().enumerate() {
+        for (at, (parts, _)) in part_groups.into_iter().enumerate() {
             let label = match count {
-                1 => made.label.clone(),
-                _ => format!("{} ({} of {count})", made.label, at + 1),
+                1 => template.label.clone(),
+                _ => format!("{} ({} of {count})", template.label, at + 1),
             };
-            divided.scopes.push(Scope { label, parts, ..made.clone() });
+            division.scopes.push(AgentScope { label, parts, ..template.clone() });
         }
-        divided.scopes.extend(alone);
+        division.scopes.extend(large_scopes);
     }
 
     fn path(&self, at: usize) -> &str {
@@ -171,17 +187,17 @@ impl Files {
     }
 }
 
-/// Whether a file is more than enough for one sub-agent.
-fn is_large(file: &File) -> bool {
-    file.changed >= OWN_SCOPE_LINES || file.pieces.len() > 1
+/// Whether a file needs its own scope.
+fn is_large(file: &DelegateFile) -> bool {
+    file.changed_lines >= OWN_SCOPE_LINES || file.pieces.len() > 1
 }
 
-fn is_done(file: &File, done: &BTreeSet<Part>) -> bool {
-    file.pieces.iter().all(|piece| done.contains(&piece.part))
+fn is_done(file: &DelegateFile, done_parts: &BTreeSet<DiffPart>) -> bool {
+    file.pieces.iter().all(|piece| done_parts.contains(&piece.part))
 }
 
-/// The label of a large file's scope, or of that for a piece of it.
-fn own_label(label: &str, file: &File, part: &Part) -> String {
+/// Label for the scope of a large file or one of its pieces.
+fn piece_label(label: &str, file: &DelegateFile, part: &DiffPart) -> String {
     match file.pieces.iter().position(|piece| piece.part == *part) {
         Some(at) if file.pieces.len() > 1 => {
             format!("{label} ({} of {})", at + 1, file.pieces.len())
@@ -190,20 +206,20 @@ fn own_label(label: &str, file: &File, part: &Part) -> String {
     }
 }
 
-fn about_large(file: &File) -> String {
-    let (path, changed) = (&file.path, file.changed);
+fn large_file_note(file: &DelegateFile) -> String {
+    let (path, changed) = (&file.path, file.changed_lines);
     match file.pieces.len() {
         1 => format!("`{path}` has {changed} changed lines and got a scope of its own"),
         pieces => format!("`{path}` has {changed} changed lines and was cut into {pieces} parts"),
     }
 }
 
-/// The label of a scope that the orchestrator wants: one line, not too long, never empty.
+/// Label of a requested scope: one short line, never empty.
 fn label(scope: &ScopeWanted) -> String {
-    let label = short(&scope.scope);
+    let label = short_label(&scope.scope);
     match (label.is_empty(), scope.files.first()) {
         (false, _) => label,
-        (true, Some(file)) => short(file),
+        (true, Some(file)) => short_label(file),
         (true, None) => "a scope".to_owned(),
     }
 }
@@ -212,17 +228,18 @@ fn focus(scope: &ScopeWanted) -> String {
     scope.focus.as_deref().unwrap_or_default().trim().to_owned()
 }
 
-/// A text on one line, cut where it is too long to show.
-pub(super) fn short(text: &str) -> String {
+/// The text on one line, truncated.
+pub(super) fn short_label(text: &str) -> String {
     cut(&one_line(text), LABEL_MAX)
 }
 
-/// Paths in a sentence.
-pub(super) fn named(paths: &[&str]) -> String {
-    let shown: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| format!("`{path}`")).collect();
+/// Paths for a message.
+pub(super) fn path_list(paths: &[&str]) -> String {
+    let quoted_paths: Vec<String> =
+        paths.iter().take(NAMED_MAX).map(|path| format!("`{path}`")).collect();
     match paths.len().saturating_sub(NAMED_MAX) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+        0 => quoted_paths.join(", "),
+        more => format!("{} and {more} more", quoted_paths.join(", ")),
     }
 }
 

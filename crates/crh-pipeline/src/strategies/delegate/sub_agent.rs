@@ -1,137 +1,140 @@
-//! One sub-agent: looks at its scope, marks what it has looked at, reports once.
+//! One sub-agent: reviews its scope, marks files as reviewed and reports once.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::REVIEWER;
+use super::agent_rules::{AgentRules, DelegateRule};
+use super::agent_tools::{AgentTools, UnmarkedParts, path_argument};
 use super::answer::NO_REPORT;
 use super::board::Delegation;
-use super::conduct::{Conduct, Rule};
-use super::desk::{Desk, Marks, path_of};
-use super::files::Files;
-use super::scopes::named;
-use crate::events::Event;
-use crate::office::Office;
-use crate::plan::{Assignment, Part, TURN_TOKENS};
+use super::files::DelegateFiles;
+use super::scopes::path_list;
+use crate::events::ReviewEvent;
+use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
+use crate::review_context::ReviewContext;
 use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session;
 use crate::tools::session::{ReportFindings, agent_tools, read_report};
-use crh_agent::{Driven, Limits, Outcome, Purpose, Run, Submit, Task, ToolOutcome, Toolbox, drive};
+use crh_agent::{
+    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, RunLimits, SubmitTool,
+    ToolOutcome, Toolbox, drive,
+};
 use crh_llm::ToolCall;
-use crh_review::Parsed;
+use crh_review::ParsedReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// Turns for beginning, for repairs and the report.
+/// Base number of turns: start, repairs and report.
 const TURNS: u32 = 12;
-/// Turns for each file where a model does one thing at a time: show it, look something up, mark it.
+/// Turns per file for a model that does one thing at a time: show, look up, mark.
 const TURNS_PER_FILE: u32 = 3;
-/// Whoever needs more is lost.
+/// Maximum turns. A sub-agent that needs more is stuck.
 const TURNS_MAX: u32 = 80;
 
-/// Calls of tools besides those for a file.
+/// Base number of tool calls.
 const TOOL_CALLS: u32 = 20;
-/// Calls for each file: its diff in pages, one look beyond it, its history, its mark.
+/// Tool calls per file: diff pages, one lookup, history, mark.
 const TOOL_CALLS_PER_FILE: u32 = 6;
-/// More than a scope of the largest size takes.
+/// Maximum tool calls. The largest scope needs fewer.
 const TOOL_CALLS_MAX: u32 = 400;
 
-/// Tokens over all turns: twenty turns with a context that is half full. The ledger has the say about all runs together;
-/// this is so that one that runs away does not take everything.
+/// Maximum tokens: twenty turns with a half-full context. Stops a runaway agent before it spends
+/// the shared budget.
 const TOKENS: u64 = 2_000_000;
 
-/// What a sub-agent is to do.
+/// Task of a sub-agent.
 #[derive(Debug, Clone)]
-pub(super) struct Errand {
+pub(super) struct SubAgentTask {
     pub(super) slot: u32,
     pub(super) assignment: Assignment,
     pub(super) delegation: Delegation,
 }
 
-/// What all sub-agents of a review share.
+/// State shared by all sub-agents of a review.
 #[derive(Debug, Clone)]
-pub(super) struct Shared {
-    pub(super) office: Office,
-    pub(super) files: Arc<Files>,
-    pub(super) marks: Arc<Marks>,
+pub(super) struct SubAgentContext {
+    pub(super) review: ReviewContext,
+    pub(super) files: Arc<DelegateFiles>,
+    pub(super) unmarked_parts: Arc<UnmarkedParts>,
 }
 
 struct SubAgentTools {
-    desk: Arc<Desk>,
-    shared: Shared,
-    errand: Errand,
+    tools: Arc<AgentTools>,
+    shared: SubAgentContext,
+    task: SubAgentTask,
 }
 
-/// A report that was refused because files were not marked. If no other comes, it is the report.
-type Held = Arc<Mutex<Option<Parsed>>>;
+/// A report that was refused because of unmarked files. Used if no other report follows.
+type HeldReport = Arc<Mutex<Option<ParsedReturn>>>;
 
-/// Carries an errand out, and stores what came of it.
-pub(super) async fn carry_out(shared: Shared, errand: Errand) -> RunRecord {
-    let office = shared.office.clone();
-    let Assignment { name, label, parts, .. } = &errand.assignment;
-    if office.journal.cancel().is_cancelled() {
-        return errand.stopped();
+/// Runs a sub-agent and stores its record.
+pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunRecord {
+    let ctx = shared.review.clone();
+    let Assignment { name, label, parts, .. } = &sub_task.assignment;
+    if ctx.journal.cancel().is_cancelled() {
+        return sub_task.cancelled_record();
     }
     let (run, label) = (name.clone(), label.clone());
-    office.journal.tell(Event::RunStarted { run, label, files: parts.len() });
-    let conduct = Conduct::sub_agent(parts.iter().map(|part| part.path.as_str()));
-    let desk = Arc::new(Desk::new(&office, name, conduct));
-    let held = Held::default();
-    let known = office.found.in_files(parts).await;
-    let own = office.prompts.sub_agent(&errand.assignment, &known);
-    let task = Task {
+    ctx.journal.emit(ReviewEvent::RunStarted { run, label, files: parts.len() });
+    let rules = AgentRules::sub_agent(parts.iter().map(|part| part.path.as_str()));
+    let own_tools = Arc::new(AgentTools::new(&ctx, name, rules));
+    let held_report = HeldReport::default();
+    let static_findings = ctx.static_findings.in_files(parts).await;
+    let own_prompt = ctx.prompts.sub_agent(&sub_task.assignment, &static_findings);
+    let task = AgentTask {
         caller: name.clone(),
-        conversation: office.prompts.conversation(&own),
+        conversation: ctx.prompts.conversation(&own_prompt),
         tools: agent_tools(),
-        submit: submit(desk.clone(), held.clone()),
-        purpose: Purpose::Work,
+        submit: report_tool(own_tools.clone(), held_report.clone()),
+        purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
         effort: None,
     };
-    let model = &office.crew.reviewer;
-    let tools = SubAgentTools { desk: desk.clone(), shared, errand: errand.clone() };
-    let means = office.means(name, model, tools);
-    let run = Run::new(task, limits(&office, parts.len()), model.facts());
-    let driven = Box::pin(drive(run, &means)).await;
-    let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let record = errand.record(driven, held, &desk.conduct(), model.name());
-    office.ended(&record);
+    let model = &ctx.models.reviewer;
+    let tools = SubAgentTools { tools: own_tools.clone(), shared, task: sub_task.clone() };
+    let run_context = ctx.run_context(name, model, tools);
+    let run = AgentRun::new(task, limits(&ctx, parts.len()), model.facts());
+    let finished = Box::pin(drive(run, &run_context)).await;
+    let held_report = held_report.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let record = sub_task.to_record(finished, held_report, &own_tools.rules(), model.name());
+    ctx.finish_run(&record);
     record
 }
 
-fn limits(office: &Office, files: usize) -> Limits {
+fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
     let files = u32::try_from(files).unwrap_or(u32::MAX);
-    let grown =
+    let scaled_limit =
         |base: u32, each: u32, most: u32| base.saturating_add(each.saturating_mul(files)).min(most);
-    Limits {
-        turns: grown(TURNS, TURNS_PER_FILE, TURNS_MAX),
-        tool_calls: grown(TOOL_CALLS, TOOL_CALLS_PER_FILE, TOOL_CALLS_MAX),
+    RunLimits {
+        turns: scaled_limit(TURNS, TURNS_PER_FILE, TURNS_MAX),
+        tool_calls: scaled_limit(TOOL_CALLS, TOOL_CALLS_PER_FILE, TOOL_CALLS_MAX),
         tokens: TOKENS,
-        money: office.terms.allowance.money,
-        wall: office.working_time(),
+        money: ctx.options.budget.money,
+        wall: ctx.working_time(),
     }
 }
 
-/// How a sub-agent reports.
-fn submit(desk: Arc<Desk>, held: Held) -> Submit<Parsed> {
-    Submit::new(session::spec::<ReportFindings>(), move |value| {
-        // All sub-agents are one reviewer.
+/// The tool that reports findings.
+fn report_tool(agent_tools: Arc<AgentTools>, held_report: HeldReport) -> SubmitTool<ParsedReturn> {
+    SubmitTool::new(session::tool_spec::<ReportFindings>(), move |value| {
+        // All sub-agents count as one reviewer.
         let parsed = read_report(value, REVIEWER)?;
-        let (unmarked, told_before) = {
-            let conduct = desk.conduct();
-            let unmarked = conduct.unmarked();
+        let (unmarked, was_refused_before) = {
+            let rules = agent_tools.rules();
+            let unmarked = rules.unmarked_files();
             (
-                (!unmarked.is_empty()).then(|| named(&unmarked)),
-                conduct.was_refused(Rule::MarkBeforeReport),
+                (!unmarked.is_empty()).then(|| path_list(&unmarked)),
+                rules.was_refused(DelegateRule::MarkBeforeReport),
             )
         };
         match unmarked {
-            Some(files) if !told_before => {
-                *held.lock().unwrap_or_else(PoisonError::into_inner) = Some(parsed);
-                let told = format!(
+            Some(files) if !was_refused_before => {
+                *held_report.lock().unwrap_or_else(PoisonError::into_inner) = Some(parsed);
+                let message = format!(
                     "these files of your scope are not marked as reviewed: {files}. Review and mark them with `mark_file_reviewed`, then report again; what stays unmarked counts as not reviewed."
                 );
-                Err(desk.refuse(Rule::MarkBeforeReport, told))
+                Err(agent_tools.refuse(DelegateRule::MarkBeforeReport, message))
             }
             Some(_) | None => Ok(parsed),
         }
@@ -140,55 +143,58 @@ fn submit(desk: Arc<Desk>, held: Held) -> Submit<Parsed> {
 
 impl Toolbox for SubAgentTools {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
-        self.desk.hear(call);
+        self.tools.announce_call(call);
         if call.name != "mark_file_reviewed" {
-            return self.desk.call(call, None).await;
+            return self.tools.call(call, None).await;
         }
-        let Shared { office, files, marks } = &self.shared;
-        let file = path_of(call).and_then(|path| files.get(files.named(path)?));
-        let outcome = self.desk.call(call, file.map(|file| file.path.as_str())).await;
+        let SubAgentContext { review: ctx, files, unmarked_parts: marks } = &self.shared;
+        let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
+        let outcome = self.tools.call(call, file.map(|file| file.path.as_str())).await;
         if let (ToolOutcome::Answered(_), Some(file)) = (&outcome, file) {
-            self.desk.conduct().marked(&file.path);
-            let own = match self.errand.delegation {
-                Delegation::First => self.errand.assignment.parts.as_slice(),
+            self.tools.rules().mark_file(&file.path);
+            let own_parts = match self.task.delegation {
+                Delegation::First => self.task.assignment.parts.as_slice(),
                 Delegation::Confirming => &[],
             };
-            if marks.mark(&file.path, own) {
-                office.journal.tell(Event::FileReviewed { path: file.path.clone() });
+            if marks.mark_file(&file.path, own_parts) {
+                ctx.journal.emit(ReviewEvent::FileReviewed { path: file.path.clone() });
             }
         }
         outcome
     }
 }
 
-impl Errand {
-    /// What came of it.
-    fn record(
+impl SubAgentTask {
+    /// The record of a finished run.
+    fn to_record(
         &self,
-        driven: Driven<Parsed>,
-        held: Option<Parsed>,
-        conduct: &Conduct,
+        finished: FinishedRun<ParsedReturn>,
+        held_report: Option<ParsedReturn>,
+        rules: &AgentRules,
         model: &str,
     ) -> RunRecord {
-        let mut record = RunRecord::begun(self.assignment.clone());
-        record.book(&driven, model);
-        record.limited = driven.ended.limited;
-        record.took_ms = milliseconds(driven.took);
-        record.notes = conduct.notes();
-        record.ended = match RunEnd::of(&driven.ended.outcome) {
-            RunEnd::Failed(why) if held.is_some() => {
-                record.notes.push(format!("its report that was sent back counts: {why}"));
+        let mut record = RunRecord::new(self.assignment.clone());
+        record.add_usage(&finished, model);
+        record.limited = finished.end.limit_reached;
+        record.took_ms = milliseconds(finished.took);
+        record.notes = rules.notes();
+        record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
+            RunEnd::Failed(why) if held_report.is_some() => {
+                record.notes.push(format!("its first report, which was sent back, is used: {why}"));
                 RunEnd::Completed
             }
             RunEnd::Failed(why) => RunEnd::Failed(format!("{NO_REPORT}: {why}")),
             ended @ (RunEnd::Completed | RunEnd::Cancelled) => ended,
         };
-        record.coverage = self.coverage(&record.ended, conduct);
-        let answered =
-            if let Outcome::Answered(report) = driven.ended.outcome { Some(report) } else { held };
-        if let Some(report) = answered {
+        record.coverage = self.coverage(&record.ended, rules);
+        let final_report = if let AgentOutcome::Answered(report) = finished.end.outcome {
+            Some(report)
+        } else {
+            held_report
+        };
+        if let Some(report) = final_report {
             record.members = report.members;
-            record.set_aside = report.set_aside;
+            record.dropped = report.dropped;
             record.residual_risks = report.residual_risks;
             record.testing_gaps = report.testing_gaps;
             record.summary = report.summary;
@@ -196,32 +202,33 @@ impl Errand {
         record
     }
 
-    /// A run that was stopped before it began.
-    fn stopped(&self) -> RunRecord {
-        let mut record = RunRecord::begun(self.assignment.clone());
-        record.coverage = self.coverage(&RunEnd::Cancelled, &Conduct::sub_agent([]));
+    /// A record for a run that was cancelled before it started.
+    fn cancelled_record(&self) -> RunRecord {
+        let mut record = RunRecord::new(self.assignment.clone());
+        record.coverage = self.coverage(&RunEnd::Cancelled, &AgentRules::sub_agent([]));
         record.ended = RunEnd::Cancelled;
         record
     }
 
-    /// A run that broke.
-    pub(super) fn broken(&self) -> RunRecord {
-        let ended = RunEnd::Failed(format!("{NO_REPORT}: it broke down, which is a bug in crh"));
-        let mut record = RunRecord::begun(self.assignment.clone());
-        record.coverage = self.coverage(&ended, &Conduct::sub_agent([]));
+    /// A record for a run that panicked.
+    pub(super) fn panicked_record(&self) -> RunRecord {
+        let ended = RunEnd::Failed(format!("{NO_REPORT}: crashed (a bug in crh)"));
+        let mut record = RunRecord::new(self.assignment.clone());
+        record.coverage = self.coverage(&ended, &AgentRules::sub_agent([]));
         record.ended = ended;
         record
     }
 
-    /// What was reviewed of each file. Those who confirm look at files that others review.
-    fn coverage(&self, ended: &RunEnd, conduct: &Conduct) -> Vec<FileCoverage> {
+    /// Coverage of each file. Runs that confirm findings cover none: other sub-agents review their
+    /// files.
+    fn coverage(&self, ended: &RunEnd, rules: &AgentRules) -> Vec<FileCoverage> {
         match self.delegation {
             Delegation::First => {}
             Delegation::Confirming => return Vec::new(),
         }
-        let unmarked: BTreeSet<&str> = conduct.unmarked().into_iter().collect();
+        let unmarked: BTreeSet<&str> = rules.unmarked_files().into_iter().collect();
         let name = &self.assignment.name;
-        let covered = |part: &Part| {
+        let file_coverage = |part: &DiffPart| {
             let path = part.path.clone();
             let (state, reason) = match ended {
                 RunEnd::Completed if unmarked.contains(part.path.as_str()) => {
@@ -235,7 +242,7 @@ impl Errand {
             };
             FileCoverage { path, state, reason }
         };
-        self.assignment.parts.iter().map(covered).collect()
+        self.assignment.parts.iter().map(file_coverage).collect()
     }
 }
 

@@ -1,5 +1,6 @@
-//! Where the sub-agents work: starts them side by side, takes in what they bring, answers the orchestrator when all of an
-//! order have ended. One that fails or breaks is a row like the others.
+//! Runs sub-agents in parallel, collects their records, and answers the orchestrator when all
+//! sub-agents of an order have ended. A sub-agent that fails or panics becomes a record like the
+//! others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,136 +9,137 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task;
 use tokio::task::{JoinError, JoinSet};
 
-use super::answer::answer;
+use super::answer::build_answer;
 use super::board::Delegation;
-use super::orchestrator::{Order, SharedBoard};
-use super::scopes::{Divided, Scope};
-use super::sub_agent::{Errand, Shared};
+use super::orchestrator::{SharedBoard, WorkOrder};
+use super::scopes::{AgentScope, ScopeDivision};
+use super::sub_agent::{SubAgentContext, SubAgentTask};
 use super::{REVIEWER, sub_agent};
 use crate::plan::{Assignment, SUB_AGENT};
 use crate::runs::RunRecord;
 
-/// Where the sub-agents of one review work.
+/// The sub-agents of one review.
 #[derive(Debug)]
-pub(super) struct Floor {
-    shared: Shared,
+pub(super) struct SubAgentPool {
+    shared: SubAgentContext,
     board: SharedBoard,
-    /// A place for each run that may be under way.
-    places: Arc<Semaphore>,
-    running: JoinSet<RunRecord>,
-    errands: HashMap<task::Id, Errand>,
+    /// Limits parallel runs.
+    permits: Arc<Semaphore>,
+    running_agents: JoinSet<RunRecord>,
+    tasks: HashMap<task::Id, SubAgentTask>,
     next_slot: u32,
-    pending: Option<Pending>,
-    /// Where scopes are not what was wanted.
-    pub(super) said: Vec<String>,
-    /// Findings that did not fit into an answer.
+    pending_order: Option<PendingOrder>,
+    /// Where scopes differ from the request.
+    pub(super) scope_notes: Vec<String>,
+    /// Number of findings that did not fit into an answer.
     pub(super) left_out: usize,
 }
 
-/// An order that has not been answered.
+/// An order that was not answered yet.
 #[derive(Debug)]
-struct Pending {
+struct PendingOrder {
     slots: Vec<u32>,
-    said: Vec<String>,
-    answer: oneshot::Sender<String>,
+    notes: Vec<String>,
+    answer_sender: oneshot::Sender<String>,
 }
 
-impl Floor {
-    /// A floor on which nobody works yet. Slots are counted on after those on the board.
-    pub(super) fn new(shared: Shared, board: SharedBoard, first_slot: u32) -> Self {
-        let places = Arc::new(Semaphore::new(shared.office.terms.side_by_side.max(1)));
+impl SubAgentPool {
+    /// An empty pool. Slots continue after those on the board.
+    pub(super) fn new(shared: SubAgentContext, board: SharedBoard, first_slot: u32) -> Self {
+        let permits = Arc::new(Semaphore::new(shared.review.options.max_parallel.max(1)));
         Self {
             shared,
             board,
-            places,
-            running: JoinSet::new(),
-            errands: HashMap::new(),
+            permits,
+            running_agents: JoinSet::new(),
+            tasks: HashMap::new(),
             next_slot: first_slot,
-            pending: None,
-            said: Vec::new(),
+            pending_order: None,
+            scope_notes: Vec::new(),
             left_out: 0,
         }
     }
 
-    /// Begins what the orchestrator ordered.
-    pub(super) fn take(&mut self, order: Order) {
-        let Order { divided, delegation, answer } = order;
-        // The first answer has what an earlier attempt brought in it as well.
-        let earlier = match delegation {
+    /// Starts the sub-agents of an order.
+    pub(super) fn accept(&mut self, order: WorkOrder) {
+        let WorkOrder { division, delegation, answer_sender: answer } = order;
+        // The first answer also includes the results of an earlier attempt.
+        let earlier_slots = match delegation {
             Delegation::First => self.board.lock().records().map(|(slot, _)| slot).collect(),
             Delegation::Confirming => Vec::new(),
         };
-        let said = divided.said.clone();
-        let started = self.start(divided, delegation);
-        let slots = earlier.into_iter().chain(started).collect();
-        self.pending = Some(Pending { slots, said, answer });
+        let notes = division.notes.clone();
+        let started_slots = self.start(division, delegation);
+        let slots = earlier_slots.into_iter().chain(started_slots).collect();
+        self.pending_order = Some(PendingOrder { slots, notes, answer_sender: answer });
         self.answer_if_done();
     }
 
-    /// Starts a sub-agent for each scope; their slots.
-    pub(super) fn start(&mut self, divided: Divided, delegation: Delegation) -> Vec<u32> {
-        self.said.extend(divided.said);
+    /// Starts a sub-agent per scope and returns the slots.
+    pub(super) fn start(&mut self, division: ScopeDivision, delegation: Delegation) -> Vec<u32> {
+        self.scope_notes.extend(division.notes);
         let mut slots = Vec::new();
-        for scope in divided.scopes {
+        for scope in division.scopes {
             let slot = self.next_slot;
             self.next_slot += 1;
             slots.push(slot);
-            let errand = Errand { slot, assignment: assignment(slot, scope), delegation };
-            let (shared, places, own) = (self.shared.clone(), self.places.clone(), errand.clone());
-            let task = self.running.spawn(async move {
-                // Nobody closes the places, so that there is always one in the end.
-                let _place = places.acquire().await;
-                sub_agent::carry_out(shared, own).await
+            let sub_task = SubAgentTask { slot, assignment: assignment(slot, scope), delegation };
+            let (shared, permits, own_task) =
+                (self.shared.clone(), self.permits.clone(), sub_task.clone());
+            let task = self.running_agents.spawn(async move {
+                // The semaphore is never closed, so this always returns a permit.
+                let _permit = permits.acquire().await;
+                sub_agent::run(shared, own_task).await
             });
-            self.errands.insert(task.id(), errand);
+            self.tasks.insert(task.id(), sub_task);
         }
         slots
     }
 
-    /// Whether anybody works.
+    /// Whether sub-agents are running.
     pub(super) fn is_busy(&self) -> bool {
-        !self.running.is_empty()
+        !self.running_agents.is_empty()
     }
 
-    /// Waits for the next sub-agent to end. Nothing is lost if this is not waited for to its end.
+    /// Waits for the next sub-agent to end. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Result<(task::Id, RunRecord), JoinError>> {
-        self.running.join_next_with_id().await
+        self.running_agents.join_next_with_id().await
     }
 
-    /// Takes in a sub-agent that has ended.
-    pub(super) fn ended(&mut self, joined: Result<(task::Id, RunRecord), JoinError>) {
-        let (errand, record) = match joined {
-            Ok((id, record)) => (self.errands.remove(&id), Some(record)),
-            Err(error) => (self.errands.remove(&error.id()), None),
+    /// Records a finished sub-agent.
+    pub(super) fn finish(&mut self, join_result: Result<(task::Id, RunRecord), JoinError>) {
+        let (sub_task, record) = match join_result {
+            Ok((id, record)) => (self.tasks.remove(&id), Some(record)),
+            Err(error) => (self.tasks.remove(&error.id()), None),
         };
-        // Every task has its errand.
-        let Some(errand) = errand else { return };
+        // Every task has an entry.
+        let Some(sub_task) = sub_task else { return };
         let record = record.unwrap_or_else(|| {
-            let broken = errand.broken();
-            self.shared.office.ended(&broken);
-            broken
+            let failed_record = sub_task.panicked_record();
+            self.shared.review.finish_run(&failed_record);
+            failed_record
         });
-        self.board.lock().take(errand.slot, record);
+        self.board.lock().add_record(sub_task.slot, record);
         self.answer_if_done();
     }
 
     fn answer_if_done(&mut self) {
         let mut board = self.board.lock();
-        let is_done = |pending: &mut Pending| {
+        let is_done = |pending: &mut PendingOrder| {
             pending.slots.iter().all(|slot| board.records().any(|(known, _)| known == *slot))
         };
-        let Some(pending) = self.pending.take_if(is_done) else { return };
+        let Some(pending) = self.pending_order.take_if(is_done) else { return };
         let runs = board.records().filter(|(slot, _)| pending.slots.contains(slot));
-        let answer = answer(runs, &pending.said);
+        let answer = build_answer(runs, &pending.notes);
         self.left_out += answer.left_out;
-        board.answered(answer.told);
-        // An orchestrator that has gone in the meantime needs no answer.
-        drop(pending.answer.send(answer.text));
+        board.mark_answered(answer.shown_ids);
+        // The orchestrator may have ended already.
+        drop(pending.answer_sender.send(answer.text));
     }
 }
 
-fn assignment(slot: u32, scope: Scope) -> Assignment {
-    let Scope { label, why, focus, parts } = scope;
+fn assignment(slot: u32, scope: AgentScope) -> Assignment {
+    let AgentScope { label, why, focus, parts } = scope;
     Assignment {
         name: format!("{SUB_AGENT}{slot}"),
         reviewer: REVIEWER.to_owned(),

@@ -1,15 +1,15 @@
-//! What a reviewer's report has to pass, whatever the reviewer was told: a finding says what to do, is graded within the lens, and
-//! there are not too many of them.
+//! Checks on a panel reviewer's report: findings must be concrete, within the reviewer's maximum
+//! severity, and not too many.
 
 use std::cmp::Reverse;
 
 use crate::reviewers::Reviewer;
-use crate::text::{count, cut, one_line};
-use crh_review::Parsed;
+use crate::text::{cut, one_line, plural};
+use crh_review::ParsedReturn;
 use crh_review::finding::{AutofixClass, Finding, Owner, Severity};
-use crh_review::report::{Dropped, Fate};
+use crh_review::report::{DroppedFinding, Fate};
 
-/// How advice begins that leaves the work to the reader.
+/// Beginnings of vague advice.
 const VAGUE: [&str; 9] = [
     "consider ",
     "maybe ",
@@ -22,49 +22,55 @@ const VAGUE: [&str; 9] = [
     "double-check",
 ];
 
-/// The longest note of a reviewer, in characters: three sentences.
+/// Maximum characters of a note: about three sentences.
 const NOTE_CHARS: usize = 800;
 
-/// How many titles are named in a sentence.
-const NAMED_MAX: usize = 5;
+/// Maximum titles in a message.
+const QUOTED_TITLES_MAX: usize = 5;
 
-/// What is said to a reviewer whose findings only ask to consider something; none if there are no such.
-pub(super) fn sent_back(parsed: &Parsed) -> Option<String> {
-    let vague: Vec<&str> = parsed
+/// The message for a reviewer with vague findings. None if all are concrete.
+pub(super) fn vague_findings_message(parsed: &ParsedReturn) -> Option<String> {
+    let vague_titles: Vec<&str> = parsed
         .members
         .iter()
         .filter(|member| is_vague(&member.finding))
         .map(|member| member.finding.title.as_str())
         .collect();
-    let named: Vec<String> =
-        vague.iter().take(NAMED_MAX).map(|title| format!("`{}`", one_line(title))).collect();
-    (!vague.is_empty()).then(|| {
+    let quoted_titles: Vec<String> = vague_titles
+        .iter()
+        .take(QUOTED_TITLES_MAX)
+        .map(|title| format!("`{}`", one_line(title)))
+        .collect();
+    (!vague_titles.is_empty()).then(|| {
         format!(
             "these findings ask the reader to consider something instead of saying what fails and what to change: {}. Name the failing case and the change in `suggested_fix`, or leave them out; then report everything again.",
-            named.join(", ")
+            quoted_titles.join(", ")
         )
     })
 }
 
-/// A finding whose only advice is to think about it.
+/// Whether the only advice is to think about it.
 fn is_vague(finding: &Finding) -> bool {
-    let begins = |text: &str| {
+    let is_vague_text = |text: &str| {
         let text = text.trim_start().to_lowercase();
         VAGUE.iter().any(|start| text.starts_with(start))
     };
     let advice = finding.suggested_fix.as_deref().unwrap_or(&finding.why_it_matters);
-    finding.replacement.is_none() && (begins(advice) || begins(&finding.title))
+    finding.replacement.is_none() && (is_vague_text(advice) || is_vague_text(&finding.title))
 }
 
-/// What is left of a report, and what was done to it.
-pub(super) fn passed(mut parsed: Parsed, reviewer: &Reviewer) -> (Parsed, Vec<String>) {
-    let (mut vague, mut graded_down) = (0, 0);
+/// Applies all checks and returns the report with notes on what changed.
+pub(super) fn apply_gates(
+    mut parsed: ParsedReturn,
+    reviewer: &Reviewer,
+) -> (ParsedReturn, Vec<String>) {
+    let (mut vague_count, mut lowered_count) = (0, 0);
     for member in &mut parsed.members {
         let finding = &mut member.finding;
         if is_vague(finding) {
-            vague += 1;
+            vague_count += 1;
             finding.owner = Owner::Human;
-            // How a sentence begins does not make a blocker harmless.
+            // Vague wording does not make a P0 or P1 harmless.
             if finding.severity <= Severity::P1 {
                 finding.autofix_class = AutofixClass::Manual;
             } else {
@@ -72,28 +78,28 @@ pub(super) fn passed(mut parsed: Parsed, reviewer: &Reviewer) -> (Parsed, Vec<St
                 finding.autofix_class = AutofixClass::Advisory;
             }
         }
-        // What is not of its kind is somebody else's, and reported only since it is grave.
-        let is_own = finding.category.family() == reviewer.category.family();
-        if is_own && finding.severity < reviewer.max_severity {
-            graded_down += 1;
+        // A finding outside the reviewer's category keeps its severity.
+        let is_own_category = finding.category.family() == reviewer.category.family();
+        if is_own_category && finding.severity < reviewer.max_severity {
+            lowered_count += 1;
             finding.severity = reviewer.max_severity;
         }
     }
     let mut notes = Vec::new();
-    if vague > 0 {
-        let findings = count(vague, "finding");
-        notes.push(format!("{findings} without a concrete action left to people"));
+    if vague_count > 0 {
+        let findings = plural(vague_count, "finding");
+        notes.push(format!("{findings} without a concrete fix assigned to humans"));
     }
-    if graded_down > 0 {
-        let (findings, most) = (count(graded_down, "finding"), reviewer.max_severity);
-        notes.push(format!("{findings} graded down to {most}, the worst that this lens gives"));
+    if lowered_count > 0 {
+        let (findings, max_severity) = (plural(lowered_count, "finding"), reviewer.max_severity);
+        notes.push(format!("{findings} lowered to {max_severity}, the maximum of this reviewer"));
     }
-    capped(&mut parsed, reviewer);
+    apply_cap(&mut parsed, reviewer);
     (parsed, notes)
 }
 
-/// Keeps the worst and surest findings of a report, as many as the lens may have.
-fn capped(parsed: &mut Parsed, reviewer: &Reviewer) {
+/// Keeps the most severe and most confident findings, up to the reviewer's cap.
+fn apply_cap(parsed: &mut ParsedReturn, reviewer: &Reviewer) {
     if parsed.members.len() <= reviewer.cap {
         return;
     }
@@ -102,9 +108,9 @@ fn capped(parsed: &mut Parsed, reviewer: &Reviewer) {
         (severity, Reverse(confidence), member.clone())
     });
     for member in parsed.members.split_off(reviewer.cap) {
-        parsed.set_aside.push(Dropped {
+        parsed.dropped.push(DroppedFinding {
             fate: Fate::OverCap,
-            reason: format!("`{}` may report {}", reviewer.name, reviewer.cap),
+            reason: format!("`{}` may report at most {} findings", reviewer.name, reviewer.cap),
             into: None,
             reviewer: reviewer.name.clone(),
             member: Some(member),
@@ -113,15 +119,16 @@ fn capped(parsed: &mut Parsed, reviewer: &Reviewer) {
     }
 }
 
-/// The notes of a reviewer, each on one line and not too long, and what was left out.
-pub(super) fn notes(notes: Vec<String>, reviewer: &Reviewer) -> (Vec<String>, Vec<String>) {
+/// Notes on one short line each, up to the cap, and a note on those left out.
+pub(super) fn bounded_notes(notes: Vec<String>, reviewer: &Reviewer) -> (Vec<String>, Vec<String>) {
     let notes: Vec<String> = notes
         .iter()
         .map(|note| cut(&one_line(note), NOTE_CHARS))
         .filter(|note| !note.is_empty())
         .collect();
-    let more = notes.len().saturating_sub(reviewer.cap);
-    let said = (more > 0)
-        .then(|| format!("{} left out: it may write {}", count(more, "note"), reviewer.cap));
-    (notes.into_iter().take(reviewer.cap).collect(), said.into_iter().collect())
+    let left_out_count = notes.len().saturating_sub(reviewer.cap);
+    let note = (left_out_count > 0).then(|| {
+        format!("{} left out: the limit is {}", plural(left_out_count, "note"), reviewer.cap)
+    });
+    (notes.into_iter().take(reviewer.cap).collect(), note.into_iter().collect())
 }

@@ -1,16 +1,14 @@
-//! `panel`: the reviewers that were chosen for a change look at it side by side, each through its lens.
+//! The `panel` strategy: the chosen reviewers look at the change in parallel.
 //!
-//! Invariant: every assignment ends as a row, and nothing is merged before all have. A vendor that turns a reviewer away is
-//! waited for; the reviewer goes to the end of the queue and is never dropped. Which of them ends first is of no consequence.
+//! Invariant: every assignment becomes a record, and merging starts after all have ended. A
+//! rate-limited reviewer waits and is queued again; it is never dropped. The order in which
+//! reviewers end does not matter.
 
 mod gates;
-#[path = "requirements_run.rs"]
-mod judging;
-#[path = "reviewer_run.rs"]
-mod lens;
 mod parts;
-#[path = "prompt_cache.rs"]
-mod warmth;
+mod prompt_cache;
+mod requirements_run;
+mod reviewer_run;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,207 +18,219 @@ use parts::signatures;
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 
-use self::lens::{Seat, Sitting};
-use self::warmth::{Place, Warmth};
-use crate::context::Context;
-use crate::events::Event;
-use crate::office::Office;
+use self::prompt_cache::{CacheTicket, PromptCacheGate};
+use self::reviewer_run::{ReviewerRun, RunAttempt};
+use crate::change_under_review::ChangeUnderReview;
+use crate::context::PanelContext;
+use crate::events::ReviewEvent;
 use crate::plan::Assignment;
 use crate::prompts::{ChangePart, Prompts};
 use crate::requirements;
-use crate::requirements::PlanDocument;
-use crate::reviewers::{Reviewer, Tier};
-use crate::runs::{RunEnd, RunRecord, Runs};
-use crate::subject::Subject;
-use crate::terms::Terms;
+use crate::requirements::RequirementsDoc;
+use crate::review_context::ReviewContext;
+use crate::review_options::ReviewOptions;
+use crate::reviewers::{ModelTier, Reviewer};
+use crate::runs::{RunEnd, RunRecord, RunResults};
 use crh_review::report::CoverageState;
 
-/// Carries out the assignments of a panel, and the judging of a plan's requirements if there is one.
-pub async fn panel(office: &Office, assignments: &[Assignment], context: &Context) -> Runs {
-    let shared = Arc::new(Shared::new(office, context));
+/// Runs the assignments of a panel, including the check of requirements.
+pub async fn panel(
+    ctx: &ReviewContext,
+    assignments: &[Assignment],
+    context: &PanelContext,
+) -> RunResults {
+    let panel = Arc::new(PanelRun::new(ctx, context));
     let mut records: Vec<Option<RunRecord>> = vec![None; assignments.len()];
     let mut running = JoinSet::new();
     for (at, assignment) in assignments.iter().enumerate() {
-        if let Some(done) = earlier(office, assignment) {
-            records[at] = Some(done);
+        if let Some(completed_run) = completed_record(ctx, assignment) {
+            records[at] = Some(completed_run);
         } else if assignment.name == requirements::REVIEWER
             && let Some(document) = context.document.clone()
         {
-            let (shared, assignment) = (shared.clone(), assignment.clone());
-            let warmth = shared.judges_place();
-            running.spawn(async move { (at, shared.judged(&assignment, &document, warmth).await) });
-        } else if let Some(seat) = shared.seat(assignment) {
-            let shared = shared.clone();
-            running.spawn(async move { (at, shared.seated(seat).await) });
+            let (panel, assignment) = (panel.clone(), assignment.clone());
+            let ticket = panel.judge_ticket();
+            running.spawn(async move {
+                (at, panel.judge_requirements(&assignment, &document, ticket).await)
+            });
+        } else if let Some(reviewer_run) = panel.schedule(assignment) {
+            let panel = panel.clone();
+            running.spawn(async move { (at, panel.run_reviewer(reviewer_run).await) });
         }
     }
-    // A task that panics leaves its place empty; a dropped future aborts them all.
+    // A task that panics leaves its record empty. Dropping this future aborts all tasks.
     while let Some(joined) = running.join_next().await {
         if let Ok((at, record)) = joined {
             records[at] = Some(record);
         }
     }
-    let rows = records.into_iter().zip(assignments);
-    let rows = rows.map(|(record, assignment)| record.unwrap_or_else(|| broken(assignment)));
-    Runs { records: rows.collect(), notes: Vec::new() }
+    let pairs = records.into_iter().zip(assignments);
+    let all_records =
+        pairs.map(|(record, assignment)| record.unwrap_or_else(|| panicked_record(assignment)));
+    RunResults { records: all_records.collect(), notes: Vec::new() }
 }
 
-/// What an earlier attempt at the review brought of an assignment: nobody pays for it twice.
-fn earlier(office: &Office, assignment: &Assignment) -> Option<RunRecord> {
+/// The record of an earlier attempt, so that a resumed review does not pay for it again.
+fn completed_record(ctx: &ReviewContext, assignment: &Assignment) -> Option<RunRecord> {
     let is_done =
         |run: &&RunRecord| run.assignment == *assignment && run.ended == RunEnd::Completed;
-    office.journal.earlier().iter().find(is_done).cloned()
+    ctx.journal.completed_runs().iter().find(is_done).cloned()
 }
 
-fn broken(assignment: &Assignment) -> RunRecord {
-    RunRecord::failed(assignment.clone(), "it broke down, which is a bug in crh")
+fn panicked_record(assignment: &Assignment) -> RunRecord {
+    RunRecord::failed(assignment.clone(), "crashed (a bug in crh)")
 }
 
-/// The beginnings of the conversations of a panel, one for each part of the change.
-pub(crate) fn prompts_of_parts(
-    subject: &Subject,
-    terms: &Terms,
-    room: u64,
-    context: &Context,
-    whole: &Arc<Prompts>,
+/// Shared prompt prefixes of a panel, one per part of the change.
+pub(crate) fn part_prompts(
+    change: &ChangeUnderReview,
+    options: &ReviewOptions,
+    context_tokens: u64,
+    context: &PanelContext,
+    whole_change_prompts: &Arc<Prompts>,
 ) -> Vec<Arc<Prompts>> {
     let (parts, count) = (&context.parts, context.parts.len());
     if count <= 1 {
-        return vec![whole.clone()];
+        return vec![whole_change_prompts.clone()];
     }
     (1..)
         .zip(parts)
-        .map(|(number, own)| {
-            let signatures = signatures(subject, own);
-            let part = ChangePart { number, count, parts: own.clone(), signatures };
-            Arc::new(Prompts::of_part(subject, terms, room, &part))
+        .map(|(number, own_parts)| {
+            let signatures = signatures(change, own_parts);
+            let part = ChangePart { number, count, parts: own_parts.clone(), signatures };
+            Arc::new(Prompts::for_part(change, options, context_tokens, &part))
         })
         .collect()
 }
 
-/// What all reviewers of a panel share.
+/// State shared by all reviewers of a panel.
 #[derive(Debug)]
-struct Shared {
-    office: Office,
-    context: Context,
-    /// The beginnings of their conversations, one for each part of the change.
+struct PanelRun {
+    ctx: ReviewContext,
+    context: PanelContext,
+    /// Shared prompt prefixes, one per part.
     prompts: Vec<Arc<Prompts>>,
-    /// A place for each run that may be under way.
-    places: Semaphore,
-    /// How many places there are, taken or not.
-    wide: AtomicUsize,
-    warmth: Warmth,
-    /// The files of which it was told that somebody is done with them.
-    told: Mutex<BTreeSet<String>>,
+    /// Limits parallel runs.
+    permits: Semaphore,
+    /// Number of permits, in use or not.
+    parallel_runs: AtomicUsize,
+    cache_gate: PromptCacheGate,
+    /// Files that were announced as reviewed.
+    announced_files: Mutex<BTreeSet<String>>,
 }
 
-impl Shared {
-    fn new(office: &Office, context: &Context) -> Self {
-        let (subject, terms) = (&office.subject, &office.terms);
+impl PanelRun {
+    fn new(ctx: &ReviewContext, context: &PanelContext) -> Self {
+        let (change, options) = (&ctx.change, &ctx.options);
         let prompts =
-            prompts_of_parts(subject, terms, office.crew.context(), context, &office.prompts);
-        let wide = office.terms.side_by_side.max(1);
+            part_prompts(change, options, ctx.models.min_context(), context, &ctx.prompts);
+        let parallel_runs = ctx.options.max_parallel.max(1);
         Self {
-            places: Semaphore::new(wide),
-            wide: AtomicUsize::new(wide),
-            warmth: Warmth::default(),
-            told: Mutex::default(),
-            office: office.clone(),
+            permits: Semaphore::new(parallel_runs),
+            parallel_runs: AtomicUsize::new(parallel_runs),
+            cache_gate: PromptCacheGate::default(),
+            announced_files: Mutex::default(),
+            ctx: ctx.clone(),
             context: context.clone(),
             prompts,
         }
     }
 
-    /// Who sits where; none for an assignment of nobody in the team.
-    fn seat(&self, assignment: &Assignment) -> Option<Seat> {
+    /// The run for an assignment. None if its reviewer is not in the team.
+    fn schedule(&self, assignment: &Assignment) -> Option<ReviewerRun> {
         let reviewer: &Reviewer = self.context.team.get(&assignment.reviewer)?;
         let part = self.context.part_of(assignment);
         let prompts = self.prompts.get(part).or(self.prompts.first())?.clone();
-        let model = self.office.crew.of_tier(self.office.terms.panel.tier(reviewer)).clone();
-        let warmth = self.warmth.join(model.name(), part);
-        Some(Seat {
+        let model = self.ctx.models.for_tier(self.ctx.options.panel.tier(reviewer)).clone();
+        let ticket = self.cache_gate.ticket(model.name(), part);
+        Some(ReviewerRun {
             assignment: assignment.clone(),
             reviewer: reviewer.clone(),
             intent: self.context.intent.text.clone(),
-            given: self.context.given_to(reviewer),
+            extra_material: self.context.extra_material_for(reviewer),
             prompts,
             model,
-            warmth,
+            cache_ticket: ticket,
         })
     }
 
-    /// Lets a reviewer look at its part until it has returned, or cannot.
-    async fn seated(&self, seat: Seat) -> RunRecord {
-        let mut record = RunRecord::begun(seat.assignment.clone());
+    /// Runs a reviewer until it returns, fails or is cancelled.
+    async fn run_reviewer(&self, reviewer_run: ReviewerRun) -> RunRecord {
+        let mut record = RunRecord::new(reviewer_run.assignment.clone());
         loop {
-            // Whoever follows is served from the vendor's cache once the first of them was read.
-            seat.warmth.wait().await;
-            // Nobody closes the places, so that there is always one in the end.
-            let place = self.places.acquire().await;
-            if self.office.journal.cancel().is_cancelled() {
-                record = stopped(record);
+            // Wait until the vendor's prompt cache is warm.
+            reviewer_run.cache_ticket.wait().await;
+            // The semaphore is never closed, so this always returns a permit.
+            let permit = self.permits.acquire().await;
+            if self.ctx.journal.cancel().is_cancelled() {
+                record = cancelled_record(record);
                 break;
             }
-            let sitting = lens::sit(&self.office, &seat, record).await;
-            match sitting {
-                Sitting::Ended(ended) => {
+            let attempt = reviewer_run::run_attempt(&self.ctx, &reviewer_run, record).await;
+            match attempt {
+                RunAttempt::Ended(ended) => {
                     record = ended;
                     break;
                 }
-                Sitting::TurnedAway(so_far, wait) => {
-                    record = so_far;
-                    self.narrow(place);
-                    self.office.wait(&seat.assignment.name, wait).await;
+                RunAttempt::RateLimited(record_so_far, wait) => {
+                    record = record_so_far;
+                    self.reduce_parallelism(permit);
+                    self.ctx.wait_for_capacity(&reviewer_run.assignment.name, wait).await;
                 }
             }
         }
-        self.tell_reviewed(&record);
-        self.office.ended(&record);
+        self.announce_reviewed_files(&record);
+        self.ctx.finish_run(&record);
         record
     }
 
-    /// Judges a plan, in a place like everybody else.
-    async fn judged(
+    /// Judges the requirements, within the limit on parallel runs.
+    async fn judge_requirements(
         &self,
         assignment: &Assignment,
-        document: &PlanDocument,
-        warmth: Option<Place>,
+        document: &RequirementsDoc,
+        ticket: Option<CacheTicket>,
     ) -> RunRecord {
-        if let Some(warmth) = &warmth {
-            warmth.wait().await;
+        if let Some(ticket) = &ticket {
+            ticket.wait().await;
         }
-        judging::judged(&self.office, assignment, document, &self.places).await
+        requirements_run::judge_requirements(&self.ctx, assignment, document, &self.permits).await
     }
 
-    /// The place of whoever judges the plan: it reads what the others read, if that is one part.
-    fn judges_place(&self) -> Option<Place> {
-        let model = self.office.crew.of_tier(Tier::Strong).name();
-        (self.prompts.len() == 1).then(|| self.warmth.join(model, 0))
+    /// The cache ticket of the requirements run. It shares the prefix of the reviewers only if
+    /// there is one part.
+    fn judge_ticket(&self) -> Option<CacheTicket> {
+        let model = self.ctx.models.for_tier(ModelTier::Strong).name();
+        (self.prompts.len() == 1).then(|| self.cache_gate.ticket(model, 0))
     }
 
-    /// Takes a place away for good, unless it is the last: the vendor has said that there are too many of us.
-    fn narrow(&self, place: Result<SemaphorePermit<'_>, AcquireError>) {
-        let less = |places: usize| places.checked_sub(1).filter(|places| *places > 0);
-        let is_narrowed = self.wide.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok();
-        if is_narrowed && let Ok(place) = place {
-            place.forget();
+    /// Removes a permit for good, except the last one: the vendor reported too many parallel
+    /// requests.
+    fn reduce_parallelism(&self, permit: Result<SemaphorePermit<'_>, AcquireError>) {
+        let decrement = |places: usize| places.checked_sub(1).filter(|places| *places > 0);
+        let is_reduced =
+            self.parallel_runs.fetch_update(Ordering::SeqCst, Ordering::SeqCst, decrement).is_ok();
+        if is_reduced && let Ok(permit) = permit {
+            permit.forget();
         }
     }
 
-    fn tell_reviewed(&self, record: &RunRecord) {
-        let done = record.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
-        for file in done {
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            if told.insert(file.path.clone()) {
-                drop(told);
-                self.office.journal.tell(Event::FileReviewed { path: file.path.clone() });
+    fn announce_reviewed_files(&self, record: &RunRecord) {
+        let reviewed_files =
+            record.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
+        for file in reviewed_files {
+            let mut announced_files =
+                self.announced_files.lock().unwrap_or_else(PoisonError::into_inner);
+            if announced_files.insert(file.path.clone()) {
+                drop(announced_files);
+                self.ctx.journal.emit(ReviewEvent::FileReviewed { path: file.path.clone() });
             }
         }
     }
 }
 
-/// A run that was stopped before it returned, with what it has used so far.
-fn stopped(record: RunRecord) -> RunRecord {
+/// A cancelled run, with its usage so far.
+fn cancelled_record(record: RunRecord) -> RunRecord {
     let RunRecord { assignment, totals, models, model_ms, took_ms, .. } = record;
-    RunRecord { totals, models, model_ms, took_ms, ..RunRecord::stopped(assignment) }
+    RunRecord { totals, models, model_ms, took_ms, ..RunRecord::cancelled(assignment) }
 }

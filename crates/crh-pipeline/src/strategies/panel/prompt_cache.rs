@@ -1,85 +1,87 @@
-//! Which conversations a vendor's cache already has the beginning of. The first run of a model on a part goes alone until the
-//! vendor begins to answer; then the others follow and read from the cache.
+//! Prompt-cache warm-up: the first run per model and part starts alone. The others wait until the
+//! vendor starts to answer it, so that they hit the vendor's prompt cache.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-/// Whether the vendor has read the beginning of a conversation.
+/// Whether the vendor has read a prompt prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Read {
-    NotYet,
-    Once,
+enum PrefixState {
+    Cold,
+    Warm,
 }
 
-/// Beginnings by the model that reads them and the part of the change.
-type Beginnings = HashMap<(String, usize), Arc<watch::Sender<Read>>>;
+/// Prefix states by model and part.
+type PrefixMap = HashMap<(String, usize), Arc<watch::Sender<PrefixState>>>;
 
-/// The beginnings of one review.
+/// Decides which run warms the cache of a prompt prefix and which runs wait for it.
 #[derive(Debug, Default)]
-pub(super) struct Warmth {
-    known: Mutex<Beginnings>,
+pub(super) struct PromptCacheGate {
+    prefixes: Mutex<PrefixMap>,
 }
 
-/// What one run has to do with a beginning.
+/// The role of one run for a prefix.
 #[derive(Debug)]
-pub(super) struct Place {
-    read: Arc<watch::Sender<Read>>,
-    role: Role,
+pub(super) struct CacheTicket {
+    state: Arc<watch::Sender<PrefixState>>,
+    role: TicketRole,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    /// Goes first.
-    Leads,
-    Follows,
+enum TicketRole {
+    /// Runs first.
+    WarmUp,
+    Waiter,
 }
 
-impl Warmth {
-    /// A place for a run of this model on this part. The first to ask goes first.
-    pub(super) fn join(&self, model: &str, part: usize) -> Place {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+impl PromptCacheGate {
+    /// Returns a ticket for one run. The first ticket per model and part is the warm-up.
+    pub(super) fn ticket(&self, model: &str, part: usize) -> CacheTicket {
+        let mut prefixes = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (model.to_owned(), part);
-        if let Some(read) = known.get(&key) {
-            return Place { read: read.clone(), role: Role::Follows };
+        if let Some(prefix_state) = prefixes.get(&key) {
+            return CacheTicket { state: prefix_state.clone(), role: TicketRole::Waiter };
         }
-        let read = Arc::new(watch::Sender::new(Read::NotYet));
-        known.insert(key, read.clone());
-        Place { read, role: Role::Leads }
+        let prefix_state = Arc::new(watch::Sender::new(PrefixState::Cold));
+        prefixes.insert(key, prefix_state.clone());
+        CacheTicket { state: prefix_state, role: TicketRole::WarmUp }
     }
 }
 
-impl Place {
-    /// Waits until it is worth asking.
+impl CacheTicket {
+    /// Waits until the prefix is warm. The warm-up run does not wait.
     pub(super) async fn wait(&self) {
         match self.role {
-            Role::Leads => {}
-            Role::Follows => {
-                let mut read = self.read.subscribe();
-                // The sender lives as long as this place.
-                drop(read.wait_for(|read| *read == Read::Once).await);
+            TicketRole::WarmUp => {}
+            TicketRole::Waiter => {
+                let mut prefix_states = self.state.subscribe();
+                // The sender lives as long as this ticket.
+                drop(prefix_states.wait_for(|read| *read == PrefixState::Warm).await);
             }
         }
     }
 
-    /// The same place for whoever hears the vendor answer.
-    pub(super) fn opener(&self) -> Self {
-        Self { read: self.read.clone(), role: Role::Follows }
+    /// A ticket for the progress listener, which marks the prefix as warm.
+    pub(super) fn notifier(&self) -> Self {
+        Self { state: self.state.clone(), role: TicketRole::Waiter }
     }
 
-    /// The vendor has begun to answer, or never will: others need not wait for this run.
-    pub(super) fn open(&self) {
-        self.read.send_if_modified(|read| std::mem::replace(read, Read::Once) == Read::NotYet);
+    /// Releases the waiting runs: the vendor started to answer, or never will.
+    pub(super) fn mark_warm(&self) {
+        self.state.send_if_modified(|prefix_state| {
+            std::mem::replace(prefix_state, PrefixState::Warm) == PrefixState::Cold
+        });
     }
 }
 
-impl Drop for Place {
-    /// A run that breaks must not keep the others waiting.
+impl Drop for CacheTicket {
+    /// A warm-up run that panics must not block the others.
     fn drop(&mut self) {
         match self.role {
-            Role::Leads => self.open(),
-            Role::Follows => {}
+            TicketRole::WarmUp => self.mark_warm(),
+            TicketRole::Waiter => {}
         }
     }
 }
@@ -92,29 +94,29 @@ mod tests {
 
     use super::*;
 
-    async fn waits(place: &Place) -> bool {
-        timeout(Duration::from_millis(1), place.wait()).await.is_err()
+    async fn waits(ticket: &CacheTicket) -> bool {
+        timeout(Duration::from_millis(1), ticket.wait()).await.is_err()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_first_of_a_model_and_a_part_goes_alone_until_it_is_read() {
-        let warmth = Warmth::default();
-        let first = warmth.join("mini", 0);
+    async fn first_run_per_model_and_part_warms_the_cache() {
+        let gate = PromptCacheGate::default();
+        let first = gate.ticket("mini", 0);
         let (second, other_model, other_part) =
-            (warmth.join("mini", 0), warmth.join("strong", 0), warmth.join("mini", 1));
+            (gate.ticket("mini", 0), gate.ticket("strong", 0), gate.ticket("mini", 1));
         assert!(!waits(&first).await);
         assert!(!waits(&other_model).await);
         assert!(!waits(&other_part).await);
         assert!(waits(&second).await);
-        first.open();
+        first.mark_warm();
         assert!(!waits(&second).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_first_run_that_is_gone_keeps_nobody_waiting() {
-        let warmth = Warmth::default();
-        let first = warmth.join("mini", 0);
-        let second = warmth.join("mini", 0);
+    async fn dropped_warm_up_releases_waiters() {
+        let gate = PromptCacheGate::default();
+        let first = gate.ticket("mini", 0);
+        let second = gate.ticket("mini", 0);
         assert!(waits(&second).await);
         drop(first);
         assert!(!waits(&second).await);

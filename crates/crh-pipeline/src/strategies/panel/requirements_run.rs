@@ -1,45 +1,46 @@
-//! Whether a change has what its plan asks for: one run that reads the change and looks things up.
+//! Checks whether a change meets its requirements: one run that reads the change and looks things
+//! up.
 
 use tokio::sync::Semaphore;
 
-use crate::office::Office;
+use crate::model_question::{ModelQuestion, ask};
 use crate::plan::{Assignment, TURN_TOKENS};
-use crate::question::{Question, asked};
 use crate::requirements;
-use crate::requirements::{Judged, PlanDocument};
-use crate::reviewers::Tier;
+use crate::requirements::{RequirementJudgements, RequirementsDoc};
+use crate::review_context::ReviewContext;
+use crate::reviewers::ModelTier;
 use crate::runs::RunRecord;
 use crate::tools::session::ReportRequirements;
-use crh_agent::Purpose;
+use crh_agent::CallPurpose;
 
-/// Turns: the change is in front of it; what it does not show is looked up, several at a time.
+/// Maximum turns: the prompt contains the change; other code is looked up, several files at a time.
 const TURNS: u32 = 12;
-/// Looks: one or two for each requirement of a usual plan.
+/// Maximum lookups: one or two per requirement.
 const TOOL_CALLS: u32 = 40;
 
-/// Judges a plan; what was said is the answer of the record.
-pub(super) async fn judged(
-    office: &Office,
+/// Judges the requirements. The record's answer holds the judgements.
+pub(super) async fn judge_requirements(
+    ctx: &ReviewContext,
     assignment: &Assignment,
-    document: &PlanDocument,
-    places: &Semaphore,
+    document: &RequirementsDoc,
+    permits: &Semaphore,
 ) -> RunRecord {
-    let question = Question {
+    let question = ModelQuestion {
         assignment: assignment.clone(),
-        model: office.crew.of_tier(Tier::Strong),
-        own: office.prompts.requirements(document),
-        purpose: Purpose::Work,
+        model: ctx.models.for_tier(ModelTier::Strong),
+        prompt: ctx.prompts.requirements(document),
+        purpose: CallPurpose::Work,
         turns: TURNS,
         tool_calls: TOOL_CALLS,
         output_tokens: TURN_TOKENS,
         about: "for judging a plan",
-        // As long as reviewers wait: a plan that nobody judged leaves the review incomplete.
-        patience: office.working_time(),
-        places: Some(places),
+        // As long as reviewers wait, since unjudged requirements make the review incomplete.
+        max_wait: ctx.working_time(),
+        permits: Some(permits),
     };
-    let plan = document.clone();
-    let read = move |value| requirements::read(value, &plan);
-    let (_, record): (Option<Judged>, _) =
-        asked::<ReportRequirements, _>(office, question, read).await;
+    let own_document = document.clone();
+    let parse = move |value| requirements::parse_answer(value, &own_document);
+    let (_, record): (Option<RequirementJudgements>, _) =
+        ask::<ReportRequirements, _>(ctx, question, parse).await;
     record
 }

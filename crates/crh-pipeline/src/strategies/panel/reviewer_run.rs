@@ -1,4 +1,4 @@
-//! One reviewer of a panel: looks at its part through its lens, and reports once.
+//! One reviewer of a panel on one part of the change.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,174 +6,188 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::gates;
-use super::warmth::Place;
-use crate::events::Event;
-use crate::office::{Office, turned_away};
-use crate::plan::{Assignment, Part, TURN_TOKENS};
-use crate::prompts::{LensBrief, Prompts};
+use super::prompt_cache::CacheTicket;
+use crate::events::ReviewEvent;
+use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
+use crate::prompts::{Prompts, ReviewerBrief};
+use crate::review_context::{ReviewContext, rate_limit_wait};
 use crate::reviewers::{Returns, Reviewer};
 use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session::{
-    ReportFindings, ReportNotes, SessionTool, lens_spec, read, read_report,
+    ReportFindings, ReportNotes, SessionTool, lens_spec, parse_arguments, read_report,
 };
-use crate::tools::{ReadingTools, session};
-use crh_agent::{Driven, Limits, Outcome, Purpose, Run, Submit, Task, Watch, drive};
+use crate::tools::{ReadOnlyTools, session};
+use crh_agent::{
+    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, ProgressListener, RunLimits,
+    SubmitTool, drive,
+};
 use crh_llm::Model;
-use crh_review::Parsed;
+use crh_review::ParsedReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// Turns of one reviewer: the diff is in front of it, so that it looks a few things up, several at a time, and reports.
+/// Maximum turns: the prompt contains the diff, so a reviewer looks up a few things and reports.
 const TURNS: u32 = 20;
-/// Calls of tools: a look or two at each candidate, and it has few.
+/// Maximum tool calls: one or two lookups per candidate.
 const TOOL_CALLS: u32 = 60;
-/// Tokens over all turns, so that one that runs away does not take everything; the ledger has the say about all together.
+/// Maximum tokens. Stops a runaway reviewer before it spends the shared budget.
 const TOKENS: u64 = 1_500_000;
 
-/// A reviewer in its place.
+/// A scheduled reviewer.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct ReviewerRun {
     pub(super) assignment: Assignment,
     pub(super) reviewer: Reviewer,
     pub(super) intent: String,
-    /// What it is given besides the change, fenced.
-    pub(super) given: String,
+    /// Extra material for this reviewer, fenced.
+    pub(super) extra_material: String,
     pub(super) prompts: Arc<Prompts>,
     pub(super) model: Model,
-    pub(super) warmth: Place,
+    pub(super) cache_ticket: CacheTicket,
 }
 
-/// What came of one sitting.
-pub(super) enum Sitting {
-    /// It returned, or never will.
+/// Result of one attempt.
+pub(super) enum RunAttempt {
+    /// The run returned or failed.
     Ended(RunRecord),
-    /// The vendor has no capacity: it is to be tried again after a wait. The record has what was used so far.
-    TurnedAway(RunRecord, Duration),
+    /// The vendor rate-limited the run. Holds the usage so far and the time to wait.
+    RateLimited(RunRecord, Duration),
 }
 
-/// What a reviewer brought.
+/// Answer of a reviewer.
 #[derive(Debug, Clone)]
-enum Brought {
-    Findings(Box<Parsed>),
+enum ReviewerAnswer {
+    Findings(Box<ParsedReturn>),
     Notes(ReportNotes),
 }
 
-/// A report that was sent back once. If no other comes, it is the report.
-type Held = Arc<Mutex<Option<Parsed>>>;
+/// A report that was sent back once. Used if no other report follows.
+type SentBackReport = Arc<Mutex<Option<ParsedReturn>>>;
 
-/// Lets a reviewer look, on top of what it used before.
-pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitting {
-    let Seat { assignment, reviewer, prompts, model, .. } = seat;
+/// Runs a reviewer once. `before` holds the usage of earlier attempts.
+pub(super) async fn run_attempt(
+    ctx: &ReviewContext,
+    reviewer_run: &ReviewerRun,
+    earlier_attempts: RunRecord,
+) -> RunAttempt {
+    let ReviewerRun { assignment, reviewer, prompts, model, .. } = reviewer_run;
     let name = &assignment.name;
     let (run, label) = (name.clone(), assignment.label.clone());
     let files = assignment.parts.len();
-    office.journal.tell(Event::RunStarted { run, label, files });
-    let known = office.found.in_files(&assignment.parts).await;
-    let (intent, given) = (seat.intent.as_str(), seat.given.as_str());
-    let brief = LensBrief { reviewer, assignment, intent, given };
-    let held = Held::default();
-    let task = Task {
+    ctx.journal.emit(ReviewEvent::RunStarted { run, label, files });
+    let static_findings = ctx.static_findings.in_files(&assignment.parts).await;
+    let (intent, extra_material) =
+        (reviewer_run.intent.as_str(), reviewer_run.extra_material.as_str());
+    let brief = ReviewerBrief { reviewer, assignment, intent, given: extra_material };
+    let sent_back = SentBackReport::default();
+    let task = AgentTask {
         caller: name.clone(),
-        conversation: prompts.conversation(&prompts.lens(&brief, &known)),
+        conversation: prompts.conversation(&prompts.lens(&brief, &static_findings)),
         tools: prompts.tools(),
-        submit: submit(reviewer, held.clone()),
-        purpose: Purpose::Work,
+        submit: report_tool(reviewer, sent_back.clone()),
+        purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
         effort: None,
     };
-    let ends_with = match reviewer.returns {
+    let submit_tool_name = match reviewer.returns {
         Returns::Findings => ReportFindings::NAME,
         Returns::Notes(_) => ReportNotes::NAME,
     };
-    let tools = ReadingTools::new(office, name, "for a reviewer with a lens", ends_with);
-    let mut means = office.means(name, model, tools);
-    let opener = seat.warmth.opener();
-    means.watch = Watch::new(move |_| opener.open());
-    let driven =
-        Box::pin(drive(Run::new(task, limits(office, &before), model.facts()), &means)).await;
-    seat.warmth.open();
-    let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match turned_away(&driven.ended.outcome, office.working_time()) {
-        Some(wait) if held.is_none() => {
-            let mut so_far = before;
-            so_far.book(&driven, model.name());
-            so_far.took_ms = so_far.took_ms.saturating_add(milliseconds(driven.took));
-            Sitting::TurnedAway(so_far, wait)
+    let tools = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
+    let mut run_context = ctx.run_context(name, model, tools);
+    let cache_notifier = reviewer_run.cache_ticket.notifier();
+    run_context.watch = ProgressListener::new(move |_| cache_notifier.mark_warm());
+    let finished = Box::pin(drive(
+        AgentRun::new(task, limits(ctx, &earlier_attempts), model.facts()),
+        &run_context,
+    ))
+    .await;
+    reviewer_run.cache_ticket.mark_warm();
+    let sent_back = sent_back.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match rate_limit_wait(&finished.end.outcome, ctx.working_time()) {
+        Some(wait) if sent_back.is_none() => {
+            let mut record_so_far = earlier_attempts;
+            record_so_far.add_usage(&finished, model.name());
+            record_so_far.took_ms =
+                record_so_far.took_ms.saturating_add(milliseconds(finished.took));
+            RunAttempt::RateLimited(record_so_far, wait)
         }
-        Some(_) | None => Sitting::Ended(record(seat, before, driven, held)),
+        Some(_) | None => {
+            RunAttempt::Ended(finish_record(reviewer_run, earlier_attempts, finished, sent_back))
+        }
     }
 }
 
-/// How far a sitting may go: what was used in earlier ones is not there again.
-fn limits(office: &Office, before: &RunRecord) -> Limits {
-    let used = &before.totals;
-    Limits {
+/// Limits of an attempt, without the usage of earlier ones.
+fn limits(ctx: &ReviewContext, earlier_attempts: &RunRecord) -> RunLimits {
+    let used_totals = &earlier_attempts.totals;
+    RunLimits {
         turns: TURNS,
-        tool_calls: TOOL_CALLS.saturating_sub(used.tool_calls),
-        tokens: TOKENS.saturating_sub(used.usage.input + used.usage.output),
-        money: office.terms.allowance.money,
-        wall: office.working_time(),
+        tool_calls: TOOL_CALLS.saturating_sub(used_totals.tool_calls),
+        tokens: TOKENS.saturating_sub(used_totals.usage.input + used_totals.usage.output),
+        money: ctx.options.budget.money,
+        wall: ctx.working_time(),
     }
 }
 
-/// How a reviewer reports: findings that only ask to consider something go back once.
-fn submit(reviewer: &Reviewer, held: Held) -> Submit<Brought> {
+/// The tool that reports. Vague findings are sent back once.
+fn report_tool(reviewer: &Reviewer, sent_back: SentBackReport) -> SubmitTool<ReviewerAnswer> {
     match reviewer.returns {
         Returns::Findings => {
             let name = reviewer.name.clone();
-            Submit::new(lens_spec(), move |value| {
+            SubmitTool::new(lens_spec(), move |value| {
                 let parsed = read_report(value, &name)?;
-                let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-                match gates::sent_back(&parsed) {
-                    Some(told) if held.is_none() => {
-                        *held = Some(parsed);
-                        Err(told)
+                let mut sent_back = sent_back.lock().unwrap_or_else(PoisonError::into_inner);
+                match gates::vague_findings_message(&parsed) {
+                    Some(message) if sent_back.is_none() => {
+                        *sent_back = Some(parsed);
+                        Err(message)
                     }
-                    Some(_) | None => Ok(Brought::Findings(Box::new(parsed))),
+                    Some(_) | None => Ok(ReviewerAnswer::Findings(Box::new(parsed))),
                 }
             })
         }
-        Returns::Notes(_) => Submit::new(session::spec::<ReportNotes>(), |value| {
-            read::<ReportNotes>(value).map(Brought::Notes)
+        Returns::Notes(_) => SubmitTool::new(session::tool_spec::<ReportNotes>(), |value| {
+            parse_arguments::<ReportNotes>(value).map(ReviewerAnswer::Notes)
         }),
     }
 }
 
-fn record(
-    seat: &Seat,
-    before: RunRecord,
-    driven: Driven<Brought>,
-    held: Option<Parsed>,
+fn finish_record(
+    reviewer_run: &ReviewerRun,
+    earlier_attempts: RunRecord,
+    finished: FinishedRun<ReviewerAnswer>,
+    sent_back: Option<ParsedReturn>,
 ) -> RunRecord {
-    let mut record = before;
-    record.book(&driven, seat.model.name());
-    record.took_ms = record.took_ms.saturating_add(milliseconds(driven.took));
-    record.limited = driven.ended.limited;
-    record.ended = match RunEnd::of(&driven.ended.outcome) {
-        RunEnd::Failed(why) if held.is_some() => {
-            record.notes.push(format!("its report that was sent back counts: {why}"));
+    let mut record = earlier_attempts;
+    record.add_usage(&finished, reviewer_run.model.name());
+    record.took_ms = record.took_ms.saturating_add(milliseconds(finished.took));
+    record.limited = finished.end.limit_reached;
+    record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
+        RunEnd::Failed(why) if sent_back.is_some() => {
+            record.notes.push(format!("its first report, which was sent back, is used: {why}"));
             RunEnd::Completed
         }
         ended @ (RunEnd::Completed | RunEnd::Failed(_) | RunEnd::Cancelled) => ended,
     };
-    record.coverage = coverage(seat, &record.ended);
-    let brought = match driven.ended.outcome {
-        Outcome::Answered(brought) => Some(brought),
-        _ => held.map(|parsed| Brought::Findings(Box::new(parsed))),
+    record.coverage = coverage(reviewer_run, &record.ended);
+    let answer = match finished.end.outcome {
+        AgentOutcome::Answered(answer) => Some(answer),
+        _ => sent_back.map(|parsed| ReviewerAnswer::Findings(Box::new(parsed))),
     };
-    match brought {
-        Some(Brought::Findings(parsed)) => {
-            let (parsed, notes) = gates::passed(*parsed, &seat.reviewer);
+    match answer {
+        Some(ReviewerAnswer::Findings(parsed)) => {
+            let (parsed, notes) = gates::apply_gates(*parsed, &reviewer_run.reviewer);
             record.notes.extend(notes);
             record.members = parsed.members;
-            record.set_aside = parsed.set_aside;
+            record.dropped = parsed.dropped;
             record.residual_risks = parsed.residual_risks;
             record.testing_gaps = parsed.testing_gaps;
             record.summary = parsed.summary;
         }
-        Some(Brought::Notes(ReportNotes { notes, summary })) => {
-            let (notes, said) = gates::notes(notes, &seat.reviewer);
-            record.notes.extend(said);
+        Some(ReviewerAnswer::Notes(ReportNotes { notes, summary })) => {
+            let (notes, limit_note) = gates::bounded_notes(notes, &reviewer_run.reviewer);
+            record.notes.extend(limit_note);
             record.answer = json!(notes);
             record.summary = summary;
         }
@@ -182,13 +196,13 @@ fn record(
     record
 }
 
-/// What was reviewed of each file. Whoever writes notes has reviewed none.
-fn coverage(seat: &Seat, ended: &RunEnd) -> Vec<FileCoverage> {
-    match seat.reviewer.returns {
+/// Coverage of each file. Reviewers that write notes cover none.
+fn coverage(reviewer_run: &ReviewerRun, ended: &RunEnd) -> Vec<FileCoverage> {
+    match reviewer_run.reviewer.returns {
         Returns::Findings => {}
         Returns::Notes(_) => return Vec::new(),
     }
-    let name = &seat.assignment.name;
+    let name = &reviewer_run.assignment.name;
     let (state, reason) = match ended {
         RunEnd::Completed => (CoverageState::Reviewed, String::new()),
         RunEnd::Failed(_) => (CoverageState::NotReviewed, format!("{name} failed")),
@@ -196,13 +210,15 @@ fn coverage(seat: &Seat, ended: &RunEnd) -> Vec<FileCoverage> {
             (CoverageState::NotReviewed, "the review was stopped first".to_owned())
         }
     };
-    let row = |part: &Part| match state {
-        CoverageState::Reviewed if !seat.prompts.shows_diff_of(&part.path) => FileCoverage {
-            path: part.path.clone(),
-            state: CoverageState::Truncated,
-            reason: "a line of it is too long for a prompt".to_owned(),
-        },
+    let file_coverage = |part: &DiffPart| match state {
+        CoverageState::Reviewed if !reviewer_run.prompts.shows_diff_of(&part.path) => {
+            FileCoverage {
+                path: part.path.clone(),
+                state: CoverageState::Truncated,
+                reason: "a line of it is too long for a prompt".to_owned(),
+            }
+        }
         _ => FileCoverage { path: part.path.clone(), state, reason: reason.clone() },
     };
-    seat.assignment.parts.iter().map(row).collect()
+    reviewer_run.assignment.parts.iter().map(file_coverage).collect()
 }

@@ -1,7 +1,8 @@
-//! What the reviewer of `single` answers with, in both of its calls: the tool it submits by, and how that is read.
+//! The answers of the `single` reviewer: the submit tool and how its arguments are parsed.
 //!
-//! Both calls have the same tool, so that the second begins with the bytes of the first and the vendor's cache serves
-//! them. The top of an answer must be right or the model is asked again; what is wrong further down costs that part alone.
+//! Both calls use the same tool, so that the second one starts with the same bytes and hits the
+//! prompt cache. Errors at the top level are sent back to the model; errors in a list entry drop
+//! only that entry.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -11,15 +12,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::tools::{described, read_arguments};
+use crate::tools::{describe, read_arguments};
 use crh_llm::ToolSpec;
 use crh_review::finding::{Confidence, Finding};
-use crh_review::{Dialect, Judged, Judgement, Parsed, read_return};
+use crh_review::{Dialect, Judgement, JudgementResult, ParsedReturn, parse_return_value};
 
-/// The tool that submits.
+/// Name of the submit tool.
 const SUBMIT: &str = "submit_review_result";
 
-/// How many looks at other code a draft may ask for: the agent specification's number of tool calls.
+/// Maximum lookups that a draft may request. The agent specification prescribes the number.
 pub(super) const REQUESTS_MAX: usize = 3;
 
 /// Submits the review. This ends your work.
@@ -95,7 +96,8 @@ pub(super) struct LookArguments {
 /// What the second round says of a finding.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Verdict {
+#[schemars(rename = "Verdict")]
+struct FindingVerdict {
     /// The id of the finding.
     id: String,
     /// `confirmed` if it is real and the change brought it in, `refuted` if not, `unsure` if you cannot tell.
@@ -114,74 +116,79 @@ enum VerdictWord {
     Unsure,
 }
 
-/// A first answer.
+/// Answer of the first call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Draft {
-    /// The findings and what goes with them.
-    pub(super) parsed: Parsed,
-    /// The looks at other code that it asks for. What they are for is a place among `parsed.members`.
+    /// Findings, risks, gaps and summary.
+    pub(super) parsed: ParsedReturn,
+    /// Requested lookups. `for_finding` is an index into `parsed.members`.
     pub(super) requests: Vec<ContextRequest>,
-    /// What was wrong with it and cost only a part.
+    /// Notes on entries that were dropped.
     pub(super) notes: Vec<String>,
 }
 
-/// A second answer.
+/// Answer of the second call.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Second {
-    /// New findings and what goes with them.
-    pub(super) parsed: Parsed,
-    /// What it says, by id. Ids that nobody gave are not in it.
-    pub(super) said: BTreeMap<String, Said>,
-    /// What was wrong with it and cost only a part.
+pub(super) struct SecondAnswer {
+    /// New findings, risks, gaps and summary.
+    pub(super) parsed: ParsedReturn,
+    /// Judgements by id. Unknown ids are excluded.
+    pub(super) judgements: BTreeMap<String, FindingJudgement>,
+    /// Notes on entries that were dropped.
     pub(super) notes: Vec<String>,
 }
 
-/// What was said of one finding.
+/// Judgement on one finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
-    /// The verdict and its reason.
+pub(super) struct FindingJudgement {
+    /// Verdict and reason.
     pub(super) judgement: Judgement,
-    /// The confidence that was corrected.
+    /// Corrected confidence.
     pub(super) confidence: Option<Confidence>,
 }
 
-/// What happens to an answer whose verdicts are partly wrong.
+/// What to do with an answer that has invalid verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrong {
-    /// The model is told and asked again.
-    Refused,
-    /// They are not used: there is no call left to ask again.
-    SetAside,
+pub(super) enum InvalidVerdicts {
+    /// Send it back to the model.
+    AskAgain,
+    /// Drop the invalid verdicts, since no call is left.
+    Ignore,
 }
 
-/// The tool that submits, as the model sees it.
+/// The submit tool, as the model sees it.
 pub(super) fn submit_spec() -> ToolSpec {
-    /// A schema takes longer to derive than to copy, and every question is measured with it.
+    /// Cached: deriving a schema is slow, and every question is measured with it.
     static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-        let (description, schema) = described::<ReviewResult<Finding, Verdict, ContextRequest>>();
+        let (description, schema) =
+            describe::<ReviewResult<Finding, FindingVerdict, ContextRequest>>();
         ToolSpec { name: SUBMIT.to_owned(), description, schema }
     });
     SPEC.clone()
 }
 
-/// Reads a first answer, or says to the model what is wrong with it.
+/// Parses a first answer, or returns an error for the model.
 pub(super) fn read_draft(value: Value, reviewer: &str) -> Result<Draft, String> {
-    let mut result = top(value)?;
+    let mut result = parse_top_level(value)?;
     let verdicts = std::mem::take(&mut result.verdicts);
-    let asked = std::mem::take(&mut result.context_requests);
-    let raw = result.findings.clone();
-    let parsed = parsed(result, reviewer)?;
+    let raw_requests = std::mem::take(&mut result.context_requests);
+    let raw_findings = result.findings.clone();
+    let parsed = parse_findings(result, reviewer)?;
     let mut notes = Vec::new();
     if !verdicts.is_empty() {
-        notes.push("verdicts on findings that nobody showed were not used".to_owned());
+        notes.push("verdicts in the first round were ignored".to_owned());
     }
     let mut requests = Vec::new();
-    for (at, request) in asked.into_iter().enumerate() {
+    for (at, request) in raw_requests.into_iter().enumerate() {
         if at >= REQUESTS_MAX {
-            notes.push(format!("more than {REQUESTS_MAX} looks at other code were asked for"));
+            notes.push(format!(
+                "more than {REQUESTS_MAX} lookups were requested; the others are ignored"
+            ));
             break;
         }
-        match part::<ContextRequest>(request).and_then(|request| placed(request, &raw, &parsed)) {
+        match parse_object::<ContextRequest>(request)
+            .and_then(|request| resolve_finding_index(request, &raw_findings, &parsed))
+        {
             Ok(request) => requests.push(request),
             Err(why) => notes.push(format!("`context_requests[{at}]`: {why}")),
         }
@@ -189,51 +196,54 @@ pub(super) fn read_draft(value: Value, reviewer: &str) -> Result<Draft, String> 
     Ok(Draft { parsed, requests, notes })
 }
 
-/// Reads a second answer. `ids` are those that were given out.
+/// Parses a second answer. `ids` are the valid ids.
 pub(super) fn read_second(
     value: Value,
     reviewer: &str,
     ids: &[String],
-    wrong: Wrong,
-) -> Result<Second, String> {
-    let mut result = top(value)?;
+    invalid_verdicts: InvalidVerdicts,
+) -> Result<SecondAnswer, String> {
+    let mut result = parse_top_level(value)?;
     let verdicts = std::mem::take(&mut result.verdicts);
     result.context_requests.clear();
-    let mut said = BTreeMap::new();
+    let mut judgements = BTreeMap::new();
     let mut problems = Vec::new();
     for (at, verdict) in verdicts.into_iter().enumerate() {
-        match part::<Verdict>(verdict) {
-            Ok(verdict) if ids.contains(&verdict.id) => hear(&mut said, verdict),
+        match parse_object::<FindingVerdict>(verdict) {
+            Ok(verdict) if ids.contains(&verdict.id) => add_verdict(&mut judgements, verdict),
             Ok(verdict) => {
-                let (id, known) = (verdict.id, ids.join("`, `"));
-                problems.push(format!("there is no finding `{id}`; there are `{known}`"));
+                let (id, known_ids) = (verdict.id, ids.join("`, `"));
+                problems.push(format!("there is no finding `{id}`; there are `{known_ids}`"));
             }
             Err(why) => problems.push(format!("`verdicts[{at}]`: {why}")),
         }
     }
-    let notes = match wrong {
-        Wrong::Refused if !problems.is_empty() => return Err(problems.join("; ") + "."),
-        Wrong::Refused | Wrong::SetAside => {
+    let notes = match invalid_verdicts {
+        InvalidVerdicts::AskAgain if !problems.is_empty() => return Err(problems.join("; ") + "."),
+        InvalidVerdicts::AskAgain | InvalidVerdicts::Ignore => {
             problems.iter().map(|problem| format!("second round: {problem}")).collect()
         }
     };
-    Ok(Second { parsed: parsed(result, reviewer)?, said, notes })
+    Ok(SecondAnswer { parsed: parse_findings(result, reviewer)?, judgements, notes })
 }
 
-fn top(value: Value) -> Result<ReviewResult<Value, Value, Value>, String> {
-    part(value)
+fn parse_top_level(value: Value) -> Result<ReviewResult<Value, Value, Value>, String> {
+    parse_object(value)
 }
 
-fn part<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    // A list would be taken for the fields in their order.
+fn parse_object<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    // Serde would accept a list as the fields in order.
     if !value.is_object() {
         return Err("expected a JSON object".to_owned());
     }
     read_arguments(value).map_err(|error| error.to_string())
 }
 
-/// The findings, each with the right shape or set aside.
-fn parsed(result: ReviewResult<Value, Value, Value>, reviewer: &str) -> Result<Parsed, String> {
+/// Parses the findings. Malformed ones are dropped with a fate.
+fn parse_findings(
+    result: ReviewResult<Value, Value, Value>,
+    reviewer: &str,
+) -> Result<ParsedReturn, String> {
     let ReviewResult { findings, residual_risks, testing_gaps, summary, .. } = result;
     let value = json!({
         "reviewer": reviewer,
@@ -242,47 +252,49 @@ fn parsed(result: ReviewResult<Value, Value, Value>, reviewer: &str) -> Result<P
         "testing_gaps": testing_gaps,
         "summary": summary,
     });
-    read_return(value, Dialect::Native, reviewer).map_err(|error| error.to_string())
+    parse_return_value(value, Dialect::Native, reviewer).map_err(|error| error.to_string())
 }
 
-/// The request with its finding as a place among those that could be read.
-fn placed(
+/// Replaces the index of the raw finding by its index among the parsed findings.
+fn resolve_finding_index(
     request: ContextRequest,
-    raw: &[Value],
-    parsed: &Parsed,
+    raw_findings: &[Value],
+    parsed: &ParsedReturn,
 ) -> Result<ContextRequest, String> {
     let Some(at) = request.for_finding else { return Ok(request) };
-    // What could not be read is set aside as it came, so the others are those that are not there.
-    let is_read =
-        |value: &Value| !parsed.set_aside.iter().any(|dropped| dropped.raw.as_ref() == Some(value));
-    match raw.get(at) {
+    // Malformed findings are kept as raw values, which identifies them.
+    let is_well_formed =
+        |value: &Value| !parsed.dropped.iter().any(|dropped| dropped.raw.as_ref() == Some(value));
+    match raw_findings.get(at) {
         None => Err(format!("there is no finding {at}")),
-        Some(value) if !is_read(value) => Err(format!("finding {at} could not be read")),
+        Some(value) if !is_well_formed(value) => Err(format!("finding {at} could not be read")),
         Some(_) => {
-            let before = raw[..at].iter().filter(|value| is_read(value)).count();
-            Ok(ContextRequest { for_finding: Some(before), ..request })
+            let parsed_index =
+                raw_findings[..at].iter().filter(|value| is_well_formed(value)).count();
+            Ok(ContextRequest { for_finding: Some(parsed_index), ..request })
         }
     }
 }
 
-/// Takes in a verdict. Two that contradict each other decide nothing.
-fn hear(said: &mut BTreeMap<String, Said>, verdict: Verdict) {
+/// Adds a verdict. Two contradicting verdicts make the finding undecided.
+fn add_verdict(judgements: &mut BTreeMap<String, FindingJudgement>, verdict: FindingVerdict) {
     let result = match verdict.verdict {
-        VerdictWord::Confirmed => Judged::Confirmed,
-        VerdictWord::Refuted => Judged::Refuted,
-        VerdictWord::Unsure => Judged::Unsure,
+        VerdictWord::Confirmed => JudgementResult::Confirmed,
+        VerdictWord::Refuted => JudgementResult::Refuted,
+        VerdictWord::Unsure => JudgementResult::Unsure,
     };
     let judgement = Judgement { result, reason: verdict.reason };
-    let new = Said { judgement, confidence: verdict.confidence };
-    match said.get_mut(&verdict.id) {
+    let new_judgement = FindingJudgement { judgement, confidence: verdict.confidence };
+    match judgements.get_mut(&verdict.id) {
         None => {
-            said.insert(verdict.id, new);
+            judgements.insert(verdict.id, new_judgement);
         }
-        Some(old) if old.judgement.result == new.judgement.result => {}
+        Some(old) if old.judgement.result == new_judgement.judgement.result => {}
         Some(old) => {
-            let reasons = format!("{}; but also: {}", old.judgement.reason, new.judgement.reason);
-            let judgement = Judgement { result: Judged::Unsure, reason: reasons };
-            *old = Said { judgement, confidence: None };
+            let reasons =
+                format!("{}; but also: {}", old.judgement.reason, new_judgement.judgement.reason);
+            let judgement = Judgement { result: JudgementResult::Unsure, reason: reasons };
+            *old = FindingJudgement { judgement, confidence: None };
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Selected context: for each changed file the lines around its changes, widened to the functions they stand in.
+//! Selects context code: the lines around each change, extended to the enclosing function.
 //!
-//! Pure and the same for the same input. The files with the most changed lines come first; what does not fit into the
-//! budget is left out and named.
+//! Deterministic. Files with the most changed lines come first; files that do not fit into the
+//! budget are named in a note.
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -12,56 +12,56 @@ use crh_llm::text_tokens;
 use crh_review::diff::{Diff, FileChange, FileDiff, LineKind};
 use crh_syntax::{Language, SymbolKind, fallback_spans, symbols};
 
-/// How many lines are shown before and after a changed one: the agent specification's number.
-const AROUND: u32 = 20;
-/// A longer function is not shown whole: two screens of code are what a reader holds in mind.
-const FUNCTION_LINES: u32 = 200;
-/// How much of the head of such a function is shown: its name and its arguments.
+/// Lines before and after a changed line. The agent specification prescribes the number.
+const LINES_AROUND: u32 = 20;
+/// Longer functions are not shown completely.
+const FUNCTION_LINES_MAX: u32 = 200;
+/// Lines of the head of a long function: name and arguments.
 const HEAD_LINES: u32 = 3;
-/// How much of a line is shown: what is longer was written by a program.
+/// Longer lines are cut: they are generated.
 const LINE_CHARS: usize = 500;
-/// What the fences say of what is in them.
-const KIND: &str = "context";
-/// Stands where lines are left out.
+/// Kind of the fences.
+const FENCE_KIND: &str = "context";
+/// Marks omitted lines.
 const GAP: &str = "    …\n";
-/// How many files are named in a note.
-const NAMED: usize = 5;
+/// Maximum files in a note.
+const NAMED_FILES_MAX: usize = 5;
 
-/// A changed file, as far as choosing needs to know it.
+/// A changed file, for the selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ChangedFile {
+pub(super) struct ContextFile {
     /// Its path after the change.
     pub(super) path: String,
-    /// How many lines were added and removed.
-    changed: u64,
-    /// The changed lines, counted after the change; a removed line is where it was.
-    touched: Vec<u32>,
-    /// The lines that the diff shows, if it was shown whole.
-    in_diff: Vec<RangeInclusive<u32>>,
+    /// Number of added and removed lines.
+    change_size: u64,
+    /// Changed lines at head. A removed line has the position where it was.
+    changed_lines: Vec<u32>,
+    /// Lines that the diff shows, if it is shown completely.
+    diff_ranges: Vec<RangeInclusive<u32>>,
 }
 
-/// How much of a file's diff the reviewer is shown.
+/// How much of a file's diff the prompt shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiffShown {
     /// All of it.
     Whole,
-    /// A part, or nothing.
+    /// A part or nothing.
     NotWhole,
 }
 
-/// What was chosen.
+/// Selected code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Selected {
-    /// The pieces, each in a fence; empty if the diff shows everything there is to see.
+pub(super) struct SelectedContext {
+    /// Fenced pieces. Empty if the diff shows everything.
     pub(super) text: String,
-    /// What did not fit.
+    /// A note on files that did not fit.
     pub(super) notes: Vec<String>,
 }
 
-impl ChangedFile {
-    /// A file of a diff; none if there is nothing after the change that the diff does not show.
-    pub(super) fn of(diff: &Diff, file: &FileDiff, shown: DiffShown) -> Option<Self> {
-        match (file.change, shown) {
+impl ContextFile {
+    /// A file of the diff. None if the diff shows all of it.
+    pub(super) fn from_diff(diff: &Diff, file: &FileDiff, diff_shown: DiffShown) -> Option<Self> {
+        match (file.change, diff_shown) {
             (FileChange::Deleted, _) | (FileChange::Added, DiffShown::Whole) => return None,
             (
                 FileChange::Added | FileChange::Modified | FileChange::Renamed | FileChange::Copied,
@@ -72,9 +72,9 @@ impl ChangedFile {
         let spans = spans.map(|span| span.start..=span.start.saturating_add(span.len - 1));
         Some(Self {
             path: file.path.shown().into_owned(),
-            changed: u64::from(file.additions) + u64::from(file.deletions),
-            touched: touched(diff, file),
-            in_diff: match shown {
+            change_size: u64::from(file.additions) + u64::from(file.deletions),
+            changed_lines: touched_lines(diff, file),
+            diff_ranges: match diff_shown {
                 DiffShown::Whole => spans.collect(),
                 DiffShown::NotWhole => Vec::new(),
             },
@@ -82,41 +82,44 @@ impl ChangedFile {
     }
 }
 
-/// Chooses within a budget of tokens. `head` gives the text of a file after the change, if there is one to read.
-pub(super) fn selected(
-    mut files: Vec<ChangedFile>,
+/// Selects context within a token budget. `head` returns the text of a file at head.
+pub(super) fn select_context(
+    mut files: Vec<ContextFile>,
     budget: u64,
     head: impl Fn(&str) -> Option<String>,
-) -> Selected {
-    // The sort is stable: equals stay in the order of the diff.
-    files.sort_by_key(|file| Reverse(file.changed));
+) -> SelectedContext {
+    // The sort is stable: ties keep the diff order.
+    files.sort_by_key(|file| Reverse(file.change_size));
     let mut pieces = Vec::new();
-    let mut left_out = Vec::new();
-    let mut left = budget;
+    let mut left_out_paths = Vec::new();
+    let mut tokens_left = budget;
     for file in files {
         let Some(text) = head(&file.path) else { continue };
-        let (piece, missing) = fitting(&file, &text, left);
+        let (piece, missing_ranges) = fit_file(&file, &text, tokens_left);
         if let Some(piece) = piece {
             // One more for the newline between two pieces.
-            left = left.saturating_sub(text_tokens(&piece) + 1);
+            tokens_left = tokens_left.saturating_sub(text_tokens(&piece) + 1);
             pieces.push(piece);
         }
-        if missing > 0 {
-            left_out.push(file.path);
+        if missing_ranges > 0 {
+            left_out_paths.push(file.path);
         }
     }
-    Selected { text: pieces.join("\n"), notes: note(&left_out).into_iter().collect() }
+    SelectedContext {
+        text: pieces.join("\n"),
+        notes: left_out_note(&left_out_paths).into_iter().collect(),
+    }
 }
 
-/// The changed lines, counted after the change.
-fn touched(diff: &Diff, file: &FileDiff) -> Vec<u32> {
-    let mut touched = Vec::new();
+/// Changed lines at head.
+fn touched_lines(diff: &Diff, file: &FileDiff) -> Vec<u32> {
+    let mut changed_lines = Vec::new();
     for hunk in &file.hunks {
         let mut next = hunk.new.start.max(1);
         for line in diff.lines(hunk) {
             match line.kind {
-                LineKind::Added => touched.push(line.new),
-                LineKind::Removed => touched.push(next),
+                LineKind::Added => changed_lines.push(line.new),
+                LineKind::Removed => changed_lines.push(next),
                 LineKind::Context | LineKind::Remark => {}
             }
             if line.kind.in_new() {
@@ -124,42 +127,44 @@ fn touched(diff: &Diff, file: &FileDiff) -> Vec<u32> {
             }
         }
     }
-    touched.sort_unstable();
-    touched.dedup();
-    touched
+    changed_lines.sort_unstable();
+    changed_lines.dedup();
+    changed_lines
 }
 
-/// As many of a file's places as fit, in a fence, and how many do not.
-fn fitting(file: &ChangedFile, text: &str, budget: u64) -> (Option<String>, usize) {
+/// As many ranges of a file as fit, fenced, and the number of those that do not.
+fn fit_file(file: &ContextFile, text: &str, budget: u64) -> (Option<String>, usize) {
     let lines: Vec<&str> = text.lines().collect();
-    let places = places(file, text, u32::try_from(lines.len()).unwrap_or(u32::MAX));
+    let ranges = context_ranges(file, text, u32::try_from(lines.len()).unwrap_or(u32::MAX));
     let mut body = format!("{}\n", file.path);
-    let mut tokens = text_tokens(&fence(KIND, &body));
-    let mut shown = 0;
-    for place in &places {
-        let gap = if shown > 0 { GAP } else { "" };
-        let piece = format!("{gap}{}", numbered(&lines, place.clone()));
+    let mut tokens = text_tokens(&fence(FENCE_KIND, &body));
+    let mut shown_ranges = 0;
+    for range in &ranges {
+        let gap = if shown_ranges > 0 { GAP } else { "" };
+        let piece = format!("{gap}{}", number_lines(&lines, range.clone()));
         tokens = tokens.saturating_add(text_tokens(&piece));
         if tokens > budget {
             break;
         }
         body.push_str(&piece);
-        shown += 1;
+        shown_ranges += 1;
     }
-    ((shown > 0).then(|| fence(KIND, &body)), places.len() - shown)
+    ((shown_ranges > 0).then(|| fence(FENCE_KIND, &body)), ranges.len() - shown_ranges)
 }
 
-/// The lines to show, in order, none twice.
-fn places(file: &ChangedFile, text: &str, total: u32) -> Vec<RangeInclusive<u32>> {
-    let functions = functions(Language::of_path(&file.path), text);
+/// Line ranges to show, sorted and disjoint.
+fn context_ranges(file: &ContextFile, text: &str, total: u32) -> Vec<RangeInclusive<u32>> {
+    let functions = functions(Language::from_path(&file.path), text);
     let mut ranges = Vec::new();
-    for line in file.touched.iter().map(|line| (*line).min(total)).filter(|line| *line > 0) {
-        let (mut first, mut last) =
-            (line.saturating_sub(AROUND).max(1), line.saturating_add(AROUND).min(total));
-        // Sorted by their starts, outer before inner: the last one around the line is the innermost.
-        let around = functions.iter().rev().find(|span| span.contains(&line));
-        match around.map(|span| (*span.start(), (*span.end()).min(total))) {
-            Some((start, end)) if end.saturating_sub(start) < FUNCTION_LINES => {
+    for line in file.changed_lines.iter().map(|line| (*line).min(total)).filter(|line| *line > 0) {
+        let (mut first, mut last) = (
+            line.saturating_sub(LINES_AROUND).max(1),
+            line.saturating_add(LINES_AROUND).min(total),
+        );
+        // Sorted by start, outer before inner, so the last match is the innermost.
+        let enclosing_function = functions.iter().rev().find(|span| span.contains(&line));
+        match enclosing_function.map(|span| (*span.start(), (*span.end()).min(total))) {
+            Some((start, end)) if end.saturating_sub(start) < FUNCTION_LINES_MAX => {
                 (first, last) = (first.min(start), last.max(end));
             }
             Some((start, _)) => ranges.push(start..=(start + HEAD_LINES - 1).min(total)),
@@ -167,12 +172,12 @@ fn places(file: &ChangedFile, text: &str, total: u32) -> Vec<RangeInclusive<u32>
         }
         ranges.push(first..=last);
     }
-    let mut merged = merged(ranges);
-    merged.retain(|range| !file.in_diff.iter().any(|shown| is_inside(range, shown)));
+    let mut merged = merge_ranges(ranges);
+    merged.retain(|range| !file.diff_ranges.iter().any(|shown| is_inside(range, shown)));
     merged
 }
 
-/// The lines of each function, parsed or else guessed.
+/// Line ranges of functions, parsed or guessed.
 fn functions(language: Option<Language>, text: &str) -> Vec<RangeInclusive<u32>> {
     match language.map(|language| symbols(language, text)) {
         Some(Ok(symbols)) => {
@@ -191,8 +196,8 @@ fn functions(language: Option<Language>, text: &str) -> Vec<RangeInclusive<u32>>
     }
 }
 
-/// Ranges in order, those that touch each other as one.
-fn merged(mut ranges: Vec<RangeInclusive<u32>>) -> Vec<RangeInclusive<u32>> {
+/// Sorts ranges and merges adjacent ones.
+fn merge_ranges(mut ranges: Vec<RangeInclusive<u32>>) -> Vec<RangeInclusive<u32>> {
     ranges.sort_by_key(|range| (*range.start(), *range.end()));
     let mut merged: Vec<RangeInclusive<u32>> = Vec::new();
     for range in ranges {
@@ -211,9 +216,9 @@ fn is_inside(inner: &RangeInclusive<u32>, outer: &RangeInclusive<u32>) -> bool {
 }
 
 /// Lines with their numbers.
-pub(super) fn numbered(lines: &[&str], place: RangeInclusive<u32>) -> String {
+pub(super) fn number_lines(lines: &[&str], range: RangeInclusive<u32>) -> String {
     let mut out = String::new();
-    for number in place {
+    for number in range {
         let line = (number as usize).checked_sub(1).and_then(|at| lines.get(at));
         let Some(line) = line else { break };
         out.push_str(&numbered_line(number, line, LINE_CHARS));
@@ -221,17 +226,16 @@ pub(super) fn numbered(lines: &[&str], place: RangeInclusive<u32>) -> String {
     out
 }
 
-fn note(left_out: &[String]) -> Option<String> {
-    let named: Vec<String> = left_out.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
-    let more = match left_out.len().saturating_sub(NAMED) {
+fn left_out_note(left_out: &[String]) -> Option<String> {
+    let quoted_paths: Vec<String> =
+        left_out.iter().take(NAMED_FILES_MAX).map(|path| format!("`{path}`")).collect();
+    let more = match left_out.len().saturating_sub(NAMED_FILES_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    (!named.is_empty()).then(|| {
-        let named = named.join(", ");
-        format!(
-            "the token budget had no room for all of the code around the changes in {named}{more}"
-        )
+    (!quoted_paths.is_empty()).then(|| {
+        let named = quoted_paths.join(", ");
+        format!("the token budget is too small for all code around the changes in {named}{more}")
     })
 }
 

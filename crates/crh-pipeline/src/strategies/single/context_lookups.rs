@@ -1,182 +1,190 @@
-//! Looks at other code between the two calls of `single`: which tools are called, and how much of what they answer
-//! is shown. The tools are called by code; the model has only asked.
+//! Lookups of other code between the two calls of `single`. The model requests them; code runs the
+//! tools and bounds their output.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::answer::{ContextRequest, LookTool, REQUESTS_MAX};
-use super::context::numbered;
-use super::doubts::Candidate;
-use crate::code::Code;
-use crate::subject::Subject;
+use super::context::number_lines;
+use super::doubts::RecheckCandidate;
+use crate::change_under_review::ChangeUnderReview;
+use crate::code_reader::CodeReader;
 use crate::text::{cut, one_line};
-use crate::tools::{Limits, ToolError, call_within};
-use crh_agent::{ToolOutcome, on_thread};
+use crate::tools::{ToolError, ToolLimits, call_with_limits};
+use crh_agent::{ToolOutcome, run_on_thread};
 use crh_review::finding::{Finding, Member, Side};
 use crh_syntax::Language;
 
-/// How many tools are called: the agent specification's number.
-pub(super) const LOOKS_MAX: usize = REQUESTS_MAX;
-/// How many files are shown beyond the diff, and how many lines of each: the agent specification's numbers.
+/// Maximum lookups. The agent specification prescribes the number.
+pub(super) const LOOKUPS_MAX: usize = REQUESTS_MAX;
+/// Maximum files beyond the diff, and lines of each. The agent specification prescribes the
+/// numbers.
 const FILES_MAX: usize = 2;
 const LINES_MAX: u32 = 200;
-/// How much of a search is shown: some hundred lines of code.
+/// Maximum characters of a search result: about a hundred lines.
 const SEARCH_CHARS: usize = 12_000;
-/// A file is read whole, since only the lines that are wanted are kept of it.
+/// Files are read completely, then cut to the requested lines.
 const FILE_CHARS: usize = 64 << 20;
 
-/// How much of a path, a name or a query is repeated to people.
+/// Maximum characters of a path, name or query in notes.
 const ABOUT_CHARS: usize = 100;
-/// How much of a reason is repeated to the model: a sentence or two.
+/// Maximum characters of a reason in the prompt.
 const WHY_CHARS: usize = 300;
 
-/// One call of a tool.
+/// One tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Look {
-    /// `read_file`, of which the lines around one are shown.
+pub(super) enum ContextLookup {
+    /// `read_file`, cut to the lines around one line.
     File {
-        /// The path.
+        /// Path of the file.
         path: String,
         /// `head` or `base`.
         revision: Option<String>,
-        /// Around this line.
+        /// Center of the lines to show.
         line: u32,
     },
     /// `search_code`.
     Search {
-        /// What for.
+        /// Text to search for.
         query: String,
-        /// In which language.
+        /// Only files in this language.
         language: Option<String>,
     },
     /// `run_ruff`.
     Ruff {
-        /// The path.
+        /// Path of the file.
         path: String,
     },
     /// `get_function_context`.
     Function {
-        /// The path of its file.
+        /// Path of the file.
         path: String,
-        /// Its name.
+        /// Name of the function.
         name: String,
     },
 }
 
-/// A line of a file before or after the change.
+/// A line of a file at base or head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct FileLine {
     pub(super) path: String,
     pub(super) side: Side,
     pub(super) line: u32,
 }
 
-/// What is to be looked at, and what was asked for and is not.
+/// Planned lookups, and notes on rejected ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Looks {
-    /// In the order in which they are made, each with what it is for.
-    pub(super) made: Vec<(Look, String)>,
-    /// Why others are not.
+pub(super) struct ContextLookups {
+    /// Lookups in order, each with its purpose.
+    pub(super) planned: Vec<(ContextLookup, String)>,
+    /// Why requested lookups were rejected.
     pub(super) notes: Vec<String>,
 }
 
-/// Decides what is looked at: what was asked for, for the most severe candidate first, then the surroundings of
-/// candidates that nothing was asked for. `place` says where a finding is.
-pub(super) fn looks(
-    candidates: &[Candidate],
+/// Plans the lookups: requested ones first, for the most severe candidates first, then the
+/// surroundings of candidates without a request. `place` locates a finding.
+pub(super) fn plan_lookups(
+    candidates: &[RecheckCandidate],
     requests: &[ContextRequest],
     members: &[Member],
-    place: impl Fn(&Finding) -> Place,
-) -> Looks {
+    locate: impl Fn(&Finding) -> FileLine,
+) -> ContextLookups {
     let rank = |request: &ContextRequest| {
-        let place = |at| candidates.iter().position(|candidate| candidate.at == at);
-        request.for_finding.and_then(place).unwrap_or(candidates.len())
+        let candidate_position = |at| candidates.iter().position(|candidate| candidate.index == at);
+        request.for_finding.and_then(candidate_position).unwrap_or(candidates.len())
     };
-    let mut asked: Vec<&ContextRequest> = requests.iter().collect();
-    asked.sort_by_key(|request| rank(request));
-    let mut looks = Looks::default();
-    for request in asked {
-        match look(request) {
-            Ok(look) => {
-                let not = looks.add(look, &on_one_line(&request.why, WHY_CHARS));
-                looks.notes.extend(not);
+    let mut sorted_requests: Vec<&ContextRequest> = requests.iter().collect();
+    sorted_requests.sort_by_key(|request| rank(request));
+    let mut lookups = ContextLookups::default();
+    for request in sorted_requests {
+        match parse_request(request) {
+            Ok(lookup) => {
+                let rejection = lookups.add(lookup, &short_line(&request.why, WHY_CHARS));
+                lookups.notes.extend(rejection);
             }
-            Err(why) => looks.notes.push(format!("a look at other code was not made: {why}")),
+            Err(why) => lookups.notes.push(format!("a lookup was skipped: {why}")),
         }
     }
     for candidate in candidates {
-        let is_asked_for = requests.iter().any(|request| request.for_finding == Some(candidate.at));
-        let finding = members.get(candidate.at).map(|member| &member.finding);
-        if let (false, Some(finding)) = (is_asked_for, finding) {
-            // Nobody asked for it, so nobody misses it.
+        let has_request =
+            requests.iter().any(|request| request.for_finding == Some(candidate.index));
+        let finding = members.get(candidate.index).map(|member| &member.finding);
+        if let (false, Some(finding)) = (has_request, finding) {
+            // Not requested, so a rejection needs no note.
             let why = format!("around {}", candidate.id);
-            looks.add(surroundings(place(finding)), &why);
+            lookups.add(surroundings(locate(finding)), &why);
         }
     }
-    looks
+    lookups
 }
 
-impl Looks {
-    /// Adds a look; why not, if there is no room for it.
-    fn add(&mut self, look: Look, why: &str) -> Option<String> {
-        let about = look.about();
-        let made: Vec<&Look> = self.made.iter().map(|(made, _)| made).collect();
-        if made.contains(&&look) {
+impl ContextLookups {
+    /// Adds a lookup, or returns why it does not fit.
+    fn add(&mut self, lookup: ContextLookup, why: &str) -> Option<String> {
+        let about = lookup.about();
+        let planned_lookups: Vec<&ContextLookup> =
+            self.planned.iter().map(|(made, _)| made).collect();
+        if planned_lookups.contains(&&lookup) {
             return None;
         }
-        if made.len() == LOOKS_MAX {
-            return Some(format!("{about} was not looked at: {LOOKS_MAX} looks are the most"));
+        if planned_lookups.len() == LOOKUPS_MAX {
+            return Some(format!("{about} was not looked up: the limit is {LOOKUPS_MAX} lookups"));
         }
-        if let Some(path) = look.file() {
-            let files: Vec<&str> = made.iter().filter_map(|made| made.file()).collect();
-            // One part of a file is all that is shown of it.
+        if let Some(path) = lookup.file() {
+            let files: Vec<&str> = planned_lookups.iter().filter_map(|made| made.file()).collect();
+            // Only one part of each file is shown.
             if files.contains(&path) {
-                return Some(format!("{about} was not looked at: another part of the file was"));
+                return Some(format!(
+                    "{about} was not looked up: another part of the file is shown"
+                ));
             }
             if files.len() == FILES_MAX {
-                return Some(format!("{about} was not looked at: {FILES_MAX} files are the most"));
+                return Some(format!("{about} was not looked up: the limit is {FILES_MAX} files"));
             }
         }
-        self.made.push((look, why.to_owned()));
+        self.planned.push((lookup, why.to_owned()));
         None
     }
 }
 
-/// A request as a call, or what it lacks.
-fn look(request: &ContextRequest) -> Result<Look, String> {
+/// Converts a request, or returns what it lacks.
+fn parse_request(request: &ContextRequest) -> Result<ContextLookup, String> {
     let arguments = request.arguments.clone();
-    let lacks = |name: &str| format!("`{name}` was not given");
-    let path = || arguments.path.clone().ok_or_else(|| lacks("path"));
+    let missing_argument = |name: &str| format!("`{name}` is missing");
+    let path = || arguments.path.clone().ok_or_else(|| missing_argument("path"));
     Ok(match request.tool {
-        LookTool::ReadFile => Look::File {
+        LookTool::ReadFile => ContextLookup::File {
             path: path()?,
             revision: arguments.revision,
             line: arguments.line.unwrap_or(1),
         },
-        LookTool::SearchCode => Look::Search {
-            query: arguments.query.ok_or_else(|| lacks("query"))?,
+        LookTool::SearchCode => ContextLookup::Search {
+            query: arguments.query.ok_or_else(|| missing_argument("query"))?,
             language: arguments.language_filter,
         },
-        LookTool::RunRuff => Look::Ruff { path: path()? },
-        LookTool::GetFunctionContext => Look::Function {
+        LookTool::RunRuff => ContextLookup::Ruff { path: path()? },
+        LookTool::GetFunctionContext => ContextLookup::Function {
             path: path()?,
-            name: arguments.function_name.clone().ok_or_else(|| lacks("function_name"))?,
+            name: arguments
+                .function_name
+                .clone()
+                .ok_or_else(|| missing_argument("function_name"))?,
         },
     })
 }
 
-/// A file around a line.
-fn surroundings(Place { path, side, line }: Place) -> Look {
+/// A lookup of the lines around a place.
+fn surroundings(FileLine { path, side, line }: FileLine) -> ContextLookup {
     let revision = match side {
         Side::Old => Some("base".to_owned()),
         Side::New => None,
     };
-    Look::File { path, revision, line }
+    ContextLookup::File { path, revision, line }
 }
 
-impl Look {
-    /// The tool that is called.
+impl ContextLookup {
+    /// Name of the tool.
     pub(super) fn tool(&self) -> &'static str {
         match self {
             Self::File { .. } => "read_file",
@@ -186,17 +194,17 @@ impl Look {
         }
     }
 
-    /// What it is about, for people. The words are a model's.
+    /// Short description for people. The text comes from a model.
     pub(super) fn about(&self) -> String {
-        let said = |text: &str| on_one_line(text, ABOUT_CHARS);
+        let shorten = |text: &str| short_line(text, ABOUT_CHARS);
         match self {
-            Self::File { path, .. } | Self::Ruff { path } => format!("`{}`", said(path)),
-            Self::Search { query, .. } => format!("`{}`", said(query)),
-            Self::Function { path, name } => format!("`{}` in `{}`", said(name), said(path)),
+            Self::File { path, .. } | Self::Ruff { path } => format!("`{}`", shorten(path)),
+            Self::Search { query, .. } => format!("`{}`", shorten(query)),
+            Self::Function { path, name } => format!("`{}` in `{}`", shorten(name), shorten(path)),
         }
     }
 
-    /// The file that it shows lines of.
+    /// The file whose lines the lookup shows.
     fn file(&self) -> Option<&str> {
         match self {
             Self::File { path, .. } | Self::Function { path, .. } => Some(path),
@@ -204,10 +212,10 @@ impl Look {
         }
     }
 
-    /// Makes the look, on a thread of its own: what the model is shown of it, or why there is nothing to show.
-    pub(super) async fn make(&self, subject: &Arc<Subject>) -> Result<String, String> {
-        let (look, subject) = (self.clone(), Arc::clone(subject));
-        let outcome = on_thread(self.tool(), move || match look.answer(&subject) {
+    /// Runs the tool on its own thread. Returns the text for the prompt, or the error.
+    pub(super) async fn run(&self, change: &Arc<ChangeUnderReview>) -> Result<String, String> {
+        let (lookup, change) = (self.clone(), Arc::clone(change));
+        let outcome = run_on_thread(self.tool(), move || match lookup.call_tool(&change) {
             Ok(text) => ToolOutcome::Answered(text),
             Err(error) => ToolOutcome::Failed(error.to_string()),
         });
@@ -217,68 +225,73 @@ impl Look {
         }
     }
 
-    fn answer(&self, subject: &Subject) -> Result<String, ToolError> {
-        let limits = |chars| Limits { chars, ..Limits::USUAL };
+    fn call_tool(&self, change: &ChangeUnderReview) -> Result<String, ToolError> {
+        let limits = |chars| ToolLimits { chars, ..ToolLimits::USUAL };
         let call = |chars, arguments: Value| {
-            call_within(limits(chars), self.tool(), &arguments.to_string(), &subject.bench)
+            call_with_limits(
+                limits(chars),
+                self.tool(),
+                &arguments.to_string(),
+                &change.tool_context,
+            )
         };
         match self {
             Self::File { path, revision, line } => {
                 let reply = call(FILE_CHARS, json!({ "path": path, "ref": revision }))?;
-                let reply: Value = parsed(&reply)?;
+                let reply: Value = parse_reply(&reply)?;
                 Ok(window(reply["content"].as_str().unwrap_or_default(), *line))
             }
             Self::Search { query, language } => {
                 call(SEARCH_CHARS, json!({ "query": query, "language_filter": language }))
             }
             Self::Ruff { path } => {
-                let text = head_text(subject, path)?;
+                let text = head_text(change, path)?;
                 call(SEARCH_CHARS, json!({ "file_content": text, "filename": path }))
             }
             Self::Function { path, name } => {
-                let language = Language::of_path(path).map_or("unknown", Language::name);
-                let text = head_text(subject, path)?;
+                let language = Language::from_path(path).map_or("unknown", Language::name);
+                let text = head_text(change, path)?;
                 let arguments =
                     json!({ "file_content": text, "function_name": name, "language": language });
-                Ok(function(&parsed(&call(FILE_CHARS, arguments)?)?))
+                Ok(function_text(&parse_reply(&call(FILE_CHARS, arguments)?)?))
             }
         }
     }
 }
 
-/// The text of a file after the change.
-fn head_text(subject: &Subject, path: &str) -> Result<String, ToolError> {
-    Code::of(subject)
+/// The text of a file at head.
+fn head_text(change: &ChangeUnderReview, path: &str) -> Result<String, ToolError> {
+    CodeReader::new(change)
         .text(Side::New, path)
         .ok_or_else(|| ToolError::TellModel(format!("`{path}` cannot be read")))
 }
 
-fn parsed(reply: &str) -> Result<Value, ToolError> {
+fn parse_reply(reply: &str) -> Result<Value, ToolError> {
     serde_json::from_str(reply)
         .map_err(|error| ToolError::Abort(format!("the reply is not JSON: {error}")))
 }
 
-/// What a model wrote, on one line of at most so many characters, with what cannot be seen made visible.
-fn on_one_line(text: &str, most: usize) -> String {
-    cut(&one_line(text), most)
+/// The text of a model on one line, truncated, with invisible characters escaped.
+fn short_line(text: &str, max_chars: usize) -> String {
+    cut(&one_line(text), max_chars)
 }
 
-/// The lines of a text around one of them.
+/// The lines around one line.
 fn window(text: &str, line: u32) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let total = u32::try_from(lines.len()).unwrap_or(u32::MAX);
     let last_start = total.saturating_sub(LINES_MAX - 1).max(1);
     let first = line.saturating_sub(LINES_MAX / 2).clamp(1, last_start);
     let last = first.saturating_add(LINES_MAX - 1).min(total);
-    let shown = numbered(&lines, first..=last);
+    let numbered_text = number_lines(&lines, first..=last);
     if first == 1 && last == total {
-        return format!("all {total} lines:\n{shown}");
+        return format!("all {total} lines:\n{numbered_text}");
     }
-    format!("lines {first} to {last} of {total}, the others are left out:\n{shown}")
+    format!("lines {first} to {last} of {total}, the others are left out:\n{numbered_text}")
 }
 
-/// A function and the imports of its file, together no longer than a part of a file may be.
-fn function(reply: &Value) -> String {
+/// A function with the imports of its file, truncated.
+fn function_text(reply: &Value) -> String {
     let start = reply["start_line"].as_u64().unwrap_or(1);
     let definition = reply["definition"].as_str().unwrap_or_default();
     let imports = reply["imports"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -286,14 +299,13 @@ fn function(reply: &Value) -> String {
     let body =
         (start..).zip(definition.lines()).map(|(number, line)| format!("{number:>5}  {line}"));
     let lines: Vec<String> = imports.chain(body).collect();
-    let most = LINES_MAX as usize;
-    let mut shown = lines.iter().take(most).cloned().collect::<Vec<_>>().join("\n");
-    if lines.len() > most {
-        shown.push_str(&format!("\n[{} more lines are left out]", lines.len() - most));
+    let max_lines = LINES_MAX as usize;
+    let mut text = lines.iter().take(max_lines).cloned().collect::<Vec<_>>().join("\n");
+    if lines.len() > max_lines {
+        text.push_str(&format!("\n[{} more lines are left out]", lines.len() - max_lines));
     }
-    shown
+    text
 }
 
 #[cfg(test)]
-#[path = "context_lookups/tests.rs"]
 mod tests;

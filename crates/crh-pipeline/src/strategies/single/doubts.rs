@@ -1,72 +1,77 @@
-//! Which findings of a draft are looked at again, and why: the triggers of the second round.
+//! Decides which findings of a draft are checked again in the second round, and why.
 
 use serde_json::{Value, json};
 
 use super::answer::{ContextRequest, LookTool};
-use crh_review::Merged;
+use crh_review::MergeResult;
 use crh_review::finding::{Category, Confidence, Member, Severity};
-use crh_review::report::{Dropped, Fate};
+use crh_review::report::{DroppedFinding, Fate};
 
-/// Below this a finding is looked at again: the agent specification's number.
+/// Findings below this confidence are checked again. The agent specification prescribes the number.
 const UNSURE_BELOW: Confidence = Confidence::thousandths(650);
 
-/// Below this a P0 or P1 is worth a stronger model: the agent specification's number.
+/// A P0 or P1 below this confidence goes to the stronger model. The agent specification prescribes
+/// the number.
 const ESCALATED_BELOW: Confidence = Confidence::thousandths(600);
 
-/// Why a finding is looked at again.
+/// Why a finding is checked again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// The reviewer is not sure of it.
+    /// Its confidence is low.
     LowConfidence(Confidence),
-    /// Its quotes do not hold, and why.
+    /// Its quotes do not match; the reason.
     ThinEvidence(String),
-    /// It may be about code that the change does not show.
+    /// It may depend on code outside the change.
     CrossFile,
-    /// It is severe, and nobody else will look at it.
+    /// It is severe, and no validation follows.
     Severe,
 }
 
-/// A finding that is looked at again.
+/// A finding that is checked again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
-    /// What it is called in the second round.
+pub(super) struct RecheckCandidate {
+    /// Its id in the second round.
     pub(super) id: String,
-    /// Its place among the findings of the draft.
-    pub(super) at: usize,
-    /// Why.
+    /// Its index among the findings of the draft.
+    pub(super) index: usize,
+    /// Reasons for the check.
     pub(super) doubts: Vec<Doubt>,
 }
 
-/// Whether issues are looked at by a fresh run after this one.
+/// Whether a validation run follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Validation {
-    /// They are.
+pub(super) enum LaterValidation {
+    /// A validation run follows.
     Follows,
-    /// There is no call left for it: the second round is all the validation there is.
-    IsTheRound,
+    /// No call is left: the second round is the only validation.
+    OnlyThisRound,
 }
 
-/// The findings to look at again, the most severe first. `thin` says of each finding why its quotes do not hold;
-/// `is_changed` whether a path is part of the change.
+/// Findings to check again, the most severe first. `thin` holds the reason why the quotes of a
+/// finding do not match; `is_changed` tells whether a path is part of the change.
 pub(super) fn candidates(
     members: &[Member],
-    thin: &[Option<String>],
+    evidence_problems: &[Option<String>],
     requests: &[ContextRequest],
     is_changed: impl Fn(&str) -> bool,
-    validation: Validation,
-) -> Vec<Candidate> {
+    validation: LaterValidation,
+) -> Vec<RecheckCandidate> {
     let doubts_of = |at: usize, member: &Member| {
         let finding = &member.finding;
-        let low =
+        let low_confidence =
             (finding.confidence < UNSURE_BELOW).then_some(Doubt::LowConfidence(finding.confidence));
-        let thin = thin.get(at).cloned().flatten().map(Doubt::ThinEvidence);
-        let mut own = requests.iter().filter(|request| request.for_finding == Some(at));
-        let across = finding.category == Category::ApiContract
-            || own.any(|request| looks_elsewhere(request, &is_changed));
-        let severe = validation == Validation::IsTheRound && finding.severity <= Severity::P1;
-        let across = across.then_some(Doubt::CrossFile);
-        let severe = severe.then_some(Doubt::Severe);
-        [low, thin, across, severe].into_iter().flatten().collect::<Vec<_>>()
+        let thin_evidence = evidence_problems.get(at).cloned().flatten().map(Doubt::ThinEvidence);
+        let mut own_requests = requests.iter().filter(|request| request.for_finding == Some(at));
+        let is_cross_file = finding.category == Category::ApiContract
+            || own_requests.any(|request| looks_elsewhere(request, &is_changed));
+        let is_severe =
+            validation == LaterValidation::OnlyThisRound && finding.severity <= Severity::P1;
+        let cross_file = is_cross_file.then_some(Doubt::CrossFile);
+        let severity_doubt = is_severe.then_some(Doubt::Severe);
+        [low_confidence, thin_evidence, cross_file, severity_doubt]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
     };
     let mut candidates: Vec<(Severity, usize, Vec<Doubt>)> = members
         .iter()
@@ -75,36 +80,42 @@ pub(super) fn candidates(
         .filter(|(_, _, doubts)| !doubts.is_empty())
         .collect();
     candidates.sort_by_key(|(severity, at, _)| (*severity, *at));
-    let named = (1..).zip(candidates);
-    named
-        .map(|(number, (_, at, doubts))| Candidate { id: format!("F{number}"), at, doubts })
+    let numbered_candidates = (1..).zip(candidates);
+    numbered_candidates
+        .map(|(number, (_, at, doubts))| RecheckCandidate {
+            id: format!("F{number}"),
+            index: at,
+            doubts,
+        })
         .collect()
 }
 
-/// Whether a draft suspects something beyond the change that it has no finding for.
+/// Whether a draft suspects a problem outside the change without a finding for it.
 pub(super) fn suspects_elsewhere(
     requests: &[ContextRequest],
     is_changed: impl Fn(&str) -> bool,
 ) -> bool {
-    let mut open = requests.iter().filter(|request| request.for_finding.is_none());
-    open.any(|request| looks_elsewhere(request, &is_changed))
+    let mut requests_without_finding =
+        requests.iter().filter(|request| request.for_finding.is_none());
+    requests_without_finding.any(|request| looks_elsewhere(request, &is_changed))
 }
 
-/// Whether a stronger model should look.
-pub(super) fn is_escalated(members: &[Member]) -> bool {
+/// Whether the stronger model should check the findings.
+pub(super) fn needs_escalation(members: &[Member]) -> bool {
     members.iter().any(|member| {
         let finding = &member.finding;
         finding.severity <= Severity::P1 && finding.confidence < ESCALATED_BELOW
     })
 }
 
-/// Why the quotes of a finding do not hold, from merging it alone; none if they do.
-pub(super) fn thin_evidence(merged: Merged) -> Option<String> {
-    let is_thin = |dropped: &Dropped| matches!(dropped.fate, Fate::Unsupported | Fate::Malformed);
+/// Why the quotes of a finding do not match, from merging it alone. None if they match.
+pub(super) fn thin_evidence(merged: MergeResult) -> Option<String> {
+    let is_thin =
+        |dropped: &DroppedFinding| matches!(dropped.fate, Fate::Unsupported | Fate::Malformed);
     merged.dropped.into_iter().find(is_thin).map(|dropped| dropped.reason)
 }
 
-/// A search is always for what the change does not show.
+/// Whether a request looks outside the change. A search always does.
 fn looks_elsewhere(request: &ContextRequest, is_changed: &impl Fn(&str) -> bool) -> bool {
     match request.tool {
         LookTool::SearchCode => true,
@@ -115,7 +126,7 @@ fn looks_elsewhere(request: &ContextRequest, is_changed: &impl Fn(&str) -> bool)
 }
 
 impl Doubt {
-    /// For the model.
+    /// The reason, as the model reads it.
     fn sentence(&self) -> String {
         match self {
             Self::LowConfidence(confidence) => format!("your confidence was only {confidence}"),
@@ -128,11 +139,11 @@ impl Doubt {
     }
 }
 
-impl Candidate {
-    /// The finding as the second round is shown it.
-    pub(super) fn shown(&self, members: &[Member]) -> Value {
+impl RecheckCandidate {
+    /// The finding, as the prompt of the second round shows it.
+    pub(super) fn to_json(&self, members: &[Member]) -> Value {
         let doubts: Vec<String> = self.doubts.iter().map(Doubt::sentence).collect();
-        let finding = members.get(self.at).map(|member| &member.finding);
+        let finding = members.get(self.index).map(|member| &member.finding);
         json!({ "id": self.id, "finding": finding, "doubts": doubts })
     }
 }

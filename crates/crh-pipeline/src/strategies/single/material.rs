@@ -1,134 +1,144 @@
-//! What the reviewer of `single` is shown beside what all agents are: diffs for which there was no room there, then
-//! code around the changes.
+//! Chooses what the `single` reviewer sees beyond the shared prompt: diffs that did not fit there,
+//! then context code.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::asking::tokens;
-use super::context::{ChangedFile, DiffShown, Selected, selected};
-use crate::code::Code;
-use crate::office::Office;
+use super::context::{ContextFile, DiffShown, SelectedContext, select_context};
+use super::question::question_tokens;
+use crate::change_under_review::ChangeUnderReview;
+use crate::code_reader::CodeReader;
 use crate::plan::Assignment;
-use crate::prompts::{Prompts, fence, numbered};
-use crate::subject::Subject;
+use crate::prompts::{Prompts, fence, numbered_diff};
+use crate::review_context::ReviewContext;
 use crh_llm::text_tokens;
 use crh_review::diff::FileDiff;
 use crh_review::finding::Side;
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// What the reviewer is shown.
+/// Prompt material of the `single` reviewer.
 #[derive(Debug)]
 pub(super) struct Material {
-    /// What it has in common with other agents.
+    /// Shared prompt prefix.
     pub(super) prompts: Arc<Prompts>,
-    /// The pieces, each in a fence.
+    /// Fenced pieces.
     pub(super) text: String,
-    /// What a reader should know about it.
+    /// Notes for the reader.
     pub(super) notes: Vec<String>,
-    /// What is covered if the run completes.
+    /// Coverage if the run completes.
     pub(super) coverage: Vec<FileCoverage>,
 }
 
-/// How large the whole question may become, in tokens.
+/// Maximum size of the question, in tokens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
-    /// As long as there are diffs to show.
+pub(super) struct DraftTokenLimits {
+    /// While diffs are added.
     pub(super) for_diffs: u64,
-    /// With code around the changes.
+    /// While context code is added.
     pub(super) for_context: u64,
 }
 
-/// Chooses what the reviewer is shown. Where there is no room for all diffs, those with the most changed lines are shown,
-/// which is not the order in which all agents are shown them: it is then told of the change without.
-pub(super) fn material(
-    office: &Office,
+/// Chooses the material. If not all diffs fit, those with the most changed lines are shown. That
+/// order differs from the shared prompt, which is then rendered without diffs.
+pub(super) fn choose_material(
+    ctx: &ReviewContext,
     assignment: &Assignment,
-    known: &str,
-    room: Room,
+    static_findings: &str,
+    limits: DraftTokenLimits,
 ) -> Material {
-    let usual = shown(office, assignment, known, Arc::clone(&office.prompts), room);
-    if usual.question <= room.for_diffs && usual.is_whole {
-        return usual.material;
+    let with_shared_prompts =
+        build_material(ctx, assignment, static_findings, Arc::clone(&ctx.prompts), limits);
+    if with_shared_prompts.prefix_tokens <= limits.for_diffs && with_shared_prompts.shows_all_diffs
+    {
+        return with_shared_prompts.material;
     }
-    let bare = Prompts::new(&office.subject, &office.terms, 0);
-    shown(office, assignment, known, Arc::new(bare), room).material
+    let prompts_without_diffs = Prompts::new(&ctx.change, &ctx.options, 0);
+    build_material(ctx, assignment, static_findings, Arc::new(prompts_without_diffs), limits)
+        .material
 }
 
-/// What would be shown after one beginning.
-struct Shown {
+/// Material for one prompt prefix.
+struct MaterialOption {
     material: Material,
-    /// The tokens of the beginning alone.
-    question: u64,
-    /// Whether all diffs are shown.
-    is_whole: bool,
+    /// Tokens of the prefix alone.
+    prefix_tokens: u64,
+    /// Whether all diffs fit.
+    shows_all_diffs: bool,
 }
 
-fn shown(
-    office: &Office,
+fn build_material(
+    ctx: &ReviewContext,
     assignment: &Assignment,
-    known: &str,
+    static_findings: &str,
     prompts: Arc<Prompts>,
-    room: Room,
-) -> Shown {
-    let subject = &office.subject;
-    let question = tokens(&prompts.conversation(&prompts.single("", known)));
+    limits: DraftTokenLimits,
+) -> MaterialOption {
+    let change = &ctx.change;
+    let prefix_tokens =
+        question_tokens(&prompts.conversation(&prompts.single("", static_findings)));
     let is_assigned = |path: &str| assignment.parts.iter().any(|part| part.path == path);
-    let files = subject.files().map(|(_, file)| (file.path.shown().into_owned(), file));
+    let files = change.files().map(|(_, file)| (file.path.shown().into_owned(), file));
     let files: Vec<(String, &FileDiff)> = files.filter(|(path, _)| is_assigned(path)).collect();
-    let missing = files.iter().filter(|(path, _)| !prompts.shows_diff_of(path)).cloned().collect();
-    let Diffs { mut pieces, not_shown } =
-        diffs(subject, missing, room.for_diffs.saturating_sub(question));
-    let taken: u64 = pieces.iter().map(|piece| text_tokens(piece) + 1).sum();
-    let changed = files.iter().filter_map(|(path, file)| {
+    let files_without_diff =
+        files.iter().filter(|(path, _)| !prompts.shows_diff_of(path)).cloned().collect();
+    let FencedDiffs { mut pieces, omitted_paths: not_shown } =
+        fence_diffs(change, files_without_diff, limits.for_diffs.saturating_sub(prefix_tokens));
+    let diff_tokens: u64 = pieces.iter().map(|piece| text_tokens(piece) + 1).sum();
+    let context_files = files.iter().filter_map(|(path, file)| {
         let is_shown = !not_shown.contains(path);
-        let shown = if is_shown { DiffShown::Whole } else { DiffShown::NotWhole };
-        ChangedFile::of(&subject.diff, file, shown)
+        let diff_shown = if is_shown { DiffShown::Whole } else { DiffShown::NotWhole };
+        ContextFile::from_diff(&change.diff, file, diff_shown)
     });
-    let code = Code::of(subject);
-    let left = room.for_context.saturating_sub(question).saturating_sub(taken);
-    let Selected { text, notes } =
-        selected(changed.collect(), left, |path| code.text(Side::New, path));
+    let code = CodeReader::new(change);
+    let context_tokens =
+        limits.for_context.saturating_sub(prefix_tokens).saturating_sub(diff_tokens);
+    let SelectedContext { text, notes } =
+        select_context(context_files.collect(), context_tokens, |path| code.text(Side::New, path));
     pieces.extend((!text.is_empty()).then_some(text));
     let coverage = coverage(assignment, &not_shown);
     let material = Material { prompts, text: pieces.join("\n"), notes, coverage };
-    Shown { material, question, is_whole: not_shown.is_empty() }
+    MaterialOption { material, prefix_tokens, shows_all_diffs: not_shown.is_empty() }
 }
 
-/// Diffs of files, and the files for which there was no room.
-pub(super) struct Diffs {
+/// Fenced diffs, and the files that did not fit.
+pub(super) struct FencedDiffs {
     pub(super) pieces: Vec<String>,
-    not_shown: Vec<String>,
+    omitted_paths: Vec<String>,
 }
 
-/// The numbered diffs of files within so many tokens, each in a fence, those with the most changed lines first.
-pub(super) fn diffs(subject: &Subject, mut files: Vec<(String, &FileDiff)>, budget: u64) -> Diffs {
+/// Fences numbered diffs within a token budget, the files with the most changed lines first.
+pub(super) fn fence_diffs(
+    change: &ChangeUnderReview,
+    mut files: Vec<(String, &FileDiff)>,
+    budget: u64,
+) -> FencedDiffs {
     files.sort_by_key(|(_, file)| Reverse(u64::from(file.additions) + u64::from(file.deletions)));
-    let mut diffs = Diffs { pieces: Vec::new(), not_shown: Vec::new() };
-    let mut left = budget;
+    let mut diffs = FencedDiffs { pieces: Vec::new(), omitted_paths: Vec::new() };
+    let mut tokens_left = budget;
     for (path, file) in files {
-        // Every byte counts half a token at the least: what cannot fit is not even copied.
-        let could_fit = subject.diff.patch(file).len() as u64 / 2 <= left;
-        let piece = could_fit.then(|| fence("numbered-diff", &numbered(&subject.diff, file)));
-        match piece.filter(|piece| text_tokens(piece) < left) {
+        // A byte counts at least half a token: do not copy what cannot fit.
+        let could_fit = change.diff.patch(file).len() as u64 / 2 <= tokens_left;
+        let piece = could_fit.then(|| fence("numbered-diff", &numbered_diff(&change.diff, file)));
+        match piece.filter(|piece| text_tokens(piece) < tokens_left) {
             Some(piece) => {
-                left -= text_tokens(&piece) + 1;
+                tokens_left -= text_tokens(&piece) + 1;
                 diffs.pieces.push(piece);
             }
-            None => diffs.not_shown.push(path),
+            None => diffs.omitted_paths.push(path),
         }
     }
     diffs
 }
 
-fn coverage(assignment: &Assignment, not_shown: &[String]) -> Vec<FileCoverage> {
-    let covered = |path: &String| {
-        let (state, reason) = if not_shown.contains(path) {
-            let reason = "there was no room for its diff in what the reviewer reads at once";
+fn coverage(assignment: &Assignment, omitted_paths: &[String]) -> Vec<FileCoverage> {
+    let file_coverage = |path: &String| {
+        let (state, reason) = if omitted_paths.contains(path) {
+            let reason = "its diff did not fit into the prompt";
             (CoverageState::Truncated, reason.to_owned())
         } else {
             (CoverageState::Reviewed, String::new())
         };
         FileCoverage { path: path.clone(), state, reason }
     };
-    assignment.parts.iter().map(|part| covered(&part.path)).collect()
+    assignment.parts.iter().map(|part| file_coverage(&part.path)).collect()
 }

@@ -1,114 +1,112 @@
-//! `single`: one reviewer on the whole change in one call, then one bounded round for what it was unsure of.
+//! The `single` strategy: one reviewer reads the whole change in one call, then one bounded round
+//! for doubtful findings.
 //!
-//! The first call is a draft. If something in it is doubtful, code looks at other code for it and the model is asked
-//! once more: what it says of each finding decides, and it may add what it finds. What the budget has no room for is
-//! left out and noted; the draft stands by itself.
+//! The first call is a draft. If a finding is doubtful, code looks up other code and asks the model
+//! once more; its verdicts decide, and it may add findings. What the budget does not allow is
+//! skipped with a note, and the draft stands.
 
 mod answer;
-#[path = "question.rs"]
-mod asking;
+mod budget;
 mod context;
+mod context_lookups;
 mod doubts;
-#[path = "context_lookups.rs"]
-mod looks;
 mod material;
-#[path = "budget.rs"]
-mod purse;
-#[path = "second_round.rs"]
-mod round;
+mod question;
 #[cfg(test)]
 mod sample;
+mod second_round;
 mod verdicts;
 
 use tokio::time::Instant;
 
 use self::answer::{Draft, read_draft, submit_spec};
-use self::asking::{Question, TURNS, ask, begin};
-use self::material::{Material, material};
-use self::purse::{draft_room, output_tokens};
-use self::round::look_again;
-use crate::events::Event;
-use crate::office::Office;
+use self::budget::{draft_token_limits, output_tokens};
+use self::material::{Material, choose_material};
+use self::question::{SingleQuestion, TURNS, announce_run, ask};
+use self::second_round::look_again;
+use crate::events::ReviewEvent;
 use crate::plan::Assignment;
-use crate::runs::{RunEnd, RunRecord, Runs, milliseconds};
-use crh_agent::{Driven, Outcome, Purpose, Submit};
+use crate::review_context::ReviewContext;
+use crate::runs::{RunEnd, RunRecord, RunResults, milliseconds};
+use crh_agent::{AgentOutcome, CallPurpose, FinishedRun, SubmitTool};
 use crh_review::report::CoverageState;
 
-/// Reviews the whole change as one assignment. One that was completed in an earlier attempt is not paid for again.
-pub async fn single(office: &Office, assignment: &Assignment) -> Runs {
+/// Reviews the whole change as one assignment. Reuses the record of an earlier attempt.
+pub async fn single(ctx: &ReviewContext, assignment: &Assignment) -> RunResults {
     let is_done =
         |run: &&RunRecord| run.assignment == *assignment && run.ended == RunEnd::Completed;
-    if let Some(done) = office.journal.earlier().iter().find(is_done) {
-        return Runs { records: vec![done.clone()], notes: Vec::new() };
+    if let Some(completed_run) = ctx.journal.completed_runs().iter().find(is_done) {
+        return RunResults { records: vec![completed_run.clone()], notes: Vec::new() };
     }
     let start = Instant::now();
-    // A future of two agent runs is large, and this one lies inside others.
-    let mut record = Box::pin(reviewed(office, assignment)).await;
+    // Boxed: the future of two agent runs is large.
+    let mut record = Box::pin(run_draft(ctx, assignment)).await;
     record.took_ms = milliseconds(start.elapsed());
-    office.journal.keep(&record);
-    Runs { records: vec![record], notes: Vec::new() }
+    ctx.journal.store_run(&record);
+    RunResults { records: vec![record], notes: Vec::new() }
 }
 
-async fn reviewed(office: &Office, assignment: &Assignment) -> RunRecord {
-    let (allowance, model) = (&office.terms.allowance, &office.crew.reviewer);
-    let output = output_tokens(allowance, model.facts());
-    let room = draft_room(allowance, model.facts(), output);
-    let known = office.found.in_files(&assignment.parts).await;
-    let Material { prompts, text, notes, coverage } = material(office, assignment, &known, room);
-    begin(office, &assignment.name, assignment);
+async fn run_draft(ctx: &ReviewContext, assignment: &Assignment) -> RunRecord {
+    let (budget, model) = (&ctx.options.budget, &ctx.models.reviewer);
+    let max_output_tokens = output_tokens(budget, model.facts());
+    let limits = draft_token_limits(budget, model.facts(), max_output_tokens);
+    let static_findings = ctx.static_findings.in_files(&assignment.parts).await;
+    let Material { prompts, text, notes, coverage } =
+        choose_material(ctx, assignment, &static_findings, limits);
+    announce_run(ctx, &assignment.name, assignment);
     let reviewer = assignment.reviewer.clone();
-    let question = Question {
+    let question = SingleQuestion {
         caller: &assignment.name,
         model,
-        conversation: prompts.conversation(&prompts.single(&text, &known)),
-        submit: Submit::new(submit_spec(), move |value| read_draft(value, &reviewer)),
-        purpose: Purpose::Work,
-        turns: allowance.llm_calls.min(TURNS),
-        output,
+        conversation: prompts.conversation(&prompts.single(&text, &static_findings)),
+        submit: SubmitTool::new(submit_spec(), move |value| read_draft(value, &reviewer)),
+        purpose: CallPurpose::Work,
+        turns: budget.llm_calls.min(TURNS),
+        max_output_tokens,
     };
-    let driven = ask(office, question, |draft| draft.parsed.members.len()).await;
-    let mut record = begun(assignment, &driven);
+    let finished = ask(ctx, question, |draft| draft.parsed.members.len()).await;
+    let mut record = draft_record(assignment, &finished);
     record.notes = notes;
-    record.book(&driven, model.name());
-    if let Outcome::Answered(draft) = driven.ended.outcome {
+    record.add_usage(&finished, model.name());
+    if let AgentOutcome::Answered(draft) = finished.end.outcome {
         record.coverage = coverage;
-        tell_reviewed(office, &record);
+        announce_reviewed_files(ctx, &record);
         let Draft { parsed, requests, notes } = draft;
         record.members = parsed.members;
-        record.set_aside = parsed.set_aside;
+        record.dropped = parsed.dropped;
         record.residual_risks = parsed.residual_risks;
         record.testing_gaps = parsed.testing_gaps;
         record.summary = parsed.summary;
         record.notes.extend(notes);
-        look_again(office, &prompts, &mut record, &requests).await;
+        look_again(ctx, &prompts, &mut record, &requests).await;
     }
     record
 }
 
-/// The record of the first call, without what it brought.
-fn begun(assignment: &Assignment, driven: &Driven<Draft>) -> RunRecord {
+/// The record of the first call, without its answer.
+fn draft_record(assignment: &Assignment, finished: &FinishedRun<Draft>) -> RunRecord {
     let assignment = assignment.clone();
-    match RunEnd::of(&driven.ended.outcome) {
-        // An answer in the last turn there was is as whole as any: there are no tools whose use was cut short.
-        RunEnd::Completed => RunRecord::begun(assignment),
+    match RunEnd::from_outcome(&finished.end.outcome) {
+        // An answer in the last turn is complete: no tool use was cut short.
+        RunEnd::Completed => RunRecord::new(assignment),
         RunEnd::Cancelled => {
-            let mut stopped = RunRecord::failed(assignment, "");
-            stopped.ended = RunEnd::Cancelled;
-            for file in &mut stopped.coverage {
+            let mut cancelled_record = RunRecord::failed(assignment, "");
+            cancelled_record.ended = RunEnd::Cancelled;
+            for file in &mut cancelled_record.coverage {
                 "the review was stopped".clone_into(&mut file.reason);
             }
-            stopped
+            cancelled_record
         }
         RunEnd::Failed(why) => {
-            RunRecord { limited: driven.ended.limited, ..RunRecord::failed(assignment, why) }
+            RunRecord { limited: finished.end.limit_reached, ..RunRecord::failed(assignment, why) }
         }
     }
 }
 
-fn tell_reviewed(office: &Office, record: &RunRecord) {
+fn announce_reviewed_files(ctx: &ReviewContext, record: &RunRecord) {
     for file in &record.coverage {
         if file.state == CoverageState::Reviewed {
-            office.journal.tell(Event::FileReviewed { path: file.path.clone() });
+            ctx.journal.emit(ReviewEvent::FileReviewed { path: file.path.clone() });
         }
     }
 }

@@ -1,80 +1,85 @@
-//! Asks the model of `single`.
+//! Asks the model of the `single` strategy.
 
 use super::answer::submit_spec;
-use crate::events::Event;
-use crate::office::Office;
+use crate::events::ReviewEvent;
 use crate::plan::Assignment;
+use crate::review_context::ReviewContext;
 use crate::runs::milliseconds;
-use crh_agent::{Driven, Limits, NoTools, Outcome, Purpose, Run, Submit, Task, drive};
-use crh_llm::{Conversation, Model, Money, Request, ToolChoice, estimated_tokens};
+use crh_agent::{
+    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, NoTools, RunLimits, SubmitTool,
+    drive,
+};
+use crh_llm::{Conversation, Model, ModelRequest, Money, ToolChoice, estimated_tokens};
 
-/// How often the model is asked for one answer: once, and two repairs.
+/// One answer and two repairs.
 pub(super) const TURNS: u32 = 3;
 
-/// A question to a model, repairs included.
-pub(super) struct Question<'a, A> {
-    /// What its run goes by.
+/// A question to a model.
+pub(super) struct SingleQuestion<'a, A> {
+    /// Name of the run.
     pub(super) caller: &'a str,
     pub(super) model: &'a Model,
     pub(super) conversation: Conversation,
-    pub(super) submit: Submit<A>,
-    pub(super) purpose: Purpose,
+    pub(super) submit: SubmitTool<A>,
+    pub(super) purpose: CallPurpose,
     pub(super) turns: u32,
-    /// The most tokens of one turn.
-    pub(super) output: u32,
+    /// Maximum tokens per turn.
+    pub(super) max_output_tokens: u32,
 }
 
-/// Says to whoever listens that a run begins: the assignment, or its second round.
-pub(super) fn begin(office: &Office, run: &str, assignment: &Assignment) {
+/// Emits the start of the run or of its second round.
+pub(super) fn announce_run(ctx: &ReviewContext, run: &str, assignment: &Assignment) {
     let (run, label) = (run.to_owned(), assignment.label.clone());
-    office.journal.tell(Event::RunStarted { run, label, files: assignment.parts.len() });
+    ctx.journal.emit(ReviewEvent::RunStarted { run, label, files: assignment.parts.len() });
 }
 
-/// Asks, and says that the run has ended. `findings` counts what an answer brought.
+/// Asks and emits the end of the run. `findings` counts the findings of an answer.
 pub(super) async fn ask<A: Clone>(
-    office: &Office,
-    question: Question<'_, A>,
-    findings: impl Fn(&A) -> usize,
-) -> Driven<A> {
-    let Question { caller, model, .. } = question;
+    ctx: &ReviewContext,
+    question: SingleQuestion<'_, A>,
+    count_findings: impl Fn(&A) -> usize,
+) -> FinishedRun<A> {
+    let SingleQuestion { caller, model, .. } = question;
     let run = caller.to_owned();
-    let task = Task {
+    let task = AgentTask {
         caller: run.clone(),
         conversation: question.conversation,
         tools: Vec::new(),
         submit: question.submit,
         purpose: question.purpose,
-        max_output_tokens: question.output,
+        max_output_tokens: question.max_output_tokens,
         temperature: None,
         effort: None,
     };
-    let limits = Limits {
+    let limits = RunLimits {
         turns: question.turns,
         tool_calls: 0,
-        // The ledger holds the tokens and the money of all calls; a second count would end a run that it lets go on.
+        // The ledger counts tokens and money of all calls. A second limit here would end runs that
+        // it allows.
         tokens: u64::MAX,
         money: Money::cents(u64::MAX),
-        wall: office.terms.allowance.wall,
+        wall: ctx.options.budget.wall,
     };
-    let means = office.means(caller, model, NoTools);
-    let driven = drive(Run::new(task, limits, model.facts()), &means).await;
-    let outcome = &driven.ended.outcome;
-    let findings = if let Outcome::Answered(answer) = outcome { findings(answer) } else { 0 };
-    office.journal.tell(Event::RunEnded {
+    let run_context = ctx.run_context(caller, model, NoTools);
+    let finished = drive(AgentRun::new(task, limits, model.facts()), &run_context).await;
+    let outcome = &finished.end.outcome;
+    let findings =
+        if let AgentOutcome::Answered(answer) = outcome { count_findings(answer) } else { 0 };
+    ctx.journal.emit(ReviewEvent::RunEnded {
         run,
         failure: outcome.failure(),
-        limited: driven.ended.limited,
+        limited: finished.end.limit_reached,
         findings,
-        took_ms: milliseconds(driven.took),
+        took_ms: milliseconds(finished.took),
     });
-    office.journal.tell(Event::Spent { totals: office.ledger.spent() });
-    driven
+    ctx.journal.emit(ReviewEvent::Spent { totals: ctx.ledger.spent() });
+    finished
 }
 
-/// How many tokens a conversation has as a question with our one tool, at most.
-pub(super) fn tokens(conversation: &Conversation) -> u64 {
+/// Upper bound on the tokens of a conversation with the submit tool.
+pub(super) fn question_tokens(conversation: &Conversation) -> u64 {
     let spec = submit_spec();
     let tool_choice = ToolChoice::Named(spec.name.clone());
-    let request = Request::new(conversation.clone(), 0);
-    estimated_tokens(&Request { tools: vec![spec], tool_choice, ..request })
+    let request = ModelRequest::new(conversation.clone(), 0);
+    estimated_tokens(&ModelRequest { tools: vec![spec], tool_choice, ..request })
 }

@@ -34,12 +34,12 @@ pub(super) fn member(title: &str, severity: Severity, thousandths: u16) -> Membe
     Member::new("single", finding)
 }
 
-/// A request as a model writes it.
-pub(super) fn asked(tool: &str, arguments: Value, for_finding: Option<usize>) -> Value {
+/// A request as the model writes it.
+pub(super) fn raw_request(tool: &str, arguments: Value, for_finding: Option<usize>) -> Value {
     json!({ "tool": tool, "arguments": arguments, "for_finding": for_finding, "why": "to know" })
 }
 
-/// The same, read.
+/// The same request, parsed.
 pub(super) fn request(tool: &str, arguments: Value, for_finding: Option<usize>) -> ContextRequest {
-    serde_json::from_value(asked(tool, arguments, for_finding)).unwrap()
+    serde_json::from_value(raw_request(tool, arguments, for_finding)).unwrap()
 }

@@ -1,168 +1,171 @@
-//! The second round of `single`: whether there is one, on what, by which model, and what is made of its answer.
+//! The second round of `single`: which findings it checks, with which model, and how its answer is
+//! applied.
 
-use super::answer::{ContextRequest, Second, Wrong, read_second, submit_spec};
-use super::asking::{Question, TURNS, ask, begin, tokens};
+use super::answer::{ContextRequest, InvalidVerdicts, SecondAnswer, read_second, submit_spec};
+use super::budget::{RemainingBudget, output_tokens};
+use super::context_lookups::{ContextLookups, FileLine, plan_lookups};
 use super::doubts::{
-    Candidate, Validation, candidates, is_escalated, suspects_elsewhere, thin_evidence,
+    LaterValidation, RecheckCandidate, candidates, needs_escalation, suspects_elsewhere,
+    thin_evidence,
 };
-use super::looks::{Looks, Place, looks};
-use super::material::diffs;
-use super::purse::{Purse, output_tokens};
-use super::verdicts::take_in;
+use super::material::fence_diffs;
+use super::question::{SingleQuestion, TURNS, announce_run, ask, question_tokens};
+use super::verdicts::apply_second_answer;
 use crate::consolidate::consolidate;
-use crate::events::Event;
-use crate::office::Office;
+use crate::events::ReviewEvent;
 use crate::prompts::Prompts;
-use crate::runs::{Checked, RunRecord};
-use crh_agent::{Driven, Limit, Outcome, Purpose, Submit};
+use crate::review_context::ReviewContext;
+use crate::runs::{CheckedFinding, RunRecord};
+use crh_agent::{AgentOutcome, CallPurpose, FinishedRun, LimitKind, SubmitTool};
 use crh_llm::{Model, text_tokens};
 use crh_review::diff::Diff;
 use crh_review::finding::{Finding, Member, Side};
-use crh_review::{Judged, Judgement, Remembered, stable_json};
+use crh_review::{Judgement, JudgementResult, PastDecisions, stable_json};
 
-/// What the second call goes by.
-const ROUND: &str = "single-round";
-/// With so few calls in all, nobody validates after this run.
+const RUN_NAME: &str = "single-round";
+/// With this budget no validation run follows.
 const CALLS_WITHOUT_VALIDATION: u32 = 2;
-/// Tokens that a question may have beyond those that were counted before its results were there: the tags of fences,
-/// which are hashes, and the word on what was cut.
+/// Tokens for fence tags and the truncation note, which are unknown when the room is computed.
 const SLACK: u64 = 200;
 
-/// Looks again at what is doubtful in a draft, if anything is and there is room for it.
+/// Checks doubtful findings of a draft, if there are any and the budget allows it.
 pub(super) async fn look_again(
-    office: &Office,
+    ctx: &ReviewContext,
     prompts: &Prompts,
     record: &mut RunRecord,
     requests: &[ContextRequest],
 ) {
-    let Some(candidates) = doubtful(office, record, requests) else { return };
-    if office.journal.cancel().is_cancelled() {
-        record.notes.push("the review was stopped before the second round".to_owned());
+    let Some(candidates) = find_candidates(ctx, record, requests) else { return };
+    if ctx.journal.cancel().is_cancelled() {
+        record.notes.push("the review was cancelled before the second round".to_owned());
         return;
     }
-    let shown: Vec<_> = candidates.iter().map(|one| one.shown(&record.members)).collect();
-    let shown = stable_json(&shown).unwrap_or_default();
-    let bare = tokens(&prompts.conversation(&prompts.round(&shown, "")));
-    let purse = Purse::left(&office.terms.allowance, &office.ledger.spent());
-    let (model, output) = match chosen(office, record, purse, bare) {
-        Ok(chosen) => chosen,
-        Err(limit) => return prevented(record, limit),
+    let candidate_values: Vec<_> =
+        candidates.iter().map(|one| one.to_json(&record.members)).collect();
+    let candidates_json = stable_json(&candidate_values).unwrap_or_default();
+    let prompt_tokens =
+        question_tokens(&prompts.conversation(&prompts.round(&candidates_json, "")));
+    let remaining = RemainingBudget::new(&ctx.options.budget, &ctx.ledger.spent());
+    let (model, max_output_tokens) = match choose_model(ctx, record, remaining, prompt_tokens) {
+        Ok(choice) => choice,
+        Err(limit) => return note_limit(record, limit),
     };
-    begin(office, ROUND, &record.assignment);
-    let place = |finding: &Finding| placed(&office.subject.diff, finding);
-    let looks = looks(&candidates, requests, &record.members, place);
-    let room = purse.room(model.facts(), output).saturating_sub(bare + SLACK);
-    let mut results = diffs_of(office, prompts, record, &candidates, room);
-    results.push_str(&looked_up(office, record, looks).await);
-    let results = cut(&results, room);
-    let turns = purse.calls.min(TURNS);
-    let wrong = if turns == 1 { Wrong::SetAside } else { Wrong::Refused };
+    announce_run(ctx, RUN_NAME, &record.assignment);
+    let locate_finding = |finding: &Finding| locate(&ctx.change.diff, finding);
+    let lookups = plan_lookups(&candidates, requests, &record.members, locate_finding);
+    let max_lookup_tokens = remaining
+        .max_input_tokens(model.facts(), max_output_tokens)
+        .saturating_sub(prompt_tokens + SLACK);
+    let mut results = candidate_diffs(ctx, prompts, record, &candidates, max_lookup_tokens);
+    results.push_str(&run_lookups(ctx, record, lookups).await);
+    let results = truncate_lines(&results, max_lookup_tokens);
+    let turns = remaining.calls.min(TURNS);
+    let invalid_verdicts =
+        if turns == 1 { InvalidVerdicts::Ignore } else { InvalidVerdicts::AskAgain };
     let ids: Vec<String> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
     let reviewer = record.assignment.reviewer.clone();
-    let read = move |value| read_second(value, &reviewer, &ids, wrong);
-    let question = Question {
-        caller: ROUND,
+    let parse = move |value| read_second(value, &reviewer, &ids, invalid_verdicts);
+    let question = SingleQuestion {
+        caller: RUN_NAME,
         model,
-        conversation: prompts.conversation(&prompts.round(&shown, &results)),
-        submit: Submit::new(submit_spec(), read),
-        // It checks the draft, so it may use what is held back for that.
-        purpose: Purpose::Validation,
+        conversation: prompts.conversation(&prompts.round(&candidates_json, &results)),
+        submit: SubmitTool::new(submit_spec(), parse),
+        // It checks the draft, so it may use the reserve for validation.
+        purpose: CallPurpose::Validation,
         turns,
-        output,
+        max_output_tokens,
     };
-    let driven = ask(office, question, |second| second.parsed.members.len()).await;
-    record.book(&driven, model.name());
-    heard(record, &candidates, driven);
+    let finished = ask(ctx, question, |second| second.parsed.members.len()).await;
+    record.add_usage(&finished, model.name());
+    apply_outcome(record, &candidates, finished);
 }
 
-/// What is looked at again; none if nothing is.
-fn doubtful(
-    office: &Office,
+/// Findings to check again. None if no second round is needed.
+fn find_candidates(
+    ctx: &ReviewContext,
     record: &mut RunRecord,
     requests: &[ContextRequest],
-) -> Option<Vec<Candidate>> {
-    let subject = &office.subject;
-    let allowance = &office.terms.allowance;
-    let alone = |member: &Member| {
-        thin_evidence(consolidate(vec![member.clone()], subject, &Remembered::default()))
+) -> Option<Vec<RecheckCandidate>> {
+    let change = &ctx.change;
+    let budget = &ctx.options.budget;
+    let evidence_problem = |member: &Member| {
+        thin_evidence(consolidate(vec![member.clone()], change, &PastDecisions::default()))
     };
-    let thin: Vec<_> = record.members.iter().map(alone).collect();
-    let is_changed = |path: &str| subject.diff.files().iter().any(|file| file.path.shown() == path);
-    let validation = if allowance.llm_calls <= CALLS_WITHOUT_VALIDATION {
-        Validation::IsTheRound
+    let evidence_problems: Vec<_> = record.members.iter().map(evidence_problem).collect();
+    let is_changed = |path: &str| change.diff.files().iter().any(|file| file.path.shown() == path);
+    let validation = if budget.llm_calls <= CALLS_WITHOUT_VALIDATION {
+        LaterValidation::OnlyThisRound
     } else {
-        Validation::Follows
+        LaterValidation::Follows
     };
-    let mut candidates = candidates(&record.members, &thin, requests, is_changed, validation);
-    let over = candidates.len().saturating_sub(allowance.verify);
-    if over > 0 {
-        candidates.truncate(allowance.verify);
-        let most = allowance.verify;
+    let mut candidates =
+        candidates(&record.members, &evidence_problems, requests, is_changed, validation);
+    let excess = candidates.len().saturating_sub(budget.verify);
+    if excess > 0 {
+        candidates.truncate(budget.verify);
+        let limit = budget.verify;
         record.notes.push(format!(
-            "{over} more doubtful findings were not looked at again: {most} are the most"
+            "{excess} more doubtful findings were not checked again: the limit is {limit}"
         ));
     }
-    let is_wanted = !candidates.is_empty() || suspects_elsewhere(requests, is_changed);
-    is_wanted.then_some(candidates)
+    let is_needed = !candidates.is_empty() || suspects_elsewhere(requests, is_changed);
+    is_needed.then_some(candidates)
 }
 
-/// The model that is asked, and how much it may write; or the limit that keeps every one from being asked.
-fn chosen<'a>(
-    office: &'a Office,
+/// The model and its output limit, or the limit that blocks every model.
+fn choose_model<'a>(
+    ctx: &'a ReviewContext,
     record: &mut RunRecord,
-    purse: Purse,
-    input: u64,
-) -> Result<(&'a Model, u32), Limit> {
-    let (reviewer, stronger) = (&office.crew.reviewer, &office.crew.escalation);
-    let fitting = |model: &'a Model| {
-        let output = output_tokens(&office.terms.allowance, model.facts());
-        match purse.in_the_way(model.facts(), input, output) {
+    remaining: RemainingBudget,
+    input_tokens: u64,
+) -> Result<(&'a Model, u32), LimitKind> {
+    let (reviewer, stronger) = (&ctx.models.reviewer, &ctx.models.escalation);
+    let check_model = |model: &'a Model| {
+        let output = output_tokens(&ctx.options.budget, model.facts());
+        match remaining.blocking_limit(model.facts(), input_tokens, output) {
             None => Ok((model, output)),
             Some(limit) => Err(limit),
         }
     };
     let name = stronger.name();
-    if !is_escalated(&record.members) || name == reviewer.name() {
-        return fitting(reviewer);
+    if !needs_escalation(&record.members) || name == reviewer.name() {
+        return check_model(reviewer);
     }
-    match fitting(stronger) {
-        Ok(chosen) => {
-            record
-                .notes
-                .push(format!("`{name}` was asked about severe findings of low confidence"));
-            Ok(chosen)
+    match check_model(stronger) {
+        Ok(choice) => {
+            record.notes.push(format!("`{name}` checked severe findings of low confidence"));
+            Ok(choice)
         }
         Err(limit) => {
-            let chosen = fitting(reviewer)?;
+            let choice = check_model(reviewer)?;
             record.notes.push(format!(
-                "the budget for {limit} left no room to ask `{name}` about severe findings of low confidence"
+                "the budget for {limit} was too small to ask `{name}` about severe findings of low confidence"
             ));
-            Ok(chosen)
+            Ok(choice)
         }
     }
 }
 
-/// The diffs of the candidates' files, as far as they do not stand in the beginning that the question has in common with
-/// the draft.
-fn diffs_of(
-    office: &Office,
+/// Diffs of the candidates' files that the shared prompt does not contain.
+fn candidate_diffs(
+    ctx: &ReviewContext,
     prompts: &Prompts,
     record: &RunRecord,
-    candidates: &[Candidate],
-    room: u64,
+    candidates: &[RecheckCandidate],
+    max_tokens: u64,
 ) -> String {
     let is_cited = |path: &str| {
-        let mut cited = candidates.iter().filter_map(|one| record.members.get(one.at));
-        cited.any(|member| member.finding.file == path)
+        let mut cited_members = candidates.iter().filter_map(|one| record.members.get(one.index));
+        cited_members.any(|member| member.finding.file == path)
     };
-    let files = office.subject.files().map(|(_, file)| (file.path.shown().into_owned(), file));
+    let files = ctx.change.files().map(|(_, file)| (file.path.shown().into_owned(), file));
     let files = files.filter(|(path, _)| is_cited(path) && !prompts.shows_diff_of(path)).collect();
-    let pieces = diffs(&office.subject, files, room).pieces;
+    let pieces = fence_diffs(&ctx.change, files, max_tokens).pieces;
     pieces.iter().map(|piece| format!("{piece}\n")).collect()
 }
 
-/// Where a finding is. A line of the diff that is in no hunk is taken for the first of the file.
-fn placed(diff: &Diff, finding: &Finding) -> Place {
+/// The place of a finding. A diff line outside all hunks becomes line 1.
+fn locate(diff: &Diff, finding: &Finding) -> FileLine {
     let (side, line) = match (finding.diff_line, finding.line_start) {
         (Some(number), _) => {
             diff.locate(number.get()).map_or((Side::New, 1), |(_, line)| line.side())
@@ -172,41 +175,49 @@ fn placed(diff: &Diff, finding: &Finding) -> Place {
     };
     let mut files = diff.files().iter();
     let file = files.find(|file| file.path.shown() == finding.file);
-    // Before the change a renamed file has another name.
-    let old = file.and_then(|file| file.old_path.as_ref()).filter(|_| side == Side::Old);
-    let path = old.map_or_else(|| finding.file.clone(), |old| old.shown().into_owned());
-    Place { path, side, line }
+    // At base a renamed file has its old path.
+    let old_path = file.and_then(|file| file.old_path.as_ref()).filter(|_| side == Side::Old);
+    let path = old_path.map_or_else(|| finding.file.clone(), |old| old.shown().into_owned());
+    FileLine { path, side, line }
 }
 
-/// Makes the looks that the ledger has room for: what they brought, one after the other.
-async fn looked_up(office: &Office, record: &mut RunRecord, looks: Looks) -> String {
-    record.notes.extend(looks.notes);
-    let wanted = u32::try_from(looks.made.len()).unwrap_or(u32::MAX);
-    let granted = office.ledger.tool_calls(wanted, Purpose::Work);
-    record.totals.tool_calls += granted;
-    if granted < wanted {
-        let missing = wanted - granted;
-        record.limited.get_or_insert(Limit::ToolCalls);
+/// Runs the lookups that the ledger allows and returns their output.
+async fn run_lookups(
+    ctx: &ReviewContext,
+    record: &mut RunRecord,
+    lookups: ContextLookups,
+) -> String {
+    record.notes.extend(lookups.notes);
+    let requested_calls = u32::try_from(lookups.planned.len()).unwrap_or(u32::MAX);
+    let granted_calls = ctx.ledger.grant_tool_calls(requested_calls, CallPurpose::Work);
+    record.totals.tool_calls += granted_calls;
+    if granted_calls < requested_calls {
+        let missing_calls = requested_calls - granted_calls;
+        record.limited.get_or_insert(LimitKind::ToolCalls);
         record.notes.push(format!(
-            "the budget for {} left no room for {missing} looks at other code",
-            Limit::ToolCalls
+            "the budget for {} was too small for {missing_calls} lookups",
+            LimitKind::ToolCalls
         ));
     }
     let mut results = String::new();
-    for (look, why) in looks.made.iter().take(granted as usize) {
-        let (tool, about) = (look.tool(), look.about());
-        let run = ROUND.to_owned();
-        office.journal.tell(Event::ToolCalled { run, tool: tool.to_owned(), about: about.clone() });
-        let result = match in_time(office, look.make(&office.subject)).await {
+    for (lookup, why) in lookups.planned.iter().take(granted_calls as usize) {
+        let (tool, about) = (lookup.tool(), lookup.about());
+        let run = RUN_NAME.to_owned();
+        ctx.journal.emit(ReviewEvent::ToolCalled {
+            run,
+            tool: tool.to_owned(),
+            about: about.clone(),
+        });
+        let result = match until_deadline(ctx, lookup.run(&ctx.change)).await {
             Some(Ok(result)) => result,
             Some(Err(failure)) => {
                 record.notes.push(format!("{tool} {about} failed: {failure}"));
                 format!("this failed: {failure}")
             }
-            // Whoever asks next says that the review was stopped.
-            None if office.journal.cancel().is_cancelled() => break,
+            // The next question reports the cancellation.
+            None if ctx.journal.cancel().is_cancelled() => break,
             None => {
-                record.notes.push(format!("{tool} {about} was given up: there was no time for it"));
+                record.notes.push(format!("{tool} {about} was skipped: out of time"));
                 break;
             }
         };
@@ -215,71 +226,78 @@ async fn looked_up(office: &Office, record: &mut RunRecord, looks: Looks) -> Str
     results
 }
 
-/// Waits for something until the review is stopped or its time is over.
-async fn in_time<T>(office: &Office, work: impl Future<Output = T>) -> Option<T> {
-    let time_over = async {
-        match office.ledger.deadline() {
+/// Waits until the review is cancelled or reaches its deadline.
+async fn until_deadline<T>(ctx: &ReviewContext, work: impl Future<Output = T>) -> Option<T> {
+    let deadline = async {
+        match ctx.ledger.deadline() {
             Some(deadline) => tokio::time::sleep_until(deadline).await,
             None => std::future::pending().await,
         }
     };
     tokio::select! {
         biased;
-        done = work => Some(done),
-        () = office.journal.cancel().cancelled() => None,
-        () = time_over => None,
+        output = work => Some(output),
+        () = ctx.journal.cancel().cancelled() => None,
+        () = deadline => None,
     }
 }
 
-/// The first lines of a text that have so many tokens together, and a word on those that do not.
-fn cut(text: &str, most: u64) -> String {
-    let mut left = most;
-    let mut kept = String::new();
+/// The first lines within a token budget, and a note on the rest.
+fn truncate_lines(text: &str, max_tokens: u64) -> String {
+    let mut tokens_left = max_tokens;
+    let mut truncated = String::new();
     let mut lines = text.split_inclusive('\n');
     for line in lines.by_ref() {
         let tokens = text_tokens(line);
-        if tokens > left {
-            let missing = lines.count() + 1;
-            kept.push_str(&format!("[{missing} lines are left out: there is no room for them]\n"));
+        if tokens > tokens_left {
+            let missing_lines = lines.count() + 1;
+            truncated.push_str(&format!(
+                "[{missing_lines} lines are left out: there is no room for them]\n"
+            ));
             break;
         }
-        left -= tokens;
-        kept.push_str(line);
+        tokens_left -= tokens;
+        truncated.push_str(line);
     }
-    kept
+    truncated
 }
 
-fn heard(record: &mut RunRecord, candidates: &[Candidate], driven: Driven<Second>) {
-    let failure = driven.ended.outcome.failure().unwrap_or_default();
-    match driven.ended.outcome {
-        Outcome::Answered(second) => take_in(record, candidates, second),
-        Outcome::OutOfBudget(limit) => prevented(record, limit),
-        Outcome::Cancelled => {
-            record.notes.push("the review was stopped in the second round".to_owned());
+fn apply_outcome(
+    record: &mut RunRecord,
+    candidates: &[RecheckCandidate],
+    finished: FinishedRun<SecondAnswer>,
+) {
+    let failure = finished.end.outcome.failure().unwrap_or_default();
+    match finished.end.outcome {
+        AgentOutcome::Answered(second) => apply_second_answer(record, candidates, second),
+        AgentOutcome::OutOfBudget(limit) => note_limit(record, limit),
+        AgentOutcome::Cancelled => {
+            record.notes.push("the review was cancelled in the second round".to_owned());
         }
-        Outcome::NoAnswer
-        | Outcome::BadAnswer(_)
-        | Outcome::Stuck
-        | Outcome::ContextFull
-        | Outcome::Model(_)
-        | Outcome::Aborted(_) => {
-            // Whoever comes after may make up for it; if nobody does, the finding says that nobody looked.
+        AgentOutcome::NoAnswer
+        | AgentOutcome::BadAnswer(_)
+        | AgentOutcome::Stuck
+        | AgentOutcome::ContextFull
+        | AgentOutcome::Model(_)
+        | AgentOutcome::Aborted(_) => {
+            // Validation may check the finding later. If it does not, the finding says that the
+            // check failed.
             let reason = format!("the second round failed: {failure}");
-            let members = candidates.iter().filter_map(|one| record.members.get(one.at));
-            record.checked.extend(members.map(|member| Checked {
+            let members = candidates.iter().filter_map(|one| record.members.get(one.index));
+            record.checked.extend(members.map(|member| CheckedFinding {
                 finding: member.finding.clone(),
-                judgement: Judgement { result: Judged::Failed, reason: reason.clone() },
+                judgement: Judgement { result: JudgementResult::Failed, reason: reason.clone() },
             }));
-            record.notes.push(format!("{reason}; the draft stands as it is"));
+            record.notes.push(format!("{reason}; the first answer is used unchanged"));
         }
     }
 }
 
-/// Notes what the budget prevented.
-fn prevented(record: &mut RunRecord, limit: Limit) {
+/// Notes that the budget prevented the second round.
+fn note_limit(record: &mut RunRecord, limit: LimitKind) {
     record.limited.get_or_insert(limit);
     record.notes.push(format!(
-        "the budget for {limit} left no room to look again at doubtful findings, and the draft stands as it is"
+        "the budget for {limit} was too small to check doubtful findings again; the first answer is used unchanged"
     ));
 }
 
@@ -292,26 +310,26 @@ mod tests {
     use crh_review::finding::Severity::P1;
 
     #[test]
-    fn a_text_is_cut_between_lines_and_says_how_many_are_missing() {
+    fn text_is_truncated_at_line_ends_with_a_count() {
         let text = "aa\nbb\ncc\n";
-        assert_eq!(cut(text, 100), text);
+        assert_eq!(truncate_lines(text, 100), text);
         let of_a_line = text_tokens("aa\n");
         assert_eq!(
-            cut(text, of_a_line * 2),
+            truncate_lines(text, of_a_line * 2),
             "aa\nbb\n[1 lines are left out: there is no room for them]\n"
         );
-        assert_eq!(cut(text, 0), "[3 lines are left out: there is no room for them]\n");
-        assert_eq!(cut("", 0), "");
+        assert_eq!(truncate_lines(text, 0), "[3 lines are left out: there is no room for them]\n");
+        assert_eq!(truncate_lines("", 0), "");
     }
 
     #[test]
-    fn a_finding_is_on_the_line_that_it_cites_or_that_its_line_of_the_diff_is() {
+    fn finding_is_located_by_line_or_diff_line() {
         let diff = Diff::read(
             "diff --git a/a b/b\nrename from a\nrename to b\n--- a/a\n+++ b/b\n@@ -8,2 +8,2 @@\n x\n-y\n+z\n",
         );
         let mut finding = member("a", P1, 500).finding;
         let place = |finding: &Finding| {
-            let Place { path, side, line } = placed(&diff, finding);
+            let FileLine { path, side, line } = locate(&diff, finding);
             (path, side, line)
         };
         assert_eq!(place(&finding), ("a.py".to_owned(), Side::New, 7));

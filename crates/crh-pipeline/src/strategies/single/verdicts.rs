@@ -1,47 +1,54 @@
-//! Takes in what the second round brings: verdicts on the findings of the draft, and new findings. Pure.
+//! Applies the answer of the second round: verdicts on the findings of the draft, and new findings.
+//! No I/O.
 
-use super::answer::Second;
-use super::doubts::Candidate;
-use crate::runs::{Checked, RunRecord};
+use super::answer::SecondAnswer;
+use super::doubts::RecheckCandidate;
+use crate::runs::{CheckedFinding, RunRecord};
 use crh_review::finding::{Confidence, Finding, Member, Severity};
-use crh_review::report::{Dropped, Fate};
-use crh_review::{Judged, Judgement};
+use crh_review::report::{DroppedFinding, Fate};
+use crh_review::{Judgement, JudgementResult};
 
-/// The least confidence in what was confirmed: that of the gate.
-const CONFIRMED: Confidence = Confidence::thousandths(600);
+/// Minimum confidence of a confirmed finding: that of the confidence gate.
+const CONFIRMED_MIN: Confidence = Confidence::thousandths(600);
 
-/// Takes in what the second round said. Every candidate is judged: one of which nothing was said is undecided.
-pub(super) fn take_in(record: &mut RunRecord, candidates: &[Candidate], mut second: Second) {
-    let mut refuted = Vec::new();
+/// Applies the answer. A candidate without a verdict is undecided.
+pub(super) fn apply_second_answer(
+    record: &mut RunRecord,
+    candidates: &[RecheckCandidate],
+    mut second: SecondAnswer,
+) {
+    let mut refutations = Vec::new();
     for candidate in candidates {
-        let Some(member) = record.members.get_mut(candidate.at) else { continue };
-        let said = second.said.remove(&candidate.id);
-        let mut judgement = match &said {
-            Some(said) => said.judgement.clone(),
+        let Some(member) = record.members.get_mut(candidate.index) else { continue };
+        let answer = second.judgements.remove(&candidate.id);
+        let mut judgement = match &answer {
+            Some(judged) => judged.judgement.clone(),
             None => Judgement {
-                result: Judged::Unsure,
-                reason: "the second round said nothing of it".to_owned(),
+                result: JudgementResult::Unsure,
+                reason: "the second round gave no verdict".to_owned(),
             },
         };
-        let before = member.finding.confidence;
-        let corrected = said.and_then(|said| said.confidence);
-        let after = confidence(&member.finding, judgement.result, corrected);
-        if after != before {
+        let old_confidence = member.finding.confidence;
+        let corrected_confidence = answer.and_then(|judged| judged.confidence);
+        let new_confidence =
+            adjusted_confidence(&member.finding, judgement.result, corrected_confidence);
+        if new_confidence != old_confidence {
             let reason = &judgement.reason;
-            judgement.reason = format!("{reason} (confidence {before} -> {after})");
-            member.finding.confidence = after;
+            judgement.reason =
+                format!("{reason} (confidence {old_confidence} -> {new_confidence})");
+            member.finding.confidence = new_confidence;
         }
         match judgement.result {
-            Judged::Refuted => refuted.push((candidate.at, judgement.reason)),
-            Judged::Confirmed | Judged::Unsure | Judged::Failed => {
+            JudgementResult::Refuted => refutations.push((candidate.index, judgement.reason)),
+            JudgementResult::Confirmed | JudgementResult::Unsure | JudgementResult::Failed => {
                 let finding = member.finding.clone();
-                record.checked.push(Checked { finding, judgement });
+                record.checked.push(CheckedFinding { finding, judgement });
             }
         }
     }
-    set_aside(record, refuted);
+    drop_refuted(record, refutations);
     record.members.extend(second.parsed.members);
-    record.set_aside.extend(second.parsed.set_aside);
+    record.dropped.extend(second.parsed.dropped);
     add_new(&mut record.residual_risks, second.parsed.residual_risks);
     add_new(&mut record.testing_gaps, second.parsed.testing_gaps);
     if !second.parsed.summary.trim().is_empty() {
@@ -50,28 +57,38 @@ pub(super) fn take_in(record: &mut RunRecord, candidates: &[Candidate], mut seco
     record.notes.extend(second.notes);
 }
 
-/// How sure the reviewer is after the second round. What was confirmed meets the gate: to drop it for the doubt that it was
-/// looked at for would make looking again useless. And whoever cannot tell does not lose a P0 or P1 by saying so.
-fn confidence(finding: &Finding, result: Judged, corrected: Option<Confidence>) -> Confidence {
-    let before = finding.confidence;
+/// The confidence after the second round. A confirmed finding passes the confidence gate, or the
+/// check would be pointless. An unsure verdict never costs a P0 or P1.
+fn adjusted_confidence(
+    finding: &Finding,
+    result: JudgementResult,
+    corrected_confidence: Option<Confidence>,
+) -> Confidence {
+    let old_confidence = finding.confidence;
     let is_urgent = finding.severity <= Severity::P1;
-    match (result, corrected) {
-        (Judged::Confirmed, None) => before.max(CONFIRMED),
-        (Judged::Confirmed, Some(now)) if is_urgent => now.max(CONFIRMED),
-        (Judged::Unsure | Judged::Failed, Some(now)) if is_urgent => now.max(before),
-        (Judged::Confirmed | Judged::Refuted | Judged::Unsure | Judged::Failed, _) => {
-            corrected.unwrap_or(before)
+    match (result, corrected_confidence) {
+        (JudgementResult::Confirmed, None) => old_confidence.max(CONFIRMED_MIN),
+        (JudgementResult::Confirmed, Some(now)) if is_urgent => now.max(CONFIRMED_MIN),
+        (JudgementResult::Unsure | JudgementResult::Failed, Some(now)) if is_urgent => {
+            now.max(old_confidence)
         }
+        (
+            JudgementResult::Confirmed
+            | JudgementResult::Refuted
+            | JudgementResult::Unsure
+            | JudgementResult::Failed,
+            _,
+        ) => corrected_confidence.unwrap_or(old_confidence),
     }
 }
 
-/// Sets findings aside by their places.
-fn set_aside(record: &mut RunRecord, refuted: Vec<(usize, String)>) {
-    let mut kept: Vec<Member> = Vec::new();
+/// Drops findings by index.
+fn drop_refuted(record: &mut RunRecord, refutations: Vec<(usize, String)>) {
+    let mut kept_members: Vec<Member> = Vec::new();
     for (at, member) in std::mem::take(&mut record.members).into_iter().enumerate() {
-        match refuted.iter().find(|(refuted, _)| *refuted == at) {
-            None => kept.push(member),
-            Some((_, reason)) => record.set_aside.push(Dropped {
+        match refutations.iter().find(|(refuted, _)| *refuted == at) {
+            None => kept_members.push(member),
+            Some((_, reason)) => record.dropped.push(DroppedFinding {
                 fate: Fate::Refuted,
                 reason: reason.clone(),
                 into: None,
@@ -81,13 +98,13 @@ fn set_aside(record: &mut RunRecord, refuted: Vec<(usize, String)>) {
             }),
         }
     }
-    record.members = kept;
+    record.members = kept_members;
 }
 
-fn add_new(to: &mut Vec<String>, from: Vec<String>) {
+fn add_new(texts: &mut Vec<String>, from: Vec<String>) {
     for text in from {
-        if !to.contains(&text) {
-            to.push(text);
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     }
 }

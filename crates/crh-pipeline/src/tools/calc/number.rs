@@ -1,35 +1,34 @@
-//! Numbers that stay whole as long as they can.
+//! Numbers that are exact integers as long as possible.
 
 use std::fmt;
 
-use Number::{Real, Whole};
+use CalcNumber::{Real, Whole};
 
-/// How many digits of a number that is not whole are shown: those that survive a few operations.
+/// Shown digits of a non-integer.
 const DIGITS: usize = 14;
-/// Beyond these exponents a number is shown with one, as people would write it.
+/// Exponents outside this range are shown in scientific notation.
 const PLAIN_EXPONENTS: std::ops::Range<i32> = -7..21;
-/// What a 128-bit number holds for sure; its end is at 1.7e38.
+/// Safely below the maximum of `i128`, 1.7e38.
 const WHOLE_MAX: f64 = 1e38;
 
-/// A number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Number {
-    /// A whole number, exact.
+pub(super) enum CalcNumber {
+    /// An exact integer.
     Whole(i128),
-    /// Any other, or one that has grown too large. Always finite.
+    /// Any other number, or one too large. Always finite.
     Real(f64),
 }
 
-/// Why an operation has no result, in words that follow a column.
-pub(super) type Outcome = Result<Number, &'static str>;
+/// The error is the reason without the column.
+pub(super) type CalcResult = Result<CalcNumber, &'static str>;
 
 const OVERFLOW: &str = "the result is too large";
 const BY_ZERO: &str = "division by zero";
 const NOT_REAL: &str = "the result is not a real number";
 
-impl Number {
-    /// A float, if it is a number at all.
-    pub(super) fn real(value: f64) -> Outcome {
+impl CalcNumber {
+    /// Rejects NaN and infinity.
+    pub(super) fn from_f64(value: f64) -> CalcResult {
         if value.is_nan() {
             Err(NOT_REAL)
         } else if value.is_infinite() {
@@ -47,34 +46,34 @@ impl Number {
         }
     }
 
-    /// The result on whole numbers if both are and it fits, else the one on floats.
-    fn either(
+    /// Computes with integers if both are integers and the result fits, otherwise with floats.
+    fn whole_or_real(
         self,
         other: Self,
         whole: fn(i128, i128) -> Option<i128>,
         real: fn(f64, f64) -> f64,
-    ) -> Outcome {
+    ) -> CalcResult {
         if let (Whole(left), Whole(right)) = (self, other)
             && let Some(result) = whole(left, right)
         {
             return Ok(Whole(result));
         }
-        Self::real(real(self.as_f64(), other.as_f64()))
+        Self::from_f64(real(self.as_f64(), other.as_f64()))
     }
 
-    pub(super) fn plus(self, other: Self) -> Outcome {
-        self.either(other, i128::checked_add, |left, right| left + right)
+    pub(super) fn plus(self, other: Self) -> CalcResult {
+        self.whole_or_real(other, i128::checked_add, |left, right| left + right)
     }
 
-    pub(super) fn minus(self, other: Self) -> Outcome {
-        self.either(other, i128::checked_sub, |left, right| left - right)
+    pub(super) fn minus(self, other: Self) -> CalcResult {
+        self.whole_or_real(other, i128::checked_sub, |left, right| left - right)
     }
 
-    pub(super) fn times(self, other: Self) -> Outcome {
-        self.either(other, i128::checked_mul, |left, right| left * right)
+    pub(super) fn times(self, other: Self) -> CalcResult {
+        self.whole_or_real(other, i128::checked_mul, |left, right| left * right)
     }
 
-    pub(super) fn over(self, other: Self) -> Outcome {
+    pub(super) fn divided_by(self, other: Self) -> CalcResult {
         if other.as_f64() == 0.0 {
             return Err(BY_ZERO);
         }
@@ -82,22 +81,22 @@ impl Number {
             Some(0) => left.checked_div(right),
             Some(_) | None => None,
         };
-        self.either(other, exact, |left, right| left / right)
+        self.whole_or_real(other, exact, |left, right| left / right)
     }
 
-    pub(super) fn modulo(self, other: Self) -> Outcome {
+    pub(super) fn modulo(self, other: Self) -> CalcResult {
         if other.as_f64() == 0.0 {
             return Err(BY_ZERO);
         }
-        self.either(other, i128::checked_rem, |left, right| left % right)
+        self.whole_or_real(other, i128::checked_rem, |left, right| left % right)
     }
 
-    pub(super) fn power(self, exponent: Self) -> Outcome {
+    pub(super) fn power(self, exponent: Self) -> CalcResult {
         if self.as_f64() == 0.0 && exponent.as_f64() < 0.0 {
             return Err(BY_ZERO);
         }
         let exact = |base: i128, exponent: i128| base.checked_pow(u32::try_from(exponent).ok()?);
-        self.either(exponent, exact, f64::powf)
+        self.whole_or_real(exponent, exact, f64::powf)
     }
 
     pub(super) fn is_less(self, other: Self) -> bool {
@@ -107,60 +106,60 @@ impl Number {
         }
     }
 
-    pub(super) fn negated(self) -> Outcome {
+    pub(super) fn negated(self) -> CalcResult {
         Whole(0).minus(self)
     }
 
-    pub(super) fn absolute(self) -> Outcome {
+    pub(super) fn absolute(self) -> CalcResult {
         if self.as_f64() < 0.0 { self.negated() } else { Ok(self) }
     }
 
-    /// Rounded by one of the ways there are; a whole number again, if it is not too large for one.
+    /// Rounds to an integer, if it is not too large.
     #[expect(clippy::cast_possible_truncation, reason = "it is whole and in range")]
-    pub(super) fn rounded(self, way: fn(f64) -> f64) -> Outcome {
+    pub(super) fn rounded(self, round: fn(f64) -> f64) -> CalcResult {
         match self {
             Whole(_) => Ok(self),
-            Real(value) => match way(value) {
+            Real(value) => match round(value) {
                 whole if whole.abs() <= WHOLE_MAX => Ok(Whole(whole as i128)),
-                huge => Self::real(huge),
+                huge => Self::from_f64(huge),
             },
         }
     }
 
-    /// A function of one float.
-    pub(super) fn through(self, function: fn(f64) -> f64) -> Outcome {
-        Self::real(function(self.as_f64()))
+    /// Applies a function of one float.
+    pub(super) fn apply(self, function: fn(f64) -> f64) -> CalcResult {
+        Self::from_f64(function(self.as_f64()))
     }
 
-    /// The logarithm; the usual base is 10.
-    pub(super) fn logarithm(self, base: Option<Self>) -> Outcome {
+    /// Logarithm; the default base is 10.
+    pub(super) fn logarithm(self, base: Option<Self>) -> CalcResult {
         if self.as_f64() <= 0.0 {
             return Err(NOT_REAL);
         }
         match base.map(Self::as_f64) {
-            None => self.through(f64::log10),
+            None => self.apply(f64::log10),
             Some(base) if base <= 0.0 => Err(NOT_REAL),
             Some(1.0) => Err(BY_ZERO),
-            Some(base) => Self::real(self.as_f64().log(base)),
+            Some(base) => Self::from_f64(self.as_f64().log(base)),
         }
     }
 
-    pub(super) fn natural_logarithm(self) -> Outcome {
-        if self.as_f64() <= 0.0 { Err(NOT_REAL) } else { self.through(f64::ln) }
+    pub(super) fn natural_logarithm(self) -> CalcResult {
+        if self.as_f64() <= 0.0 { Err(NOT_REAL) } else { self.apply(f64::ln) }
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for CalcNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Whole(value) => write!(f, "{value}"),
-            Real(value) => f.write_str(&shown(*value)),
+            Real(value) => f.write_str(&format_real(*value)),
         }
     }
 }
 
-/// A float with at most 14 digits that count, without zeros at the end.
-fn shown(value: f64) -> String {
+/// Formats a float with at most 14 significant digits, without trailing zeros.
+fn format_real(value: f64) -> String {
     let scientific = format!("{value:.*e}", DIGITS - 1);
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
     let digits = digits.trim_end_matches('0').trim_end_matches('.');

@@ -8,103 +8,105 @@
 //! atom    = number | name | name "(" sum ("," sum)* ")" | "(" sum ")"
 //! ```
 
-use super::Fault;
-use super::number::{Number, Outcome};
+use super::CalcError;
+use super::number::{CalcNumber, CalcResult};
 
-/// A page of arithmetic; what is longer was not meant for this.
+/// Maximum length in characters.
 const LENGTH_MAX: usize = 1_000;
-/// Deeper than anybody writes, and far from what a stack holds.
+/// Maximum nesting, far below what overflows the stack.
 const DEPTH_MAX: usize = 100;
 
-/// The value of an expression.
-pub(super) fn evaluate(text: &str) -> Result<Number, Fault> {
+/// Evaluates an expression.
+pub(super) fn evaluate(text: &str) -> Result<CalcNumber, CalcError> {
     let chars: Vec<char> = text.chars().take(LENGTH_MAX + 1).collect();
-    let mut parser = Parser { chars: &chars, at: 0, depth: 0 };
+    let mut parser = Parser { chars: &chars, position: 0, depth: 0 };
     if chars.len() > LENGTH_MAX {
-        return parser.fault(LENGTH_MAX, "the expression is longer than 1000 characters");
+        return parser.error(LENGTH_MAX, "the expression is longer than 1000 characters");
     }
     let value = parser.sum()?;
     match parser.peek() {
         None => Ok(value),
-        Some(char) => parser.fault(parser.at, &format!("expected an operator, found `{char}`")),
+        Some(char) => {
+            parser.error(parser.position, &format!("expected an operator, found `{char}`"))
+        }
     }
 }
 
 struct Parser<'a> {
     chars: &'a [char],
-    at: usize,
+    position: usize,
     depth: usize,
 }
 
 impl Parser<'_> {
-    fn fault<T>(&self, at: usize, reason: &str) -> Result<T, Fault> {
-        Err(Fault { column: at + 1, reason: reason.to_owned() })
+    fn error<T>(&self, at: usize, reason: &str) -> Result<T, CalcError> {
+        Err(CalcError { column: at + 1, reason: reason.to_owned() })
     }
 
-    /// The result of an operation whose sign or name is at this place.
-    fn done(&self, at: usize, outcome: Outcome) -> Result<Number, Fault> {
-        outcome.or_else(|reason| self.fault(at, reason))
+    /// Adds the position of the operator or function to an error.
+    fn with_column(&self, at: usize, outcome: CalcResult) -> Result<CalcNumber, CalcError> {
+        outcome.or_else(|reason| self.error(at, reason))
     }
 
-    /// The next character that is not blank, which is then the current one.
+    /// Skips blanks and returns the next character.
     fn peek(&mut self) -> Option<char> {
-        while self.chars.get(self.at).is_some_and(|char| char.is_whitespace()) {
-            self.at += 1;
+        while self.chars.get(self.position).is_some_and(|char| char.is_whitespace()) {
+            self.position += 1;
         }
-        self.chars.get(self.at).copied()
+        self.chars.get(self.position).copied()
     }
 
-    /// Takes one of these signs; gives it and its place.
+    /// Takes one of these signs; returns it and its position.
     fn take(&mut self, signs: &[char]) -> Option<(char, usize)> {
         let char = self.peek().filter(|char| signs.contains(char))?;
-        self.at += 1;
-        Some((char, self.at - 1))
+        self.position += 1;
+        Some((char, self.position - 1))
     }
 
-    fn expect(&mut self, sign: char) -> Result<(), Fault> {
+    fn expect(&mut self, sign: char) -> Result<(), CalcError> {
         match (self.take(&[sign]), self.peek()) {
             (Some(_), _) => Ok(()),
             (None, Some(found)) => {
-                self.fault(self.at, &format!("expected `{sign}`, found `{found}`"))
+                self.error(self.position, &format!("expected `{sign}`, found `{found}`"))
             }
-            (None, None) => self.fault(self.at, &format!("expected `{sign}`, found the end")),
+            (None, None) => self.error(self.position, &format!("expected `{sign}`, found the end")),
         }
     }
 
-    fn sum(&mut self) -> Result<Number, Fault> {
+    fn sum(&mut self) -> Result<CalcNumber, CalcError> {
         let mut value = self.product()?;
         while let Some((sign, at)) = self.take(&['+', '-']) {
             let right = self.product()?;
             let outcome = if sign == '+' { value.plus(right) } else { value.minus(right) };
-            value = self.done(at, outcome)?;
+            value = self.with_column(at, outcome)?;
         }
         Ok(value)
     }
 
-    fn product(&mut self) -> Result<Number, Fault> {
+    fn product(&mut self) -> Result<CalcNumber, CalcError> {
         let mut value = self.signed()?;
         while let Some((sign, at)) = self.take(&['*', '/', '%']) {
             let right = self.signed()?;
             let outcome = match sign {
                 '*' => value.times(right),
-                '/' => value.over(right),
+                '/' => value.divided_by(right),
                 _ => value.modulo(right),
             };
-            value = self.done(at, outcome)?;
+            value = self.with_column(at, outcome)?;
         }
         Ok(value)
     }
 
-    /// Everything that nests comes through here, so depth is counted here.
-    fn signed(&mut self) -> Result<Number, Fault> {
+    /// All nesting passes through here, so depth is counted here.
+    fn signed(&mut self) -> Result<CalcNumber, CalcError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return self.fault(self.at, "the expression is nested more than 100 deep");
+            return self.error(self.position, "the expression is nested more than 100 deep");
         }
         let value = match self.take(&['-', '+']) {
             Some(('-', at)) => {
                 let value = self.signed()?;
-                self.done(at, value.negated())
+                self.with_column(at, value.negated())
             }
             Some(_) => self.signed(),
             None => self.power(),
@@ -113,96 +115,97 @@ impl Parser<'_> {
         value
     }
 
-    fn power(&mut self) -> Result<Number, Fault> {
+    fn power(&mut self) -> Result<CalcNumber, CalcError> {
         let base = self.atom()?;
         match self.take(&['^']) {
             Some((_, at)) => {
                 let exponent = self.signed()?;
-                self.done(at, base.power(exponent))
+                self.with_column(at, base.power(exponent))
             }
             None => Ok(base),
         }
     }
 
-    fn atom(&mut self) -> Result<Number, Fault> {
+    fn atom(&mut self) -> Result<CalcNumber, CalcError> {
         match self.peek() {
             Some('(') => {
-                self.at += 1;
+                self.position += 1;
                 let value = self.sum()?;
                 self.expect(')')?;
                 Ok(value)
             }
             Some(char) if char.is_ascii_digit() || char == '.' => self.number(),
-            Some(char) if char.is_alphabetic() || char == '_' => self.named(),
-            Some(char) => self.fault(self.at, &format!("expected a number, found `{char}`")),
-            None => self.fault(self.at, "expected a number, found the end"),
+            Some(char) if char.is_alphabetic() || char == '_' => self.name_or_call(),
+            Some(char) => self.error(self.position, &format!("expected a number, found `{char}`")),
+            None => self.error(self.position, "expected a number, found the end"),
         }
     }
 
-    /// Takes characters as long as they are of a kind.
-    fn run(&mut self, is_meant: fn(&char) -> bool) -> String {
-        let run: String = self.chars[self.at..].iter().take_while(|char| is_meant(char)).collect();
-        self.at += run.chars().count();
-        run
+    /// Takes characters while they match.
+    fn take_while(&mut self, is_included: fn(&char) -> bool) -> String {
+        let text: String =
+            self.chars[self.position..].iter().take_while(|char| is_included(char)).collect();
+        self.position += text.chars().count();
+        text
     }
 
-    fn number(&mut self) -> Result<Number, Fault> {
-        let start = self.at;
+    fn number(&mut self) -> Result<CalcNumber, CalcError> {
+        let start = self.position;
         if let Some(['0', 'x' | 'X']) = self.chars.get(start..start + 2) {
-            self.at += 2;
-            let digits = self.run(char::is_ascii_hexdigit);
+            self.position += 2;
+            let digits = self.take_while(char::is_ascii_hexdigit);
             return match i128::from_str_radix(&digits, 16) {
-                Ok(value) => Ok(Number::Whole(value)),
+                Ok(value) => Ok(CalcNumber::Whole(value)),
                 Err(_) if digits.is_empty() => {
-                    self.fault(start, "`0x` is followed by no hexadecimal digit")
+                    self.error(start, "`0x` is followed by no hexadecimal digit")
                 }
-                Err(_) => self.fault(start, "the number is too large"),
+                Err(_) => self.error(start, "the number is too large"),
             };
         }
-        let mut text = self.run(char::is_ascii_digit);
-        if self.chars.get(self.at) == Some(&'.') {
-            self.at += 1;
+        let mut text = self.take_while(char::is_ascii_digit);
+        if self.chars.get(self.position) == Some(&'.') {
+            self.position += 1;
             text.push('.');
-            text.push_str(&self.run(char::is_ascii_digit));
+            text.push_str(&self.take_while(char::is_ascii_digit));
         }
         text.push_str(&self.exponent());
         match text.parse() {
-            Ok(value) => Ok(Number::Whole(value)),
+            Ok(value) => Ok(CalcNumber::Whole(value)),
             Err(_) => match text.parse() {
-                Ok(value) => self.done(start, Number::real(value)),
-                Err(_) => self.fault(start, &format!("`{text}` is not a number")),
+                Ok(value) => self.with_column(start, CalcNumber::from_f64(value)),
+                Err(_) => self.error(start, &format!("`{text}` is not a number")),
             },
         }
     }
 
-    /// `e-3`, if digits follow; else nothing is taken, and `e` is a name.
+    /// Takes an exponent such as `e-3` if digits follow. Otherwise takes nothing: `e` is a name.
     fn exponent(&mut self) -> String {
-        let start = self.at;
-        if !matches!(self.chars.get(self.at), Some('e' | 'E')) {
+        let start = self.position;
+        if !matches!(self.chars.get(self.position), Some('e' | 'E')) {
             return String::new();
         }
-        self.at += 1;
+        self.position += 1;
         let mut text = "e".to_owned();
-        if let Some(sign @ ('+' | '-')) = self.chars.get(self.at) {
+        if let Some(sign @ ('+' | '-')) = self.chars.get(self.position) {
             text.push(*sign);
-            self.at += 1;
+            self.position += 1;
         }
-        let digits = self.run(char::is_ascii_digit);
+        let digits = self.take_while(char::is_ascii_digit);
         if digits.is_empty() {
-            self.at = start;
+            self.position = start;
             return String::new();
         }
         text + &digits
     }
 
-    fn named(&mut self) -> Result<Number, Fault> {
-        let start = self.at;
-        let name = self.run(|char| char.is_alphanumeric() || *char == '_');
+    fn name_or_call(&mut self) -> Result<CalcNumber, CalcError> {
+        let start = self.position;
+        let name = self.take_while(|char| char.is_alphanumeric() || *char == '_');
         if self.take(&['(']).is_none() {
             return match name.as_str() {
-                "pi" => Ok(Number::Real(std::f64::consts::PI)),
-                "e" => Ok(Number::Real(std::f64::consts::E)),
-                _ => self.fault(start, &format!("`{name}` is no constant; there are `pi` and `e`")),
+                "pi" => Ok(CalcNumber::Real(std::f64::consts::PI)),
+                "e" => Ok(CalcNumber::Real(std::f64::consts::E)),
+                _ => self.error(start, &format!("`{name}` is no constant; there are `pi` and `e`")),
             };
         }
         let mut arguments = Vec::new();
@@ -218,8 +221,8 @@ impl Parser<'_> {
             ("floor", [value]) => value.rounded(f64::floor),
             ("ceil", [value]) => value.rounded(f64::ceil),
             ("round", [value]) => value.rounded(f64::round),
-            ("sqrt", [value]) => value.through(f64::sqrt),
-            ("exp", [value]) => value.through(f64::exp),
+            ("sqrt", [value]) => value.apply(f64::sqrt),
+            ("exp", [value]) => value.apply(f64::exp),
             ("ln", [value]) => value.natural_logarithm(),
             ("log", [value]) => value.logarithm(None),
             ("log", [value, base]) => value.logarithm(Some(*base)),
@@ -230,14 +233,14 @@ impl Parser<'_> {
             ("max", [first, rest @ ..]) => Ok(rest
                 .iter()
                 .fold(*first, |most, value| if most.is_less(*value) { *value } else { most })),
-            (name, arguments) => return self.fault(start, &not_callable(name, arguments.len())),
+            (name, arguments) => return self.error(start, &not_callable(name, arguments.len())),
         };
-        self.done(start, outcome)
+        self.with_column(start, outcome)
     }
 }
 
-fn not_callable(name: &str, given: usize) -> String {
-    let takes = match name {
+fn not_callable(name: &str, argument_count: usize) -> String {
+    let expected = match name {
         "abs" | "floor" | "ceil" | "round" | "sqrt" | "exp" | "ln" => "one number",
         "log" => "one number, or two",
         "pow" => "two numbers",
@@ -248,5 +251,5 @@ fn not_callable(name: &str, given: usize) -> String {
             );
         }
     };
-    format!("`{name}` takes {takes}, not {given}")
+    format!("`{name}` takes {expected}, not {argument_count}")
 }

@@ -39,7 +39,7 @@ fn operators_bind_as_in_mathematics() {
 }
 
 #[test]
-fn whole_numbers_are_exact_and_others_have_fourteen_digits() {
+fn integers_are_exact_and_floats_have_14_digits() {
     check(&[
         ("2^126", "85070591730234615865843651857942052864"),
         ("170141183460469231731687303715884105727", "170141183460469231731687303715884105727"),
@@ -64,7 +64,7 @@ fn whole_numbers_are_exact_and_others_have_fourteen_digits() {
 }
 
 #[test]
-fn functions_do_what_their_names_say() {
+fn functions_compute_their_values() {
     check(&[
         ("abs(-3)", "3"),
         ("abs(-3.5)", "3.5"),
@@ -87,7 +87,7 @@ fn functions_do_what_their_names_say() {
 }
 
 #[test]
-fn what_has_no_value_is_explained_with_its_column() {
+fn errors_name_the_column() {
     check(&[
         ("", "column 1: expected a number, found the end"),
         ("1 +", "column 4: expected a number, found the end"),
@@ -132,7 +132,7 @@ fn length_and_depth_are_bounded() {
 
 proptest! {
     #[test]
-    fn whole_numbers_agree_with_the_machine(a in any::<i64>(), b in any::<i64>(), c in 1_i64..) {
+    fn integers_match_native_arithmetic(a in any::<i64>(), b in any::<i64>(), c in 1_i64..) {
         let (wide_a, wide_b) = (i128::from(a), i128::from(b));
         prop_assert_eq!(value(&format!("{a} * {b} + {a}")), (wide_a * wide_b + wide_a).to_string());
         prop_assert_eq!(value(&format!("({a}) % {c}")), (a % c).to_string());
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn every_text_has_an_answer_of_one_line(text in "[-+*/%^()., 0-9a-fxepi]{0,60}") {
+    fn any_text_has_a_one_line_answer(text in "[-+*/%^()., 0-9a-fxepi]{0,60}") {
         let answer = value(&text);
         assert!(!answer.is_empty() && !answer.contains('\n'), "{text:?}: {answer:?}");
         assert!(!answer.contains("inf") && !answer.contains("NaN"), "{text:?}: {answer:?}");

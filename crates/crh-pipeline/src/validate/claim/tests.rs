@@ -1,4 +1,4 @@
-//! What is a claim that a search can settle, and what only looks like one.
+//! Tests of which findings are claims.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -14,13 +14,13 @@ fn finding(title: &str, why: &str) -> Finding {
     .unwrap()
 }
 
-/// One finding a line: its title, and its effect behind `//`.
+/// One finding per line: title, and explanation after `//`.
 fn check(table: &str, expected: Expect) {
     let mut shown = String::new();
     for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (title, why) = line.split_once(" // ").unwrap_or((line, "It is wrong."));
-        let claim = match claim(&finding(title, why)) {
-            Some(claim) => format!("{:?} {}", claim.what, claim.name),
+        let claim = match parse_claim(&finding(title, why)) {
+            Some(claim) => format!("{:?} {}", claim.kind, claim.name),
             None => "no claim".to_owned(),
         };
         shown += &format!("{claim} | {line}\n");
@@ -29,9 +29,9 @@ fn check(table: &str, expected: Expect) {
 }
 
 #[test]
-fn word_lists_are_sorted_so_that_they_can_be_searched() {
-    assert!(FILL.is_sorted());
-    assert!(SAME.is_sorted_by_key(|(from, _)| from));
+fn word_lists_are_sorted() {
+    assert!(FILLER_WORDS.is_sorted());
+    assert!(SYNONYMS.is_sorted_by_key(|(from, _)| from));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn plain_statements_about_one_name_are_claims() {
 }
 
 #[test]
-fn whatever_says_more_or_less_is_none() {
+fn other_statements_are_no_claims() {
     check(
         "
         `total` is never called on shutdown

@@ -1,19 +1,19 @@
-//! Imports: which names a statement brings into its file, and whether it takes them from a certain other file.
+//! Import statements: which names they bind, and whether they refer to a given file.
 //!
-//! Only what is certain counts: of languages whose imports name no file, and of what takes everything in, nothing.
+//! Uncertain cases count as no: glob imports, and languages whose imports do not name files.
 
 use crh_syntax::Language;
 
-/// The names that an import statement brings into its file.
-pub(super) fn bound(language: Language, text: &str) -> Vec<&str> {
+/// The names that an import statement binds.
+pub(super) fn imported_names(language: Language, text: &str) -> Vec<&str> {
     let all = text.contains('*');
     match language {
         Language::Python => match text.split_once(" import ") {
-            Some((from, names)) if from.starts_with("from ") => each(names).collect(),
+            Some((from, names)) if from.starts_with("from ") => item_names(names).collect(),
             Some(_) | None => {
                 let modules = text.strip_prefix("import ").unwrap_or_default().split(',');
                 let name = |module| match str::contains(module, " as ") {
-                    true => last(module),
+                    true => last_word(module),
                     false => words(module).next(),
                 };
                 modules.filter_map(name).collect()
@@ -21,13 +21,13 @@ pub(super) fn bound(language: Language, text: &str) -> Vec<&str> {
         },
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             let names = text.strip_prefix("import ").and_then(|rest| rest.split_once(" from "));
-            names.map(|(names, _)| each(names).collect()).unwrap_or_default()
+            names.map(|(names, _)| item_names(names).collect()).unwrap_or_default()
         }
         Language::Rust if !all => {
             let items = text.split([',', '{', '}', ';']);
-            items.filter(|item| !item.trim_end().ends_with("::")).filter_map(last).collect()
+            items.filter(|item| !item.trim_end().ends_with("::")).filter_map(last_word).collect()
         }
-        Language::Java | Language::Kotlin if !all => last(text).into_iter().collect(),
+        Language::Java | Language::Kotlin if !all => last_word(text).into_iter().collect(),
         Language::Rust
         | Language::Java
         | Language::Kotlin
@@ -41,11 +41,16 @@ pub(super) fn bound(language: Language, text: &str) -> Vec<&str> {
     }
 }
 
-/// Whether an import statement of one file takes in what another file defines.
-pub(super) fn comes_from(language: Language, text: &str, importer: &str, defined_in: &str) -> bool {
+/// Whether an import statement refers to the file that defines the name.
+pub(super) fn imports_file(
+    language: Language,
+    text: &str,
+    importer: &str,
+    defined_in: &str,
+) -> bool {
     let here: Vec<&str> = importer.split('/').collect();
     let here = &here[..here.len() - 1];
-    let there = module(defined_in);
+    let there = module_path(defined_in);
     match language {
         Language::Python => {
             let from = text.strip_prefix("from ").and_then(|rest| rest.split_once(" import "));
@@ -72,8 +77,8 @@ pub(super) fn comes_from(language: Language, text: &str, importer: &str, defined
     }
 }
 
-/// The parts of a file's path as imports name it: without its ending, and a folder's own file as the folder.
-fn module(path: &str) -> Vec<&str> {
+/// The module path of a file: without its extension, and without `__init__`, `index` or `mod`.
+fn module_path(path: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = path.split('/').collect();
     if let Some(name) = parts.pop() {
         match name.split('.').next().unwrap_or(name) {
@@ -84,8 +89,8 @@ fn module(path: &str) -> Vec<&str> {
     parts
 }
 
-/// `.orders` and `..shop.orders` from where they stand; `shop.orders` wherever it is, and `orders` only at the root: a
-/// library may have the same name.
+/// Relative imports (`.orders`, `..shop.orders`) are resolved. `shop.orders` may be anywhere,
+/// `orders` only at the root, since a library may have the same name.
 fn is_python_module(from: &str, here: &[&str], there: &[&str]) -> bool {
     let name = from.trim_start_matches('.');
     let dots = from.len() - name.len();
@@ -99,7 +104,7 @@ fn is_python_module(from: &str, here: &[&str], there: &[&str]) -> bool {
     }
 }
 
-/// `./orders` and `../shop/orders.js` from where they stand.
+/// Resolves `./orders` and `../shop/orders.js`.
 fn is_relative_path(from: &str, here: &[&str], there: &[&str]) -> bool {
     if !from.starts_with("./") && !from.starts_with("../") {
         return false;
@@ -113,10 +118,10 @@ fn is_relative_path(from: &str, here: &[&str], there: &[&str]) -> bool {
             part => parts.push(part),
         }
     }
-    module(&parts.join("/")) == there
+    module_path(&parts.join("/")) == there
 }
 
-/// `crate::shop::orders::…` of the same crate.
+/// Matches `crate::shop::orders::…` within the same crate.
 fn is_crate_path(text: &str, importer: &str, defined_in: &str, there: &[&str]) -> bool {
     let root = |path: &str| path.rfind("src/").map(|at| path[..at].to_owned());
     let Some(at) = there.iter().rposition(|part| *part == "src") else { return false };
@@ -127,16 +132,16 @@ fn is_crate_path(text: &str, importer: &str, defined_in: &str, there: &[&str]) -
     root(importer) == root(defined_in) && text.contains(&format!(" {path}"))
 }
 
-fn each(names: &str) -> impl Iterator<Item = &str> {
-    names.split(',').filter_map(last)
+fn item_names(names: &str) -> impl Iterator<Item = &str> {
+    names.split(',').filter_map(last_word)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|word| !word.is_empty())
 }
 
-/// The last word: what comes after `as`, or behind the path.
-fn last(item: &str) -> Option<&str> {
+/// The last word: the alias after `as`, or the last path segment.
+fn last_word(item: &str) -> Option<&str> {
     words(item).last()
 }
 
@@ -145,9 +150,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_brings_in_the_names_that_it_gives() {
+    fn import_binds_its_names() {
         let check = |language, text: &str, names: &str| {
-            assert_eq!(bound(language, text).join(" "), names, "{text}");
+            assert_eq!(imported_names(language, text).join(" "), names, "{text}");
         };
         check(Language::Python, "import os.path, json as j", "os j");
         check(Language::Python, "from a.b import (\n    c,\n    d as e,\n)", "c e");
@@ -163,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_comes_from_a_file_only_if_the_path_leads_there() {
+    fn import_path_must_lead_to_the_file() {
         let check = |language, text: &str, importer: &str, defined_in: &str, expected: bool| {
-            let found = comes_from(language, text, importer, defined_in);
+            let found = imports_file(language, text, importer, defined_in);
             assert_eq!(found, expected, "{text} in {importer} of {defined_in}");
         };
         let python = |from: &str, importer: &str, defined_in: &str, expected| {

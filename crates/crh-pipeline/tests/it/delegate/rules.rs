@@ -3,12 +3,12 @@
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::scene::{check, delegates, finding, marks, reports, results, submission, submits};
+use super::scene::{check, delegates, finding, marks, reports, submission, submits, tool_results};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{calls, calls_all, says};
 
 #[tokio::test]
-async fn the_orchestrator_is_kept_from_code_and_told_what_to_do() {
+async fn orchestrator_cannot_read_code() {
     let model = FakeModel::start()
         .on(
             "orchestrator",
@@ -29,9 +29,9 @@ async fn the_orchestrator_is_kept_from_code_and_told_what_to_do() {
         &model,
         expect![[r#"
             orchestrator (): Completed
-              - the orchestrator wanted to read code itself; refused 2 times
-              - the orchestrator wanted to mark files as reviewed; refused once
-              - it called a tool that is for other agents; refused once
+              - the orchestrator tried to read code; refused 2 times
+              - the orchestrator tried to mark files as reviewed; refused once
+              - it called a tool of other agents; refused once
             sub-agent-1 (all): Completed
               shop/cart.py Reviewed
               shop/mail.py Reviewed
@@ -41,14 +41,14 @@ async fn the_orchestrator_is_kept_from_code_and_told_what_to_do() {
     .await;
     let runs: Vec<String> = scene.refusals().into_iter().map(|(run, _)| run).collect();
     assert_eq!(runs, ["orchestrator"; 4]);
-    let told = results(&model, "orchestrator");
-    expect!["`repo_read` is for sub-agents: you divide the work and decide about what they find. Call `delegate_review`, and say in `focus` what they should look up."].assert_eq(&told[0]);
-    // Nothing was called after the submission, though a call came with it.
-    assert_eq!(scene.office.ledger.spent().tool_calls, 5 + 1 + 3);
+    let messages = tool_results(&model, "orchestrator");
+    expect!["`repo_read` is for sub-agents: you divide the work and decide about what they find. Call `delegate_review`, and say in `focus` what they should look up."].assert_eq(&messages[0]);
+    // The tool call next to the submission was not made.
+    assert_eq!(scene.context.ledger.spent().tool_calls, 5 + 1 + 3);
 }
 
 #[tokio::test]
-async fn a_sub_agent_keeps_to_its_files_and_to_one_look_for_each() {
+async fn sub_agent_reads_each_of_its_files_once() {
     let model = FakeModel::start()
         .on(
             "orchestrator",
@@ -85,9 +85,9 @@ async fn a_sub_agent_keeps_to_its_files_and_to_one_look_for_each() {
             orchestrator (): Completed
             sub-agent-1 (cart): Completed
               shop/cart.py Reviewed
-              - it called a tool that is for other agents; refused 2 times
-              - it wanted more than one look beyond the diff for each file; refused 2 times
-              - it wanted to mark files that were not given to it; refused once
+              - it called a tool of other agents; refused 2 times
+              - it tried more than one lookup per file; refused 2 times
+              - it tried to mark files outside its scope; refused once
             sub-agent-2 (rest): Completed
               shop/mail.py Reviewed
               shop/tax.py Reviewed
@@ -95,14 +95,14 @@ async fn a_sub_agent_keeps_to_its_files_and_to_one_look_for_each() {
     )
     .await;
     assert_eq!(scene.refusals().len(), 5);
-    let told = results(&model, "sub-agent-1");
-    assert!(told[4].contains("RATE = 0.19"), "the first look is answered: {}", told[4]);
-    assert_eq!(told[5], told[6], "the second and the third are refused alike");
-    expect!["you have used the 1 extra look(s) of your 1 file(s). Decide from what you have seen: what you cannot confirm gets a lower confidence or is left out. Then mark the files and call `report_findings`."].assert_eq(&told[5]);
+    let messages = tool_results(&model, "sub-agent-1");
+    assert!(messages[4].contains("RATE = 0.19"), "the first look is answered: {}", messages[4]);
+    assert_eq!(messages[5], messages[6], "the second and the third are refused alike");
+    expect!["you have used the 1 extra look(s) of your 1 file(s). Decide from what you have seen: what you cannot confirm gets a lower confidence or is left out. Then mark the files and call `report_findings`."].assert_eq(&messages[5]);
 }
 
 #[tokio::test]
-async fn files_that_were_forgotten_are_reviewed_and_unknown_ones_are_said() {
+async fn forgotten_files_are_reviewed_and_unknown_ones_noted() {
     let model = FakeModel::start()
         .on(
             "orchestrator",
@@ -131,14 +131,14 @@ async fn files_that_were_forgotten_are_reviewed_and_unknown_ones_are_said() {
         "#]],
     )
     .await;
-    let answer: Value = serde_json::from_str(&results(&model, "orchestrator")[0]).unwrap();
+    let answer: Value = serde_json::from_str(&tool_results(&model, "orchestrator")[0]).unwrap();
     let notes = answer["scopes_changed"].as_array().unwrap();
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert_eq!(scene.reviewed().len(), 3);
 }
 
 #[tokio::test]
-async fn a_report_before_all_files_are_marked_is_sent_back_once() {
+async fn early_report_is_returned_once() {
     let model = FakeModel::start()
         .on(
             "orchestrator",
@@ -172,16 +172,16 @@ async fn a_report_before_all_files_are_marked_is_sent_back_once() {
           shop/mail.py Reviewed
           shop/tax.py NotReviewed sub-agent-2 did not mark it as reviewed
           - it reported before it had marked all its files; refused once
-          - its report that was sent back counts: the model ended without an answer
+          - its first report, which was sent back, is used: the model did not submit an answer
     "#]],
     )
     .await;
     assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py"]);
-    expect!["The answer was not accepted: these files of your scope are not marked as reviewed: `shop/cart.py`. Review and mark them with `mark_file_reviewed`, then report again; what stays unmarked counts as not reviewed. Submit the whole answer again, corrected."].assert_eq(&results(&model, "sub-agent-1")[0]);
+    expect!["The answer was not accepted: these files of your scope are not marked as reviewed: `shop/cart.py`. Review and mark them with `mark_file_reviewed`, then report again; what stays unmarked counts as not reviewed. Submit the whole answer again, corrected."].assert_eq(&tool_results(&model, "sub-agent-1")[0]);
 }
 
 #[tokio::test]
-async fn a_p0_is_confirmed_by_a_second_delegation_and_there_is_no_third() {
+async fn p0_is_confirmed_by_one_second_delegation() {
     let all: &[&str] = &["shop/cart.py", "shop/mail.py", "shop/tax.py"];
     let confirms = |ids: &[&str]| {
         let scope = json!({ "scope": "callers", "files": ["shop/mail.py"], "confirms": ids });

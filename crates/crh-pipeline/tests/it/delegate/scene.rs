@@ -1,4 +1,4 @@
-//! A small shop under review, and the words in which a fake model is scripted.
+//! A small shop under review, and helpers to script a fake model.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -7,32 +7,36 @@ use expect_test::Expect;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::samples::{one_round, opened};
-use crh_agent::{Budget, Contents, Ledger};
-use crh_git::{Bare, Globs};
-use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Network, Price, Redactor, Wire};
-use crh_pipeline::events::Event;
-use crh_pipeline::journal::Journal;
-use crh_pipeline::office::Office;
-use crh_pipeline::plan::{Assignment, Part};
+use crate::samples::{one_round, write_and_open};
+use crh_agent::{Budget, Ledger, TranscriptDetail};
+use crh_git::{BareRepository, PathGlobs};
+use crh_llm::{
+    Abilities, Endpoint, Model, ModelFacts, NetworkSettings, Price, Redactor, VendorClient, Wire,
+};
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::journal::ReviewJournal;
+use crh_pipeline::plan::{Assignment, DiffPart};
 use crh_pipeline::prompts::Prompts;
+use crh_pipeline::review_context::ReviewContext;
+use crh_pipeline::review_options::{
+    ModelSet, PanelOptions, Profile, PromptOverrides, ReviewOptions,
+};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::runs::{RunRecord, Runs};
+use crh_pipeline::runs::{RunRecord, RunResults};
 use crh_pipeline::scope;
-use crh_pipeline::scope::{DiffAlone, Rules};
+use crh_pipeline::scope::{DiffOnly, ScopeRules};
 use crh_pipeline::strategies::delegate;
-use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::{Crew, PanelTerms, Profile, PromptOverrides, Terms};
-use crh_pipeline::tools::Bench;
+use crh_pipeline::tools::ToolContext;
 use crh_review::finding::Member;
 use crh_review::report;
-use crh_review::report::{FileCoverage, Mode, Strategy};
-use crh_review::verdict::Asked;
+use crh_review::report::{FileCoverage, ReviewMode, Strategy};
+use crh_review::verdict::CommandKind;
 use crh_testkit::fake_model::{Read, Scripted, calls, calls_all};
 use crh_testkit::{FakeModel, Repo, fake_model};
 
-/// Two modules, each with a changed line, and a file that others import.
+/// Two modules with a changed line each, and a file that others import.
 pub(crate) const SHOP: &str = "
     //- shop/cart.py
     def total(lines):
@@ -53,27 +57,27 @@ pub(crate) const SHOP: &str = "
     RATE = 0.19
 ";
 
-/// A review that can be begun.
+/// A review that is ready to run.
 pub(crate) struct Scene {
-    pub(crate) office: Office,
+    pub(crate) context: ReviewContext,
     pub(crate) assignment: Assignment,
-    pub(crate) events: Arc<Mutex<Vec<Event>>>,
+    pub(crate) events: Arc<Mutex<Vec<ReviewEvent>>>,
     _repo: Repo,
     _folder: TempDir,
 }
 
-/// What is not as usual about a review.
-pub(crate) struct Unusual {
+/// Deviations from the defaults.
+pub(crate) struct SceneOptions {
     pub(crate) side_by_side: usize,
     pub(crate) llm_calls: u32,
     pub(crate) price: Option<Price>,
     pub(crate) earlier: Vec<RunRecord>,
     pub(crate) folder: Option<RunFolder>,
-    /// Hears every event.
-    pub(crate) listener: Box<dyn Fn(&Event) + Send + Sync>,
+    /// Receives every event.
+    pub(crate) listener: Box<dyn Fn(&ReviewEvent) + Send + Sync>,
 }
 
-impl Default for Unusual {
+impl Default for SceneOptions {
     fn default() -> Self {
         Self {
             side_by_side: 8,
@@ -87,26 +91,28 @@ impl Default for Unusual {
 }
 
 impl Scene {
-    pub(crate) fn new(model: &FakeModel, repo: Repo, unusual: Unusual) -> Self {
+    pub(crate) fn new(model: &FakeModel, repo: Repo, scene_options: SceneOptions) -> Self {
         let diff = repo.git(&["diff", "-U10", "-M", "--full-index", "HEAD~1", "HEAD"]);
-        let (folder, workspace) = opened(&one_round(diff));
+        let (folder, workspace) = write_and_open(&one_round(diff));
         let diff = workspace.diff("1").unwrap();
-        let bare = Bare::new(&repo.path().join(".git"));
+        let bare = BareRepository::new(&repo.path().join(".git"));
         let revisions = Revisions::new(bare, &repo.id("HEAD~1"), &repo.id("HEAD")).unwrap();
-        let rules = Rules {
-            exclude: Globs::default(),
-            include: Globs::default(),
-            generated: Globs::default(),
+        let rules = ScopeRules {
+            exclude: PathGlobs::default(),
+            include: PathGlobs::default(),
+            generated: PathGlobs::default(),
             max_file_bytes: u64::MAX,
         };
-        let subject = Subject {
-            bench: Bench::new().with_workspace(workspace).with_repository(move || Ok(revisions)),
-            scope: scope::scope(&diff, &DiffAlone, &rules),
+        let subject = ChangeUnderReview {
+            tool_context: ToolContext::new()
+                .with_workspace(workspace)
+                .with_repository(move || Ok(revisions)),
+            scope: scope::decide_scope(&diff, &DiffOnly, &rules),
             diff,
-            change: report::Change::default(),
+            report_change: report::ReviewedChange::default(),
             untracked: Vec::new(),
             notes: Vec::new(),
-            since: None,
+            incremental: None,
         };
         let assignment = Assignment {
             name: "orchestrator".to_owned(),
@@ -114,59 +120,59 @@ impl Scene {
             label: String::new(),
             why: String::new(),
             focus: String::new(),
-            parts: subject.files().map(|(file, _)| Part::whole(file.path.shown())).collect(),
+            parts: subject.files().map(|(file, _)| DiffPart::whole(file.path.shown())).collect(),
         };
-        let terms = terms(&unusual);
+        let terms = options(&scene_options);
         let events = Arc::new(Mutex::new(Vec::new()));
-        let (heard, listener) = (events.clone(), unusual.listener);
-        let journal = Journal::open(
-            unusual.folder,
+        let (heard, listener) = (events.clone(), scene_options.listener);
+        let journal = ReviewJournal::open(
+            scene_options.folder,
             Redactor::default(),
-            Contents::Full,
-            unusual.earlier,
-            move |event: &Event| {
+            TranscriptDetail::Full,
+            scene_options.earlier,
+            move |event: &ReviewEvent| {
                 heard.lock().unwrap().push(event.clone());
                 listener(event);
             },
         );
-        let live = model_at(&model.url(), unusual.price);
-        let office = Office {
+        let live = model_at(&model.url(), scene_options.price);
+        let context = ReviewContext {
             prompts: Arc::new(Prompts::new(&subject, &terms, 200_000)),
-            subject: Arc::new(subject),
-            crew: Crew { reviewer: live.clone(), cheap: live.clone(), escalation: live },
+            change: Arc::new(subject),
+            models: ModelSet { reviewer: live.clone(), cheap: live.clone(), escalation: live },
             ledger: Ledger::open(Budget {
-                llm_calls: unusual.llm_calls,
-                ..terms.allowance.budget()
+                llm_calls: scene_options.llm_calls,
+                ..terms.budget.ledger_budget()
             }),
-            terms: Arc::new(terms),
-            found: crh_pipeline::found_by_code::FoundByCode::nothing(),
+            options: Arc::new(terms),
+            static_findings: crh_pipeline::static_findings::StaticFindings::empty(),
             journal,
-            seed: 7,
+            retry_seed: 7,
         };
-        Self { office, assignment, events, _repo: repo, _folder: folder }
+        Self { context, assignment, events, _repo: repo, _folder: folder }
     }
 
-    pub(crate) async fn run(&self) -> Runs {
-        delegate(&self.office, &self.assignment).await
+    pub(crate) async fn run(&self) -> RunResults {
+        delegate(&self.context, &self.assignment).await
     }
 
-    /// The sentences that models were told when they broke a rule, by the name of the run.
+    /// Messages to models about broken rules, by run.
     pub(crate) fn refusals(&self) -> Vec<(String, String)> {
         let events = self.events.lock().unwrap();
         let refused = events.iter().filter_map(|event| match event {
-            Event::Refused { run, told } => Some((run.clone(), told.clone())),
+            ReviewEvent::Refused { run, told } => Some((run.clone(), told.clone())),
             _ => None,
         });
         refused.collect()
     }
 
-    /// The files that were told to be done, sorted.
+    /// Files marked as reviewed, sorted.
     pub(crate) fn reviewed(&self) -> Vec<String> {
         let events = self.events.lock().unwrap();
         let mut reviewed: Vec<String> = events
             .iter()
             .filter_map(|event| match event {
-                Event::FileReviewed { path } => Some(path.clone()),
+                ReviewEvent::FileReviewed { path } => Some(path.clone()),
                 _ => None,
             })
             .collect();
@@ -175,16 +181,16 @@ impl Scene {
     }
 }
 
-pub(crate) fn terms(unusual: &Unusual) -> Terms {
-    Terms {
+pub(crate) fn options(scene_options: &SceneOptions) -> ReviewOptions {
+    ReviewOptions {
         strategy: Strategy::Delegate,
-        asked: Asked::Review,
-        mode: Mode::ReportOnly,
-        allowance: Profile::Standard.allowance(),
+        command: CommandKind::Review,
+        mode: ReviewMode::ReportOnly,
+        budget: Profile::Standard.budget(),
         language: String::new(),
-        side_by_side: unusual.side_by_side,
+        max_parallel: scene_options.side_by_side,
         overrides: PromptOverrides::default(),
-        panel: PanelTerms::default(),
+        panel: PanelOptions::default(),
     }
 }
 
@@ -193,7 +199,11 @@ pub(crate) fn model_at(url: &str, price: Option<Price>) -> Model {
     let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };
     let abilities = Abilities { tools: true, schema: true };
     let facts = ModelFacts { context: 200_000, max_output: 32_000, price, abilities };
-    Model::live("openai:fake", facts, Live::new(endpoint, &Network::default()).unwrap())
+    Model::live(
+        "openai:fake",
+        facts,
+        VendorClient::new(endpoint, &NetworkSettings::default()).unwrap(),
+    )
 }
 
 pub(crate) fn shop() -> Repo {
@@ -240,8 +250,8 @@ pub(crate) fn finding(severity: &str, file: &str, title: &str) -> Value {
     })
 }
 
-/// Everything that runs brought, but how long it took.
-pub(crate) fn shown(runs: &Runs) -> String {
+/// Results of all runs, without times.
+pub(crate) fn render(runs: &RunResults) -> String {
     let mut shown = String::new();
     for record in &runs.records {
         let RunRecord { assignment, ended, limited, .. } = record;
@@ -254,7 +264,7 @@ pub(crate) fn shown(runs: &Runs) -> String {
         for Member { reviewer, finding, .. } in &record.members {
             shown += &format!("  {reviewer}: {} {}\n", finding.severity, finding.title);
         }
-        for dropped in &record.set_aside {
+        for dropped in &record.dropped {
             shown += &format!("  {}: {}\n", dropped.fate, dropped.reason);
         }
         for FileCoverage { path, state, reason } in &record.coverage {
@@ -271,8 +281,8 @@ pub(crate) fn shown(runs: &Runs) -> String {
     shown
 }
 
-/// What the tools answered to a caller, in order.
-pub(crate) fn results(model: &FakeModel, caller: &str) -> Vec<String> {
+/// Tool results for a caller, in order.
+pub(crate) fn tool_results(model: &FakeModel, caller: &str) -> Vec<String> {
     let requests = model.requests();
     let last = requests.iter().rfind(|asked| asked.caller == caller).unwrap();
     let results = last.read().into_iter().filter_map(|read| match read {
@@ -289,21 +299,21 @@ pub(crate) fn results(model: &FakeModel, caller: &str) -> Vec<String> {
 
 /// Reviews the shop with a scripted model.
 pub(crate) async fn check(model: &FakeModel, expected: Expect) -> Scene {
-    let scene = Scene::new(model, shop(), Unusual::default());
+    let scene = Scene::new(model, shop(), SceneOptions::default());
     let runs = scene.run().await;
-    expected.assert_eq(&shown(&runs));
+    expected.assert_eq(&render(&runs));
     scene
 }
 
-/// Lets those who come wait until so many are there.
+/// Lets threads wait until enough of them have arrived.
 #[derive(Default)]
-pub(crate) struct Meeting {
+pub(crate) struct Rendezvous {
     present: Mutex<usize>,
     changed: Condvar,
 }
 
-impl Meeting {
-    /// Whether all came. Nobody waits for ever for those who do not.
+impl Rendezvous {
+    /// Returns whether all arrived before a timeout.
     pub(crate) fn wait_for(&self, expected: usize) -> bool {
         let mut present = self.present.lock().unwrap();
         *present += 1;
@@ -314,8 +324,8 @@ impl Meeting {
     }
 }
 
-/// A repository with so many changed files, named `f0` and so on.
-pub(crate) fn many(files: usize) -> Repo {
+/// A repository with `files` changed files, named `f0` and so on.
+pub(crate) fn many_files(files: usize) -> Repo {
     let repo = Repo::new();
     for text in ["old\n", "new\n"] {
         for number in 0..files {

@@ -1,16 +1,16 @@
-//! How the work is divided, done side by side, and put together.
+//! Division of work, concurrency, and merging of results.
 
 use expect_test::expect;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::scene::{
-    Meeting, Scene, Unusual, check, delegates, finding, many, marks, reports, results, shop, shown,
-    slot, submits,
+    Rendezvous, Scene, SceneOptions, check, delegates, finding, many_files, marks, render, reports,
+    shop, slot, submits, tool_results,
 };
-use crh_pipeline::events::Event;
-use crh_pipeline::plan::{Assignment, Part};
-use crh_pipeline::run_folder::{RunFolder, Stamp};
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::plan::{Assignment, DiffPart};
+use crh_pipeline::run_folder::{RunFolder, Timestamp};
 use crh_pipeline::runs::RunRecord;
 use crh_review::finding::Member;
 use crh_review::report::{CoverageState, FileCoverage};
@@ -18,7 +18,7 @@ use crh_testkit::fake_model::{calls, calls_all};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
-async fn scopes_are_reviewed_and_the_orchestrator_decides() {
+async fn orchestrator_decides_about_reviewed_scopes() {
     let model = FakeModel::start()
         .on(
             "orchestrator",
@@ -65,12 +65,12 @@ async fn scopes_are_reviewed_and_the_orchestrator_decides() {
     .await;
     assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py", "shop/tax.py"]);
     assert_eq!(scene.refusals(), []);
-    let answer: Value = serde_json::from_str(&results(&model, "orchestrator")[2]).unwrap();
+    let answer: Value = serde_json::from_str(&tool_results(&model, "orchestrator")[2]).unwrap();
     assert_eq!(answer["summary"], "[1] the cart: Looked at it.\n[2] mail: Looked at it.");
 }
 
 #[tokio::test]
-async fn every_run_is_stored_as_it_is_in_the_end() {
+async fn stored_runs_equal_the_final_records() {
     let model = FakeModel::start()
         .on("orchestrator", [delegates(&[]), submits(&["1.2"], &[("1.1", "not so")])])
         .on(
@@ -84,22 +84,27 @@ async fn every_run_is_stored_as_it_is_in_the_end() {
             ],
         );
     let place = TempDir::new().unwrap();
-    let stamp = Stamp::from_unix(0);
+    let stamp = Timestamp::from_unix(0);
     let folder = RunFolder::create(place.path(), stamp, "0123456789abcdef").unwrap();
-    let unusual = Unusual { folder: Some(folder.clone()), ..Unusual::default() };
-    let runs = Scene::new(&model, shop(), unusual).run().await;
-    assert_eq!(runs.records[1].set_aside.len(), 1);
-    assert_eq!(folder.earlier(), runs.records);
-    let unusual = Unusual { earlier: folder.earlier(), ..Unusual::default() };
-    assert_eq!(Scene::new(&model, shop(), unusual).run().await, runs, "nobody is asked again");
+    let scene_options = SceneOptions { folder: Some(folder.clone()), ..SceneOptions::default() };
+    let runs = Scene::new(&model, shop(), scene_options).run().await;
+    assert_eq!(runs.records[1].dropped.len(), 1);
+    assert_eq!(folder.completed_runs(), runs.records);
+    let scene_options =
+        SceneOptions { earlier: folder.completed_runs(), ..SceneOptions::default() };
+    assert_eq!(
+        Scene::new(&model, shop(), scene_options).run().await,
+        runs,
+        "no model is asked again"
+    );
 }
 
 #[tokio::test]
-async fn every_agent_is_sent_the_same_tools_and_the_same_beginning() {
+async fn all_agents_share_tools_and_prompt_prefix() {
     let model = FakeModel::start()
         .on("orchestrator", [delegates(&[]), submits(&[], &[])])
         .on("sub-agent-1", [marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]), reports(&[])]);
-    let scene = Scene::new(&model, shop(), Unusual::default());
+    let scene = Scene::new(&model, shop(), SceneOptions::default());
     scene.run().await;
     let requests = model.requests();
     assert_eq!(requests.len(), 4);
@@ -112,7 +117,7 @@ async fn every_agent_is_sent_the_same_tools_and_the_same_beginning() {
 }
 
 #[tokio::test]
-async fn what_was_completed_in_an_earlier_attempt_is_not_paid_again() {
+async fn completed_runs_are_not_repeated() {
     let model = FakeModel::start()
         .on(
             "orchestrator",
@@ -130,13 +135,13 @@ async fn what_was_completed_in_an_earlier_attempt_is_not_paid_again() {
         );
     let record = |name: &str, path: &str| {
         let found = finding("P1", path, "Found before");
-        let mut record = RunRecord::begun(Assignment {
+        let mut record = RunRecord::new(Assignment {
             name: name.to_owned(),
             reviewer: "delegate".to_owned(),
             label: "earlier".to_owned(),
             why: String::new(),
             focus: String::new(),
-            parts: vec![Part::whole(path)],
+            parts: vec![DiffPart::whole(path)],
         });
         record.members = vec![Member::new("delegate", serde_json::from_value(found).unwrap())];
         let (path, state) = (path.to_owned(), CoverageState::Reviewed);
@@ -144,8 +149,8 @@ async fn what_was_completed_in_an_earlier_attempt_is_not_paid_again() {
         record
     };
     let earlier = vec![record("sub-agent-3", "shop/cart.py")];
-    let unusual = Unusual { earlier: earlier.clone(), ..Unusual::default() };
-    let scene = Scene::new(&model, shop(), unusual);
+    let scene_options = SceneOptions { earlier: earlier.clone(), ..SceneOptions::default() };
+    let scene = Scene::new(&model, shop(), scene_options);
     let runs = scene.run().await;
     expect![[r#"
         orchestrator (): Completed
@@ -158,25 +163,25 @@ async fn what_was_completed_in_an_earlier_attempt_is_not_paid_again() {
           shop/mail.py Reviewed
           shop/tax.py Reviewed
     "#]]
-    .assert_eq(&shown(&runs));
+    .assert_eq(&render(&runs));
     assert_eq!(runs.records[1], earlier[0], "it is carried over as it was");
     assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py", "shop/tax.py"]);
-    let answer: Value = serde_json::from_str(&results(&model, "orchestrator")[0]).unwrap();
+    let answer: Value = serde_json::from_str(&tool_results(&model, "orchestrator")[0]).unwrap();
     let ids: Vec<&Value> =
         answer["findings"].as_array().unwrap().iter().map(|finding| &finding["id"]).collect();
     assert_eq!(ids, ["3.1", "4.1"]);
 
-    // Once all of it is done, nobody is asked.
-    let unusual = Unusual { earlier: runs.records.clone(), ..Unusual::default() };
-    let again = Scene::new(&model, shop(), unusual).run().await;
+    // If everything is done already, no model is asked.
+    let scene_options = SceneOptions { earlier: runs.records.clone(), ..SceneOptions::default() };
+    let again = Scene::new(&model, shop(), scene_options).run().await;
     assert_eq!(again.records, runs.records);
 }
 
 #[tokio::test]
-async fn all_scopes_work_at_once_and_none_of_their_marks_is_lost() {
+async fn scopes_run_concurrently_and_keep_all_marks() {
     const AGENTS: usize = 8;
     const EACH: usize = 12;
-    let meeting = Meeting::default();
+    let meeting = Rendezvous::default();
     let files = |slot: usize| -> Vec<String> {
         (0..EACH).map(|at| format!("f{}.txt", (slot - 1) * EACH + at)).collect()
     };
@@ -197,10 +202,10 @@ async fn all_scopes_work_at_once_and_none_of_their_marks_is_lost() {
         }
         (_, _) => reports(&[]),
     });
-    let scene = Scene::new(&model, many(AGENTS * EACH), Unusual::default());
+    let scene = Scene::new(&model, many_files(AGENTS * EACH), SceneOptions::default());
     let runs = scene.run().await;
     assert_eq!(runs.records.len(), 1 + AGENTS);
-    let mut marked = scene.office.subject.workspace().unwrap().reviewed().unwrap();
+    let mut marked = scene.context.change.workspace().unwrap().reviewed().unwrap();
     marked.sort();
     assert_eq!(marked.len(), AGENTS * EACH);
     assert_eq!(scene.reviewed(), marked);
@@ -210,7 +215,7 @@ async fn all_scopes_work_at_once_and_none_of_their_marks_is_lost() {
 }
 
 #[tokio::test]
-async fn no_more_sub_agents_work_at_once_than_there_are_places() {
+async fn concurrency_limit_of_sub_agents_is_kept() {
     let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
         ("orchestrator", 1) => {
             let scope = |at: usize| json!({ "scope": "s", "files": [format!("f{at}.txt")] });
@@ -220,14 +225,14 @@ async fn no_more_sub_agents_work_at_once_than_there_are_places() {
         (_, 1) => marks(&[&format!("f{}.txt", slot(asked) - 1)]),
         (_, _) => reports(&[]),
     });
-    let unusual = Unusual { side_by_side: 2, ..Unusual::default() };
-    let scene = Scene::new(&model, many(6), unusual);
+    let scene_options = SceneOptions { side_by_side: 2, ..SceneOptions::default() };
+    let scene = Scene::new(&model, many_files(6), scene_options);
     scene.run().await;
     let (mut running, mut most) = (0_i32, 0);
     for event in scene.events.lock().unwrap().iter() {
         match event {
-            Event::RunStarted { run, .. } if run != "orchestrator" => running += 1,
-            Event::RunEnded { run, .. } if run != "orchestrator" => running -= 1,
+            ReviewEvent::RunStarted { run, .. } if run != "orchestrator" => running += 1,
+            ReviewEvent::RunEnded { run, .. } if run != "orchestrator" => running -= 1,
             _ => {}
         }
         most = most.max(running);
@@ -236,7 +241,7 @@ async fn no_more_sub_agents_work_at_once_than_there_are_places() {
 }
 
 #[tokio::test]
-async fn a_very_large_file_is_reviewed_in_parts_and_counts_when_all_are_done() {
+async fn large_file_is_reviewed_in_parts() {
     let repo = Repo::new();
     repo.write("small.txt", "old\n");
     repo.commit("base");
@@ -253,7 +258,7 @@ async fn a_very_large_file_is_reviewed_in_parts_and_counts_when_all_are_done() {
         ("sub-agent-2", _) | (_, 2..) => reports(&[]),
         (_, _) => marks(&["huge.txt"]),
     });
-    let scene = Scene::new(&model, repo, Unusual::default());
+    let scene = Scene::new(&model, repo, SceneOptions::default());
     let runs = scene.run().await;
     expect![[r#"
         orchestrator (): Completed
@@ -272,6 +277,6 @@ async fn a_very_large_file_is_reviewed_in_parts_and_counts_when_all_are_done() {
         sub-agent-6 (all: huge.txt (5 of 5)): Completed
           huge.txt Reviewed
     "#]]
-    .assert_eq(&shown(&runs));
+    .assert_eq(&render(&runs));
     assert_eq!(scene.reviewed(), ["small.txt"]);
 }

@@ -1,4 +1,4 @@
-//! What a fixer may not write, whatever it asks for.
+//! Writes that a fixer may not make.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::scene::{CART, ISSUES, NEW, OLD, Scene, answers, edit, reports, shown};
+use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, render, reports, tool_replies};
 use crh_testkit::fake_model::{calls, calls_all};
 use crh_testkit::{FakeModel, Repo};
 
@@ -16,7 +16,7 @@ fn write(path: &str) -> (&'static str, Value) {
 }
 
 #[tokio::test]
-async fn a_path_that_is_none_of_its_files_is_refused_and_counted() {
+async fn foreign_paths_are_refused_and_counted() {
     let outside = TempDir::new().unwrap();
     let absolute = outside.path().join("written").display().to_string();
     let model = FakeModel::start().on(
@@ -42,14 +42,14 @@ async fn a_path_that_is_none_of_its_files_is_refused_and_counted() {
     let repair = scene.repair().await;
     expect![[r##"
         #1 done: It is done.
-        #2 not done: the fixer said nothing about it
+        #2 not done: the fixer did not report about it
         cart.py for {1}
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
         fixer-1 Completed
-        ! 9 calls of the fixer were refused, the first: `/written` is no path inside the repository: write it from the root, without `..`
-    "##]].assert_eq(&shown(&repair).replace(&absolute, "/written"));
-    let told = scene.refused().replace(&absolute, "/written");
+        ! 9 tool calls of the fixer were refused, the first one: `/written` is no path inside the repository: write it from the root, without `..`
+    "##]].assert_eq(&render(&repair).replace(&absolute, "/written"));
+    let messages = scene.refusals().replace(&absolute, "/written");
     expect![[r#"
         `/written` is no path inside the repository: write it from the root, without `..`
         `../written` is no path inside the repository: write it from the root, without `..`
@@ -60,13 +60,13 @@ async fn a_path_that_is_none_of_its_files_is_refused_and_counted() {
         `` is no path inside the repository: write it from the root, without `..`
         `other.py` is none of your files: you may change `cart.py`, `label.py`, and nothing else
         `../../etc/passwd` is no path inside the repository: write it from the root, without `..`
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&messages);
     assert_eq!(repair.edits.len(), 1);
     assert!(!outside.path().join("written").exists());
 }
 
 #[tokio::test]
-async fn a_link_is_neither_followed_nor_replaced() {
+async fn symlink_is_neither_followed_nor_replaced() {
     let repo = Repo::from_fixture(CART);
     symlink("other.py", repo.path().join("link.py")).unwrap();
     symlink("/etc/passwd", repo.path().join("out.py")).unwrap();
@@ -83,11 +83,11 @@ async fn a_link_is_neither_followed_nor_replaced() {
         ],
     );
     let files = ["cart.py", "link.py", "out.py", "folder/a.py", "folder"];
-    let scene = Scene::of(&model, repo, table).with_files(&files);
+    let scene = Scene::from_repo(&model, repo, table).with_files(&files);
     scene.check(expect![[r#"
         #1 not done: It is not_done.
         fixer-1 Completed
-        ! 4 calls of the fixer were refused, the first: `link.py` is or lies behind a link: none is followed
+        ! 4 tool calls of the fixer were refused, the first one: `link.py` is or lies behind a link: none is followed
     "#]]).await;
     expect![[r#"
         `link.py` is or lies behind a link: none is followed
@@ -95,11 +95,11 @@ async fn a_link_is_neither_followed_nor_replaced() {
         `folder/a.py` is or lies behind a link: none is followed
         `folder` is or lies behind a link: none is followed
     "#]]
-    .assert_eq(&answers(&model));
+    .assert_eq(&tool_replies(&model));
 }
 
 #[tokio::test]
-async fn what_is_no_text_or_too_large_is_left_alone() {
+async fn binary_and_large_files_are_refused() {
     let repo = Repo::new();
     repo.write("image.png", b"PNG\0one");
     repo.write("latin.py", b"name = '\xe9'\n");
@@ -126,12 +126,12 @@ async fn what_is_no_text_or_too_large_is_left_alone() {
         ],
     );
     let files = ["cart.py", "grows.py", "image.png", "large.py", "latin.py"];
-    let scene = Scene::of(&model, repo, table).with_files(&files);
+    let scene = Scene::from_repo(&model, repo, table).with_files(&files);
     scene
         .check(expect![[r#"
             #1 not done: It is not_done.
             fixer-1 Completed
-            ! 5 calls of the fixer were refused, the first: `image.png` is no text in UTF-8
+            ! 5 tool calls of the fixer were refused, the first one: `image.png` is no text in UTF-8
         "#]])
         .await;
     expect![[r#"
@@ -142,37 +142,37 @@ async fn what_is_no_text_or_too_large_is_left_alone() {
         `grows.py` would have more than 1048576 bytes, which are too many for a fixer
         `content` has a NUL character, which no text has
     "#]]
-    .assert_eq(&answers(&model));
+    .assert_eq(&tool_replies(&model));
     assert_eq!(fs::read(scene.tree.path().join("image.png")).unwrap(), b"PNG\0one");
 }
 
-/// What no tool of a fixer does, and would be found all the same.
+/// Changes that no fixer tool makes, but that would be detected.
 async fn check_found(intrude: impl FnOnce(&std::path::Path), expected: expect_test::Expect) {
     let model =
         FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done")])]);
-    let scene = Scene::of(&model, Repo::from_fixture(CART), ISSUES);
+    let scene = Scene::from_repo(&model, Repo::from_fixture(CART), ISSUES);
     intrude(scene.tree.path());
     let repair = scene.check(expected).await;
     assert!(repair.edits.is_empty());
 }
 
 #[tokio::test]
-async fn a_write_outside_of_the_errand_however_it_came_about_costs_the_whole_repair() {
+async fn write_outside_the_task_rejects_the_repair() {
     check_found(|tree| fs::write(tree.join("other.py"), "SECRET = 2\n").unwrap(), expect![[r##"
-        #1 not done: the fixer failed: it changed `other.py`, which is none of its files: nothing of its work is taken
-        #2 not done: the fixer failed: it changed `other.py`, which is none of its files: nothing of its work is taken
-        fixer-1 Failed("it changed `other.py`, which is none of its files: nothing of its work is taken")
+        #1 not done: the fixer failed: it changed `other.py`, which is not one of its files; all its work is rejected
+        #2 not done: the fixer failed: it changed `other.py`, which is not one of its files; all its work is rejected
+        fixer-1 Failed("it changed `other.py`, which is not one of its files; all its work is rejected")
     "##]])
         .await;
     check_found(|tree| fs::write(tree.join("added.py"), "").unwrap(), expect![[r##"
-        #1 not done: the fixer failed: it changed `added.py`, which is none of its files: nothing of its work is taken
-        #2 not done: the fixer failed: it changed `added.py`, which is none of its files: nothing of its work is taken
-        fixer-1 Failed("it changed `added.py`, which is none of its files: nothing of its work is taken")
+        #1 not done: the fixer failed: it changed `added.py`, which is not one of its files; all its work is rejected
+        #2 not done: the fixer failed: it changed `added.py`, which is not one of its files; all its work is rejected
+        fixer-1 Failed("it changed `added.py`, which is not one of its files; all its work is rejected")
     "##]]).await;
     check_found(|tree| fs::remove_file(tree.join("other.py")).unwrap(), expect![[r##"
-        #1 not done: the fixer failed: it changed `other.py`, which is none of its files: nothing of its work is taken
-        #2 not done: the fixer failed: it changed `other.py`, which is none of its files: nothing of its work is taken
-        fixer-1 Failed("it changed `other.py`, which is none of its files: nothing of its work is taken")
+        #1 not done: the fixer failed: it changed `other.py`, which is not one of its files; all its work is rejected
+        #2 not done: the fixer failed: it changed `other.py`, which is not one of its files; all its work is rejected
+        fixer-1 Failed("it changed `other.py`, which is not one of its files; all its work is rejected")
     "##]]).await;
     check_found(
         |tree| {
@@ -180,31 +180,31 @@ async fn a_write_outside_of_the_errand_however_it_came_about_costs_the_whole_rep
             symlink("other.py", tree.join("label.py")).unwrap();
         },
         expect![[r##"
-            #1 not done: the fixer failed: it changed `label.py`, and not its text (it is no plain file any more): nothing of its work is taken
-            #2 not done: the fixer failed: it changed `label.py`, and not its text (it is no plain file any more): nothing of its work is taken
-            fixer-1 Failed("it changed `label.py`, and not its text (it is no plain file any more): nothing of its work is taken")
+            #1 not done: the fixer failed: it changed `label.py`, but not its text (it is no plain file any more); all its work is rejected
+            #2 not done: the fixer failed: it changed `label.py`, but not its text (it is no plain file any more); all its work is rejected
+            fixer-1 Failed("it changed `label.py`, but not its text (it is no plain file any more); all its work is rejected")
         "##]],
     )
     .await;
 }
 
 #[tokio::test]
-async fn a_file_of_the_errand_that_is_gone_or_blank_costs_the_whole_repair_too() {
+async fn deleted_or_emptied_file_rejects_the_repair() {
     check_found(
         |tree| fs::remove_file(tree.join("label.py")).unwrap(),
         expect![[r##"
-        #1 not done: the fixer failed: it deleted `label.py`: nothing of its work is taken
-        #2 not done: the fixer failed: it deleted `label.py`: nothing of its work is taken
-        fixer-1 Failed("it deleted `label.py`: nothing of its work is taken")
+        #1 not done: the fixer failed: it deleted `label.py`; all its work is rejected
+        #2 not done: the fixer failed: it deleted `label.py`; all its work is rejected
+        fixer-1 Failed("it deleted `label.py`; all its work is rejected")
     "##]],
     )
     .await;
     check_found(
         |tree| fs::write(tree.join("label.py"), "\n \r\n\t").unwrap(),
         expect![[r##"
-        #1 not done: the fixer failed: it emptied `label.py`: nothing of its work is taken
-        #2 not done: the fixer failed: it emptied `label.py`: nothing of its work is taken
-        fixer-1 Failed("it emptied `label.py`: nothing of its work is taken")
+        #1 not done: the fixer failed: it emptied `label.py`; all its work is rejected
+        #2 not done: the fixer failed: it emptied `label.py`; all its work is rejected
+        fixer-1 Failed("it emptied `label.py`; all its work is rejected")
     "##]],
     )
     .await;

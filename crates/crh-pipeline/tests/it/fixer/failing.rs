@@ -1,14 +1,14 @@
-//! Fixers that do not come to an end, or to none that counts: nothing of them is taken, and every issue says why.
+//! Fixers without a valid result: nothing is accepted, and every issue has a reason.
 
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::{CART, ISSUES, NEW, OLD, Scene, answers, edit, reports};
+use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, reports, tool_replies};
 use crh_testkit::fake_model::{Asked, Read, bad_key, calls, says};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
-async fn text_that_stands_there_twice_or_never_is_not_replaced_and_the_fixer_goes_on() {
+async fn ambiguous_edit_fails_and_the_fixer_continues() {
     let model = FakeModel::start().on(
         "fixer-1",
         [
@@ -24,7 +24,7 @@ async fn text_that_stands_there_twice_or_never_is_not_replaced_and_the_fixer_goe
     let scene = Scene::new(&model);
     scene.check(expect![[r##"
         #1 done: It is done.
-        #2 not done: the fixer said nothing about it
+        #2 not done: the fixer did not report about it
         cart.py for {1}
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
@@ -41,38 +41,38 @@ async fn text_that_stands_there_twice_or_never_is_not_replaced_and_the_fixer_goe
             2      count = len(lines)
             3      return sum(lines) / count if count else 0
     "#]]
-    .assert_eq(&answers(&model));
-    assert_eq!(scene.refused(), "", "a mistake is no break of a rule");
+    .assert_eq(&tool_replies(&model));
+    assert_eq!(scene.refusals(), "", "a mistake is no break of a rule");
 }
 
 #[tokio::test]
-async fn a_fixer_that_never_reports_has_done_nothing() {
+async fn fixer_without_report_repairs_nothing() {
     let model = FakeModel::start()
         .on("fixer-1", [edit("cart.py", OLD, NEW), says("All done."), says("As I said.")]);
     Scene::new(&model)
         .check(expect![[r##"
-        #1 not done: the fixer failed: the model ended without an answer
-        #2 not done: the fixer failed: the model ended without an answer
-        fixer-1 Failed("the model ended without an answer")
+        #1 not done: the fixer failed: the model did not submit an answer
+        #2 not done: the fixer failed: the model did not submit an answer
+        fixer-1 Failed("the model did not submit an answer")
     "##]])
         .await;
 }
 
-/// Says how the first file is now, and changes it back.
+/// Toggles the first file between two states.
 fn back_and_forth(asked: &Asked) -> crh_testkit::fake_model::Scripted {
     let edits = asked.read().into_iter().filter(|read| matches!(read, Read::Call { .. })).count();
     if edits % 2 == 0 { edit("cart.py", OLD, NEW) } else { edit("cart.py", NEW, OLD) }
 }
 
 #[tokio::test]
-async fn a_fixer_that_never_converges_is_stopped() {
+async fn endless_fixer_is_stopped() {
     let model = FakeModel::answering(back_and_forth);
     let scene = Scene::new(&model);
     let repair = scene
         .check(expect![[r##"
-        #1 not done: the fixer failed: the model ended without an answer
-        #2 not done: the fixer failed: the model ended without an answer
-        fixer-1 Failed("the model ended without an answer") limited by calls of the model
+        #1 not done: the fixer failed: the model did not submit an answer
+        #2 not done: the fixer failed: the model did not submit an answer
+        fixer-1 Failed("the model did not submit an answer") limited by model calls
     "##]])
         .await;
     assert_eq!(
@@ -82,7 +82,7 @@ async fn a_fixer_that_never_converges_is_stopped() {
 }
 
 #[tokio::test]
-async fn a_report_that_is_never_of_the_right_form_is_none() {
+async fn invalid_report_repairs_nothing() {
     let model = FakeModel::start().on(
         "fixer-1",
         [
@@ -93,19 +93,19 @@ async fn a_report_that_is_never_of_the_right_form_is_none() {
         ],
     );
     Scene::new(&model).check(expect![[r##"
-        #1 not done: the fixer failed: the model's answer was never of the right form: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`
-        #2 not done: the fixer failed: the model's answer was never of the right form: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`
-        fixer-1 Failed("the model's answer was never of the right form: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`")
+        #1 not done: the fixer failed: the model's answer was invalid: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`
+        #2 not done: the fixer failed: the model's answer was invalid: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`
+        fixer-1 Failed("the model's answer was invalid: the argument `repairs[0].outcome` cannot be used: unknown variant `perhaps`, expected `done` or `not_done`")
     "##]]).await;
 }
 
 #[tokio::test]
-async fn an_issue_that_nothing_is_said_about_is_not_done() {
+async fn unreported_issue_is_not_done() {
     let model =
         FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done")])]);
     Scene::new(&model).check(expect![[r##"
         #1 done: It is done.
-        #2 not done: the fixer said nothing about it
+        #2 not done: the fixer did not report about it
         cart.py for {1}
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
@@ -114,33 +114,33 @@ async fn an_issue_that_nothing_is_said_about_is_not_done() {
 }
 
 #[tokio::test]
-async fn a_model_that_cannot_be_asked_has_done_nothing() {
+async fn unreachable_model_repairs_nothing() {
     let model = FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), bad_key()]);
     Scene::new(&model).check(expect![[r##"
-        #1 not done: the fixer failed: the key is not accepted: Incorrect API key provided: .; no key was sent
-        #2 not done: the fixer failed: the key is not accepted: Incorrect API key provided: .; no key was sent
-        fixer-1 Failed("the key is not accepted: Incorrect API key provided: .; no key was sent")
+        #1 not done: the fixer failed: the API key was rejected: Incorrect API key provided: .; no key was sent
+        #2 not done: the fixer failed: the API key was rejected: Incorrect API key provided: .; no key was sent
+        fixer-1 Failed("the API key was rejected: Incorrect API key provided: .; no key was sent")
     "##]]).await;
 }
 
 #[tokio::test]
-async fn a_fixer_is_not_asked_once_the_money_or_the_calls_are_gone() {
+async fn fixer_does_not_run_without_budget() {
     let model = FakeModel::start();
-    let scene = Scene::on(&model, Repo::from_fixture(CART), ISSUES, |terms| {
-        terms.allowance.llm_calls = 0;
+    let scene = Scene::with_options(&model, Repo::from_fixture(CART), ISSUES, |terms| {
+        terms.budget.llm_calls = 0;
     });
     scene.check(expect![[r##"
-        #1 not done: the fixer failed: the budget for calls of the model left no room to ask
-        #2 not done: the fixer failed: the budget for calls of the model left no room to ask
-        fixer-1 Failed("the budget for calls of the model left no room to ask") limited by calls of the model
+        #1 not done: the fixer failed: the remaining budget for model calls is too small for another request
+        #2 not done: the fixer failed: the remaining budget for model calls is too small for another request
+        fixer-1 Failed("the remaining budget for model calls is too small for another request") limited by model calls
     "##]]).await;
 }
 
 #[tokio::test]
-async fn a_fixer_that_is_stopped_has_done_nothing() {
+async fn cancelled_fixer_repairs_nothing() {
     let model = FakeModel::start();
     let scene = Scene::new(&model);
-    scene.office.journal.cancel().cancel();
+    scene.context.journal.cancel().cancel();
     scene
         .check(expect![[r#"
         #1 not done: the fixer failed: stopped by the user
@@ -151,21 +151,21 @@ async fn a_fixer_that_is_stopped_has_done_nothing() {
 }
 
 #[tokio::test]
-async fn of_more_issues_than_one_fixer_takes_the_others_are_left() {
+async fn issues_over_the_limit_are_not_done() {
     let model =
         FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done")])]);
     let mut scene = Scene::new(&model);
-    let second = scene.errand.issues.pop().unwrap();
+    let second = scene.fix_task.issues.pop().unwrap();
     for number in 2..=42 {
-        scene.errand.issues.push(crh_review::report::Issue { number, ..second.clone() });
+        scene.fix_task.issues.push(crh_review::report::Issue { number, ..second.clone() });
     }
     let repair = scene.repair().await;
-    let told: Vec<String> =
-        repair.told.iter().map(|(number, told)| format!("{number} {told:?}")).collect();
-    assert_eq!(told.len(), 42);
+    let messages: Vec<String> =
+        repair.outcomes.iter().map(|(number, messages)| format!("{number} {messages:?}")).collect();
+    assert_eq!(messages.len(), 42);
     expect![[r#"
-        40 NotDone("the fixer said nothing about it")
-        41 NotDone("one fixer takes 40 issues at a time")
-        42 NotDone("one fixer takes 40 issues at a time")"#]]
-    .assert_eq(&told[39..].join("\n"));
+        40 NotDone("the fixer did not report about it")
+        41 NotDone("one fixer handles at most 40 issues")
+        42 NotDone("one fixer handles at most 40 issues")"#]]
+    .assert_eq(&messages[39..].join("\n"));
 }

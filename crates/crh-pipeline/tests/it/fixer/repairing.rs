@@ -1,21 +1,21 @@
-//! Fixers that bring something.
+//! Successful fixers.
 
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::{CART, ISSUES, NEW, OLD, Scene, answers, edit, reports};
-use crh_pipeline::events::Event;
+use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, reports, tool_replies};
+use crh_pipeline::events::ReviewEvent;
 use crh_testkit::fake_model::{Read, calls, calls_all};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
-async fn a_repair_is_the_difference_of_the_trees_with_the_issues_it_is_for() {
+async fn repair_is_the_tree_difference_by_issue() {
     let model = FakeModel::start().on(
         "fixer-1",
         [
             calls("read_worktree", json!({ "path": "cart.py", "start": 2 })),
             edit("cart.py", OLD, NEW),
-            // The same call again, since the file is another one now.
+            // The same call again is allowed, since the file has changed.
             calls("read_worktree", json!({ "path": "cart.py", "start": 2 })),
             reports(&[(1, "done"), (2, "not_done")]),
         ],
@@ -41,12 +41,12 @@ async fn a_repair_is_the_difference_of_the_trees_with_the_issues_it_is_for() {
             2      count = len(lines)
             3      return sum(lines) / count if count else 0
     "#]]
-    .assert_eq(&answers(&model));
+    .assert_eq(&tool_replies(&model));
     assert_eq!(repair.record.models, ["openai:fake"]);
     assert_eq!((repair.record.totals.llm_calls, repair.record.totals.tool_calls), (4, 3));
-    assert_eq!(scene.refused(), "");
+    assert_eq!(scene.refusals(), "");
     let ended = scene.events.lock().unwrap().iter().any(|event| match event {
-        Event::RunEnded { run, failure, .. } => run == "fixer-1" && failure.is_none(),
+        ReviewEvent::RunEnded { run, failure, .. } => run == "fixer-1" && failure.is_none(),
         _ => false,
     });
     assert!(ended, "its end is told and stored as that of any run");
@@ -54,7 +54,7 @@ async fn a_repair_is_the_difference_of_the_trees_with_the_issues_it_is_for() {
 }
 
 #[tokio::test]
-async fn a_fixer_is_shown_the_issues_with_code_the_rules_and_what_it_may_write() {
+async fn fixer_prompt_has_issues_code_rules_and_files() {
     let model = FakeModel::start().on("fixer-1", [reports(&[])]);
     Scene::new(&model).with_files(&["cart.py", "label.py", "new.py"]).repair().await;
     let read = model.requests()[0].read();
@@ -108,7 +108,7 @@ async fn a_fixer_is_shown_the_issues_with_code_the_rules_and_what_it_may_write()
 }
 
 #[tokio::test]
-async fn edits_of_one_turn_are_made_in_their_order() {
+async fn edits_of_one_turn_are_applied_in_order() {
     let model = FakeModel::start().on(
         "fixer-1",
         [
@@ -125,7 +125,7 @@ async fn edits_of_one_turn_are_made_in_their_order() {
     scene
         .check(expect![[r##"
         #1 done: It is done.
-        #2 not done: the fixer said nothing about it
+        #2 not done: the fixer did not report about it
         cart.py for {1}
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
           "def total(lines):\n    n = len(lines)\n    return sum(lines) / (n or 1)\n"
@@ -147,11 +147,11 @@ async fn edits_of_one_turn_are_made_in_their_order() {
             2      n = len(lines)
             3      return sum(lines) / (n or 1)
     "#]]
-    .assert_eq(&answers(&model));
+    .assert_eq(&tool_replies(&model));
 }
 
 #[tokio::test]
-async fn a_new_file_and_a_file_named_for_an_issue_belong_to_it() {
+async fn named_and_new_files_belong_to_the_issue() {
     let new = json!({ "path": "shop/zero.py", "content": "ZERO = 0\n" });
     let named = json!({ "repairs": [
         { "number": 1, "outcome": "done", "sentence": "Zero is a constant.", "files": ["shop/zero.py"] },
@@ -162,7 +162,7 @@ async fn a_new_file_and_a_file_named_for_an_issue_belong_to_it() {
         [
             calls("write_file", new),
             edit("cart.py", OLD, "    return sum(lines) / count if count else ZERO\n"),
-            // The new file belongs to nothing yet.
+            // The new file belongs to no issue yet.
             reports(&[(1, "done")]),
             calls("report_repairs", named),
         ],
@@ -182,33 +182,33 @@ async fn a_new_file_and_a_file_named_for_an_issue_belong_to_it() {
 }
 
 #[tokio::test]
-async fn what_is_done_without_a_change_is_not_done() {
+async fn done_without_a_change_is_not_done() {
     let model = FakeModel::start()
         .on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done"), (2, "done")])]);
     Scene::new(&model).check(expect![[r##"
         #1 done: It is done.
-        #2 not done: nothing was changed for it, though the fixer says: It is done.
+        #2 not done: no file was changed for it, although the fixer reports: It is done.
         cart.py for {1}
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
           "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
         fixer-1 Completed
     "##]]).await;
-    // Also if it was changed and put back.
+    // The same if it was changed and reverted.
     let model = FakeModel::start().on(
         "fixer-1",
         [edit("cart.py", OLD, NEW), edit("cart.py", NEW, OLD), reports(&[(1, "done")])],
     );
     Scene::new(&model)
         .check(expect![[r#"
-        #1 not done: nothing was changed for it, though the fixer says: It is done.
-        #2 not done: the fixer said nothing about it
+        #1 not done: no file was changed for it, although the fixer reports: It is done.
+        #2 not done: the fixer did not report about it
         fixer-1 Completed
     "#]])
         .await;
 }
 
 #[tokio::test]
-async fn where_nothing_is_done_nothing_is_taken() {
+async fn without_a_repaired_issue_no_edit_is_accepted() {
     let model = FakeModel::start()
         .on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "not_done"), (2, "not_done")])]);
     Scene::new(&model)
@@ -216,13 +216,13 @@ async fn where_nothing_is_done_nothing_is_taken() {
         #1 not done: It is not_done.
         #2 not done: It is not_done.
         fixer-1 Completed
-        ! what was changed in `cart.py` is for no issue that is done, and is not taken
+        ! the edit of `cart.py` belongs to no repaired issue and is rejected
     "#]])
         .await;
 }
 
 #[tokio::test]
-async fn line_ends_stay_as_they_are() {
+async fn line_endings_are_kept() {
     let repo = Repo::from_fixture(CART);
     repo.write(
         "cart.py",
@@ -242,7 +242,7 @@ async fn line_ends_stay_as_they_are() {
             reports(&[(1, "done"), (2, "done")]),
         ],
     );
-    Scene::of(&model, repo, ISSUES)
+    Scene::from_repo(&model, repo, ISSUES)
         .check(expect![[r##"
         #1 done: It is done.
         #2 done: It is done.

@@ -1,23 +1,23 @@
-//! A reviewed change with issues, a tree to repair them in, and a repair in a few lines.
+//! A reviewed change with issues, a working tree, and repairs as short texts.
 
 use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use serde_json::{Value, json};
 
-use crate::staged::{Staged, terms};
-use crh_git::{Bare, WorkTree};
+use crate::test_change::{TestChange, options};
+use crh_git::{BareRepository, TempCheckout};
 use crh_pipeline::consolidate::consolidate;
-use crh_pipeline::events::Event;
-use crh_pipeline::fixer::{Errand, FileEdit, Repair, Told, repair};
-use crh_pipeline::office::Office;
-use crh_pipeline::terms::Terms;
-use crh_review::Remembered;
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::fixer::{FileEdit, FixTask, IssueOutcome, Repair, repair};
+use crh_pipeline::review_context::ReviewContext;
+use crh_pipeline::review_options::ReviewOptions;
+use crh_review::PastDecisions;
 use crh_review::report::{Issue, Strategy};
 use crh_testkit::fake_model::{Read, Scripted, calls};
 use crh_testkit::{FakeModel, Repo};
 
-/// Two files with a defect each, and one that nobody asked about.
+/// Two files with a defect each, and an unrelated one.
 pub(super) const CART: &str = "
     //- cart.py
     def total(lines):
@@ -37,93 +37,97 @@ pub(super) const CART: &str = "
         return line.strip()
 ";
 
-/// An issue in each of them.
+/// One issue in each of the two files.
 pub(super) const ISSUES: &str = r#"
     a cart.py:3 P1 0.9 "An empty order divides by zero" why="An order without a line fails."
     a label.py:2 P2 0.9 "A line without a name fails"
 "#;
 
-/// The repair of the first.
+/// The repair of the first issue.
 pub(super) const OLD: &str = "    return sum(lines) / count\n";
 pub(super) const NEW: &str = "    return sum(lines) / count if count else 0\n";
 
-/// A fixer that is about to be sent.
+/// A fixer that is ready to run.
 pub(super) struct Scene {
-    pub(super) errand: Errand,
-    pub(super) tree: WorkTree,
-    pub(super) office: Office,
-    pub(super) events: Arc<Mutex<Vec<Event>>>,
-    // They live as long as what is read from them.
-    _staged: Staged,
+    pub(super) fix_task: FixTask,
+    pub(super) tree: TempCheckout,
+    pub(super) context: ReviewContext,
+    pub(super) events: Arc<Mutex<Vec<ReviewEvent>>>,
+    // Keeps the repository and the workspace alive.
+    _staged: TestChange,
 }
 
 impl Scene {
-    /// The change of `CART` with both of its issues, of which the files may be written.
+    /// The change of `CART` with both issues; their files may be written.
     pub(super) fn new(model: &FakeModel) -> Self {
-        Self::of(model, Repo::from_fixture(CART), ISSUES)
+        Self::from_repo(model, Repo::from_fixture(CART), ISSUES)
     }
 
-    /// The change of a repository's last commit, with issues from a table.
-    pub(super) fn of(model: &FakeModel, repo: Repo, table: &str) -> Self {
-        Self::on(model, repo, table, |_| {})
+    /// The last commit of a repository, with issues from a table.
+    pub(super) fn from_repo(model: &FakeModel, repo: Repo, table: &str) -> Self {
+        Self::with_options(model, repo, table, |_| {})
     }
 
-    /// The same on other terms.
-    pub(super) fn on(
+    /// The same with other options.
+    pub(super) fn with_options(
         model: &FakeModel,
         repo: Repo,
         table: &str,
-        change: impl FnOnce(&mut Terms),
+        change: impl FnOnce(&mut ReviewOptions),
     ) -> Self {
-        let bare = Bare::new(&repo.path().join(".git"));
-        let tree = WorkTree::of(&bare, &repo.id("HEAD")).unwrap();
-        let staged = Staged::of(repo);
-        let merged = consolidate(staged.members(table), &staged.subject, &Remembered::default());
+        let bare = BareRepository::new(&repo.path().join(".git"));
+        let tree = TempCheckout::create(&bare, &repo.id("HEAD")).unwrap();
+        let test_change = TestChange::from_repo(repo);
+        let merged = consolidate(
+            test_change.members(table),
+            &test_change.subject,
+            &PastDecisions::default(),
+        );
         let numbered = |(number, issue): (u32, Issue)| Issue { number, ..issue };
         let issues: Vec<Issue> = (1..).zip(merged.issues).map(numbered).collect();
         let files = issues.iter().map(|issue| issue.location.file.clone()).collect();
-        let mut terms = terms(Strategy::Delegate);
+        let mut terms = options(Strategy::Delegate);
         change(&mut terms);
-        let (office, events) = staged.office(model, terms, Vec::new());
-        let errand = Errand { round: 1, issues, files };
-        Self { errand, tree, office, events, _staged: staged }
+        let (context, events) = test_change.review_context(model, terms, Vec::new());
+        let fix_task = FixTask { round: 1, issues, files };
+        Self { fix_task, tree, context, events, _staged: test_change }
     }
 
-    /// The same where these files may be written.
+    /// Sets the files that may be written.
     pub(super) fn with_files(mut self, files: &[&str]) -> Self {
-        self.errand.files = files.iter().map(|file| (*file).to_owned()).collect();
+        self.fix_task.files = files.iter().map(|file| (*file).to_owned()).collect();
         self
     }
 
     pub(super) async fn repair(&self) -> Repair {
-        Box::pin(repair(&self.office, &self.errand, &self.tree)).await
+        Box::pin(repair(&self.context, &self.fix_task, &self.tree)).await
     }
 
-    /// Repairs, and compares what came of it with a few lines.
+    /// Runs the fixer and compares the result.
     pub(super) async fn check(&self, expected: Expect) -> Repair {
         let repair = self.repair().await;
-        expected.assert_eq(&shown(&repair));
+        expected.assert_eq(&render(&repair));
         repair
     }
 
-    /// What the fixer was told when it was refused something.
-    pub(super) fn refused(&self) -> String {
+    /// Messages of refused calls.
+    pub(super) fn refusals(&self) -> String {
         let events = self.events.lock().unwrap();
-        let told = events.iter().filter_map(|event| match event {
-            Event::Refused { told, .. } => Some(format!("{told}\n")),
+        let messages = events.iter().filter_map(|event| match event {
+            ReviewEvent::Refused { told, .. } => Some(format!("{told}\n")),
             _ => None,
         });
-        told.collect()
+        messages.collect()
     }
 }
 
-/// A repair: what became of each issue, the edits, and the run.
-pub(super) fn shown(repair: &Repair) -> String {
+/// Outcome of each issue, the edits, and the run.
+pub(super) fn render(repair: &Repair) -> String {
     let mut shown = String::new();
-    for (number, told) in &repair.told {
+    for (number, told) in &repair.outcomes {
         let (word, sentence) = match told {
-            Told::Done(sentence) => ("done", sentence),
-            Told::NotDone(sentence) => ("not done", sentence),
+            IssueOutcome::Done(sentence) => ("done", sentence),
+            IssueOutcome::NotDone(sentence) => ("not done", sentence),
         };
         shown += &format!("#{number} {word}: {sentence}\n");
     }
@@ -144,20 +148,20 @@ pub(super) fn shown(repair: &Repair) -> String {
     shown + &record.notes.iter().map(|note| format!("! {note}\n")).collect::<String>()
 }
 
-/// An edit of the first file.
+/// An `edit_file` call.
 pub(super) fn edit(path: &str, old: &str, new: &str) -> Scripted {
     calls("edit_file", json!({ "path": path, "old": old, "new": new }))
 }
 
-/// The report about some issues: their numbers, and whether they are done.
+/// A report: issue numbers and outcomes.
 pub(super) fn reports(outcomes: &[(u32, &str)]) -> Scripted {
     let row = |(number, outcome): &(u32, &str)| json!({ "number": number, "outcome": outcome, "sentence": format!("It is {outcome}.") });
     let repairs: Vec<Value> = outcomes.iter().map(row).collect();
     calls("report_repairs", json!({ "repairs": repairs }))
 }
 
-/// What tools answered, as the last request has it, a block each.
-pub(super) fn answers(model: &FakeModel) -> String {
+/// Tool replies in the last request, one block each.
+pub(super) fn tool_replies(model: &FakeModel) -> String {
     let requests = model.requests();
     let read = requests.last().unwrap().read();
     let results = read.into_iter().filter_map(|read| match read {

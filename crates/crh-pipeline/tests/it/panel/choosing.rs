@@ -1,19 +1,19 @@
-//! Who is asked about a change, and who says so: code first, then one cheap call that can only add.
+//! The choice of reviewers: code first, then one cheap call that can only add.
 
 use std::sync::{Arc, Mutex};
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::scene::{CART, Scene, fenced, notes, reports, scouts, shown, team, told};
-use crh_pipeline::context::Person;
-use crh_pipeline::events::Event;
-use crh_pipeline::pipeline::Reviewed;
+use super::scene::{CART, Scene, fenced, notes, prompt_end, render, reports, scouts, team};
+use crh_pipeline::context::IntentPrompt;
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::pipeline::ReviewOutput;
 use crh_pipeline::team::Depth;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Scripted, bad_request, calls};
 
-/// A change that code asks four reviewers for: a public function of some length that is called `login`.
+/// A change for which code chooses four reviewers: a long public function called `login`.
 const LOGIN: &str = "
     //- shop/login.py
     def login(user):
@@ -37,7 +37,7 @@ fn all_answer(model: FakeModel, names: &[&str]) -> FakeModel {
     names.iter().fold(model, |model, name| model.on(name, [reports(&[])]))
 }
 
-/// A scout answers so; the team is that.
+/// Compares the team for a scout's answer.
 async fn check(
     fixture: &str,
     scout: Option<Scripted>,
@@ -52,7 +52,7 @@ async fn check(
 }
 
 #[tokio::test]
-async fn code_chooses_and_the_scout_adds_with_a_reason() {
+async fn code_chooses_and_scout_adds_reviewers() {
     let scout = scouts("Users log in.", &[("reliability", "`shop/login.py` tries three times")]);
     let asked = ["correctness", "security", "api-contract", "reliability", "python"];
     let model = check(LOGIN, Some(scout), &asked, expect![[r#"
@@ -62,10 +62,10 @@ async fn code_chooses_and_the_scout_adds_with_a_reason() {
         reliability: `shop/login.py` tries three times
         python: 13 python lines changed
     "#]]).await;
-    let offered = fenced(&told(&model, "scout"), "reviewers");
+    let offered = fenced(&prompt_end(&model, "scout"), "reviewers");
     let names: Vec<&str> = offered.lines().filter_map(|row| row.split(':').next()).collect();
     expect!["testing maintainability agent-native performance data-migrations reliability adversarial cli-readiness rails-way rails-clarity typescript frontend-races concurrency docs-that-lie"].assert_eq(&names.join(" "));
-    assert_eq!(fenced(&told(&model, "security"), "intent"), "Users log in.\n");
+    assert_eq!(fenced(&prompt_end(&model, "security"), "intent"), "Users log in.\n");
     let models: Vec<(String, String)> =
         model.requests().into_iter().map(|asked| (asked.caller, asked.model)).collect();
     for (caller, tier) in [("scout", "cheap"), ("correctness", "strong"), ("python", "mid")] {
@@ -74,7 +74,7 @@ async fn code_chooses_and_the_scout_adds_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_scout_that_wants_nobody_removes_nobody() {
+async fn scout_cannot_remove_reviewers() {
     let asked = ["correctness", "security", "api-contract", "python"];
     check(LOGIN, Some(scouts("Users log in.", &[])), &asked, expect![[r#"
         correctness: always
@@ -85,7 +85,7 @@ async fn a_scout_that_wants_nobody_removes_nobody() {
 }
 
 #[tokio::test]
-async fn a_scout_that_names_nobody_there_is_told_so_and_answers_again() {
+async fn scout_retries_after_an_unknown_reviewer() {
     let model = FakeModel::start().on(
         "scout",
         [
@@ -106,7 +106,7 @@ async fn a_scout_that_names_nobody_there_is_told_so_and_answers_again() {
 }
 
 #[tokio::test]
-async fn without_an_answer_of_the_scout_the_team_is_that_of_code_and_the_report_says_so() {
+async fn failed_scout_leaves_the_team_to_code() {
     let model = FakeModel::start().on("scout", [bad_request("no")]);
     let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
     Scene::new(LOGIN).check(&model, expect![[r#"
@@ -115,30 +115,30 @@ async fn without_an_answer_of_the_scout_the_team_is_that_of_code_and_the_report_
           security (lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`) Completed
           api-contract (the public signature in line 1 of `shop/login.py` before the change is another one) Completed
           python (13 python lines changed) Completed
-        ! nobody read the change before the panel was chosen (the model does not accept the request: no): it was chosen by code alone
+        ! the scout failed (the model rejected the request: no); reviewers were chosen by rules
     "#]]).await;
 }
 
 #[tokio::test]
-async fn a_doubt_of_the_scout_is_in_the_report() {
+async fn scout_doubt_is_in_the_report() {
     let said = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
     let model = FakeModel::start().on("scout", [calls("report_scout", said)]);
     let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
     let reviewed = Scene::new(LOGIN).review(&model).await;
     assert_eq!(reviewed.report.intent, "Users log in.");
-    expect!["what the change is for is not clear: It is not said what happens after three tries."]
+    expect!["the purpose of the change is unclear: It is not said what happens after three tries."]
         .assert_eq(&reviewed.report.warnings.join("\n"));
 }
 
-/// A scout that is unsure, and somebody who says this when asked.
-async fn asked_about(says: Option<&'static str>) -> (Reviewed, FakeModel, Vec<String>) {
+/// A scout with a doubt, and the user's answer to it.
+async fn with_doubt(says: Option<&'static str>) -> (ReviewOutput, FakeModel, Vec<String>) {
     let said = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
     let model = FakeModel::start().on("scout", [calls("report_scout", said)]);
     let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = heard.clone();
-    let scene = Scene::new(LOGIN).but(|scene| {
-        scene.person = Some(Person::new(move |doubt| {
+    let scene = Scene::new(LOGIN).with_change(|scene| {
+        scene.person = Some(IntentPrompt::new(move |doubt| {
             hears.lock().unwrap().push(doubt.to_owned());
             says.map(str::to_owned)
         }));
@@ -149,20 +149,20 @@ async fn asked_about(says: Option<&'static str>) -> (Reviewed, FakeModel, Vec<St
 }
 
 #[tokio::test]
-async fn somebody_who_is_there_is_asked_once_and_every_reviewer_is_told() {
+async fn user_answer_goes_to_every_reviewer() {
     let (reviewed, model, heard) =
-        asked_about(Some("Three tries, then the account is locked\n")).await;
+        with_doubt(Some("Three tries, then the account is locked\n")).await;
     assert_eq!(heard, ["It is not said what happens after three tries."]);
     let intent = "Three tries, then the account is locked. Users log in.";
     assert_eq!(reviewed.report.intent, intent);
     assert_eq!(reviewed.report.warnings, [""; 0]);
-    assert_eq!(fenced(&told(&model, "security"), "intent"), format!("{intent}\n"));
+    assert_eq!(fenced(&prompt_end(&model, "security"), "intent"), format!("{intent}\n"));
 }
 
 #[tokio::test]
-async fn without_an_answer_the_doubt_stays() {
+async fn unanswered_doubt_stays_in_the_report() {
     for says in [None, Some("  ")] {
-        let (reviewed, _, heard) = asked_about(says).await;
+        let (reviewed, _, heard) = with_doubt(says).await;
         assert_eq!(heard.len(), 1);
         assert_eq!(reviewed.report.intent, "Users log in.");
         assert_eq!(reviewed.report.warnings.len(), 1, "{:?}", reviewed.report.warnings);
@@ -170,18 +170,19 @@ async fn without_an_answer_the_doubt_stays() {
 }
 
 #[tokio::test]
-async fn the_team_is_announced_before_anybody_is_asked() {
+async fn team_event_precedes_the_first_run() {
     let model = all_answer(FakeModel::start(), &["correctness", "security"]);
-    let scene = Scene::new(CART).by(&["security", "correctness"]);
+    let scene = Scene::new(CART).with_reviewers(&["security", "correctness"]);
     scene.review(&model).await;
     let events = scene.events.lock().unwrap();
-    let announced = events.iter().position(|it| matches!(it, Event::TeamChosen { .. })).unwrap();
-    let begun = events.iter().position(|it| matches!(it, Event::RunStarted { .. })).unwrap();
+    let announced =
+        events.iter().position(|it| matches!(it, ReviewEvent::TeamChosen { .. })).unwrap();
+    let begun = events.iter().position(|it| matches!(it, ReviewEvent::RunStarted { .. })).unwrap();
     assert!(announced < begun);
 }
 
 #[tokio::test]
-async fn a_change_of_prose_has_one_reviewer_and_no_scout() {
+async fn prose_change_has_one_reviewer_and_no_scout() {
     let prose = "
         //- README.md
         # Shop
@@ -205,7 +206,7 @@ async fn a_change_of_prose_has_one_reviewer_and_no_scout() {
 }
 
 #[tokio::test]
-async fn a_change_of_one_line_has_one_reviewer_and_no_scout() {
+async fn one_line_change_has_one_reviewer_and_no_scout() {
     let one_line = "
         //- shop/tax.py
         RATE = 19
@@ -247,7 +248,7 @@ const MIGRATION: &str = "
 ";
 
 #[tokio::test]
-async fn a_migration_has_those_who_know_stored_data_and_their_notes() {
+async fn migration_gets_data_reviewers_and_their_notes() {
     let model = FakeModel::start()
         .on("scout", [scouts("Orders know whether they are paid.", &[])])
         .on("correctness", [reports(&[])])
@@ -265,17 +266,17 @@ async fn a_migration_has_those_who_know_stored_data_and_their_notes() {
         deployment: Before: count the orders.
         deployment: After: watch the lock.
     "#]]
-    .assert_eq(&shown(&reviewed.report));
-    let given = fenced(&told(&model, "deployment"), "migrations");
+    .assert_eq(&render(&reviewed.report));
+    let given = fenced(&prompt_end(&model, "deployment"), "migrations");
     assert_eq!(given, "db/migrate/2_paid.rb\ndb/schema.rb\n");
 }
 
 #[tokio::test]
-async fn depth_decides_how_many_are_asked() {
+async fn depth_decides_the_number_of_reviewers() {
     let check = async |depth: Depth, scout: Option<Scripted>, asked: &[&str], silent: &[&str]| {
         let model = all_answer(FakeModel::start().on("scout", scout), asked);
         let model = silent.iter().fold(model, |model, name| model.on(name, [notes(&[])]));
-        let scene = Scene::new(CART).but(|scene| scene.terms.panel.depth = depth);
+        let scene = Scene::new(CART).with_change(|scene| scene.terms.panel.depth = depth);
         scene.review(&model).await;
     };
     check(Depth::Lite, None, &["correctness"], &[]).await;
@@ -285,21 +286,21 @@ async fn depth_decides_how_many_are_asked() {
 }
 
 #[tokio::test]
-async fn who_is_switched_off_is_not_asked() {
+async fn disabled_reviewer_does_not_run() {
     let model = FakeModel::start().on("scout", [scouts("Users log in.", &[])]);
     let model = all_answer(model, &["correctness", "security"]);
-    let off = ["python", "ce-api-contract-reviewer", "nobody"].map(str::to_owned).to_vec();
-    let scene = Scene::new(LOGIN).but(|scene| scene.terms.panel.off = off);
+    let off = ["python", "ce-api-contract-reviewer", "unknown"].map(str::to_owned).to_vec();
+    let scene = Scene::new(LOGIN).with_change(|scene| scene.terms.panel.off = off);
     scene.check(&model, expect![[r#"
         ReadyToMerge: nothing actionable was found
           correctness (always) Completed
           security (lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`) Completed
-        ! `reviewers.off` names `nobody`: there is no such reviewer
+        ! `reviewers.off` names `unknown`: there is no such reviewer
     "#]]).await;
 }
 
 #[tokio::test]
-async fn a_scout_is_asked_again_once_and_then_heard_without_the_names_that_are_nobodys() {
+async fn unknown_reviewers_are_dropped_after_one_retry() {
     let insists = scouts("Users log in.", &[("astrology", "the stars"), ("performance", "a loop")]);
     let model = FakeModel::start().on("scout", [scouts(" ", &[]), insists]);
     let asked = ["correctness", "security", "performance", "api-contract", "python"];

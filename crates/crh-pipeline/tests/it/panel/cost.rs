@@ -1,4 +1,4 @@
-//! What a panel costs: a change is read once and then from the vendor's cache.
+//! Cost of a panel: the change is sent once and then read from the vendor's cache.
 
 use super::scene::{Scene, reports};
 use crh_testkit::{FakeModel, Repo};
@@ -15,15 +15,15 @@ const EIGHT: [&str; 8] = [
     "concurrency",
 ];
 
-/// What a token costs that comes from the cache, of one that does not: the price of most vendors.
+/// Price of a cached token relative to a new one, as with most vendors.
 const CACHED: f64 = 0.1;
 
-/// Of what eight reviewers cost that share nothing.
+/// Maximum share of the cost of eight uncached reviewers.
 const MOST: f64 = 0.35;
 
 const DIFF_BYTES: usize = 40 << 10;
 
-/// A change whose diff has as many bytes as are asked for.
+/// A change with a diff of about `DIFF_BYTES` bytes.
 fn repo() -> Repo {
     let repo = Repo::new();
     repo.write("app/rates.py", "RATES = {}\n");
@@ -31,7 +31,7 @@ fn repo() -> Repo {
     let mut text = String::from("RATES = {}\n");
     for number in 0.. {
         let line = format!("RATES['country_{number}'] = rate_of(country={number}, year=2026)\n");
-        // A plus before every line, and some lines of a header.
+        // Counts a plus sign for every line, and a header.
         if text.len() + text.lines().count() + line.len() > DIFF_BYTES {
             break;
         }
@@ -44,9 +44,11 @@ fn repo() -> Repo {
 
 #[tokio::test]
 #[expect(clippy::print_stdout, reason = "the ratio is what people want to see")]
-async fn eight_reviewers_of_one_tier_cost_a_third_of_eight_prompts() {
+async fn prompt_cache_cuts_panel_cost_to_a_third() {
     let model = EIGHT.iter().fold(FakeModel::start(), |it, name| it.on(name, [reports(&[])]));
-    let scene = Scene::of(repo()).by(&EIGHT).but(|scene| scene.terms.side_by_side = 8);
+    let scene = Scene::from_repo(repo())
+        .with_reviewers(&EIGHT)
+        .with_change(|scene| scene.terms.max_parallel = 8);
     scene.review(&model).await;
     let counted = model.counted();
     assert_eq!((counted.requests, model.counted_by_model().len()), (8, 1));

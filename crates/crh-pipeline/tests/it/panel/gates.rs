@@ -1,21 +1,21 @@
-//! What a report of a reviewer has to pass, whatever the reviewer was told.
+//! Checks that a reviewer's report must pass.
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::scene::{CART, Scene, confirms, divides, finding, reports, with};
+use super::scene::{CART, Scene, confirms, divides, finding, reports, with_fields};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Read, says};
 
 fn vague() -> Value {
-    with(
+    with_fields(
         divides("P1", 0.75, "Empty orders"),
         json!({ "suggested_fix": "Consider whether an order can be empty." }),
     )
 }
 
-/// What tools answered to a caller in its last request.
-fn answered(model: &FakeModel, caller: &str) -> String {
+/// Tool replies to a caller in its last request.
+fn tool_replies(model: &FakeModel, caller: &str) -> String {
     let requests = model.requests();
     let last = requests.iter().rfind(|asked| asked.caller == caller).unwrap();
     let results = last.read().into_iter().filter_map(|read| match read {
@@ -26,58 +26,58 @@ fn answered(model: &FakeModel, caller: &str) -> String {
 }
 
 #[tokio::test]
-async fn advice_to_consider_something_goes_back_and_comes_as_a_finding() {
+async fn vague_advice_is_returned_once() {
     let firm = divides("P1", 0.75, "An empty order divides by zero");
     let model = FakeModel::start()
         .on("correctness", [reports(&[vague()]), reports(&[firm])])
         .on("validate-1", [confirms()]);
-    Scene::new(CART).by(&["correctness"]).check(&model, expect![[r#"
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
     "#]]).await;
-    expect!["The answer was not accepted: these findings ask the reader to consider something instead of saying what fails and what to change: `Empty orders`. Name the failing case and the change in `suggested_fix`, or leave them out; then report everything again. Submit the whole answer again, corrected."].assert_eq(&answered(&model, "correctness"));
+    expect!["The answer was not accepted: these findings ask the reader to consider something instead of saying what fails and what to change: `Empty orders`. Name the failing case and the change in `suggested_fix`, or leave them out; then report everything again. Submit the whole answer again, corrected."].assert_eq(&tool_replies(&model, "correctness"));
 }
 
 #[tokio::test]
-async fn advice_to_consider_something_that_comes_twice_is_advisory() {
+async fn repeated_vague_advice_is_advisory() {
     let model = FakeModel::start()
         .on("correctness", [reports(&[vague()]), reports(&[vague()])])
         .on("validate-1", [confirms()]);
     Scene::new(CART)
-        .by(&["correctness"])
+        .with_reviewers(&["correctness"])
         .check(
             &model,
             expect![[r#"
                 ReadyWithFixes: 1 issue to fix
                   correctness (asked for by `--reviewers`) Completed
                 #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
-                ! correctness: 1 finding without a concrete action left to people
+                ! correctness: 1 finding without a concrete fix assigned to humans
             "#]],
         )
         .await;
 }
 
 #[tokio::test]
-async fn a_report_that_was_sent_back_counts_if_no_other_comes() {
+async fn returned_report_counts_if_not_replaced() {
     let firm =
         finding("P2", 0.75, "A name may be missing", "shop/cart.py:8", "return name.strip()");
     let goes_silent = (0..2).map(|_| says("I am done."));
     let model = FakeModel::start()
         .on("correctness", [reports(&[vague(), firm])].into_iter().chain(goes_silent))
         .on("validate-1", [confirms()]);
-    Scene::new(CART).by(&["correctness"]).check(&model, expect![[r#"
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
         ReadyWithFixes: 2 issues to fix
           correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
         #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        ! correctness: its report that was sent back counts: the model ended without an answer
-        ! correctness: 1 finding without a concrete action left to people
+        ! correctness: its first report, which was sent back, is used: the model did not submit an answer
+        ! correctness: 1 finding without a concrete fix assigned to humans
     "#]]).await;
 }
 
 #[tokio::test]
-async fn a_lens_gives_no_more_findings_than_it_may_and_none_above_its_worst() {
+async fn reviewer_limits_on_count_and_severity_apply() {
     let places = [
         ("shop/cart.py:2", "count = len(lines)"),
         ("shop/cart.py:3", "return sum(lines) / count"),
@@ -90,21 +90,21 @@ async fn a_lens_gives_no_more_findings_than_it_may_and_none_above_its_worst() {
             let severity = if number == 0 { "P0" } else { "P2" };
             let title = format!("Layer {number} hides what is read");
             let found = finding(severity, 0.75 + number as f64 / 100.0, &title, place, quote);
-            with(found, json!({ "category": "maintainability" }))
+            with_fields(found, json!({ "category": "maintainability" }))
         })
         .collect();
     let model =
         FakeModel::start().on("maintainability", [reports(&many)]).on("validate-1", [confirms()]);
-    Scene::new(CART).by(&["maintainability"]).check(&model, expect![[r#"
+    Scene::new(CART).with_reviewers(&["maintainability"]).check(&model, expect![[r#"
         ReadyWithFixes: 2 issues to fix
           maintainability (asked for by `--reviewers`) Completed
         #1 P2 shop/cart.py:7 Layer 6 hides what is read (0.81, Confirmed, manual -> downstream-resolver) by maintainability
         #2 P2 shop/cart.py:3 Layer 5 hides what is read (0.8, Confirmed, manual -> downstream-resolver) by maintainability
-        merged Layer 2 hides what is read [maintainability]: says the same as `Layer 6 hides what is read`
-        merged Layer 3 hides what is read [maintainability]: says the same as `Layer 6 hides what is read`
-        merged Layer 4 hides what is read [maintainability]: says the same as `Layer 5 hides what is read`
-        over_cap Layer 0 hides what is read [maintainability]: `maintainability` may report 5
-        over_cap Layer 1 hides what is read [maintainability]: `maintainability` may report 5
-        ! maintainability: 1 finding graded down to P2, the worst that this lens gives
+        merged Layer 2 hides what is read [maintainability]: duplicate of "Layer 6 hides what is read"
+        merged Layer 3 hides what is read [maintainability]: duplicate of "Layer 6 hides what is read"
+        merged Layer 4 hides what is read [maintainability]: duplicate of "Layer 5 hides what is read"
+        over_cap Layer 0 hides what is read [maintainability]: `maintainability` may report at most 5 findings
+        over_cap Layer 1 hides what is read [maintainability]: `maintainability` may report at most 5 findings
+        ! maintainability: 1 finding lowered to P2, the maximum of this reviewer
     "#]]).await;
 }

@@ -1,14 +1,15 @@
-//! A change that is too large for one look: every reviewer looks at every part, and knows what the others declare.
+//! A change that is too large for one prompt: every reviewer gets every part, with the declarations
+//! of the others.
 
 use std::collections::BTreeMap;
 
 use expect_test::expect;
 
-use super::scene::{Scene, fenced, reports, shown, told};
+use super::scene::{Scene, fenced, prompt_end, render, reports};
 use crh_testkit::fake_model::bad_request;
 use crh_testkit::{FakeModel, Repo};
 
-/// Files in two folders, of which each is more than half of what fits.
+/// Two folders, each with more than half of what fits.
 fn repo() -> Repo {
     let repo = Repo::new();
     for (folder, word) in [("api", "old"), ("store", "old"), ("api", "new"), ("store", "new")] {
@@ -23,18 +24,18 @@ fn repo() -> Repo {
 }
 
 fn scene() -> Scene {
-    Scene::of(repo()).by(&["correctness", "security"])
+    Scene::from_repo(repo()).with_reviewers(&["correctness", "security"])
 }
 
-/// What a caller was told of the change itself.
-fn change(model: &FakeModel, caller: &str) -> String {
+/// The part of a caller's prompt about the change.
+fn change_prompt(model: &FakeModel, caller: &str) -> String {
     let requests = model.requests();
     let first = requests.iter().find(|asked| asked.caller == caller).unwrap();
     first.body["messages"][1]["content"].to_string()
 }
 
 #[tokio::test]
-async fn every_reviewer_looks_at_every_part() {
+async fn every_reviewer_gets_every_part() {
     let names = ["correctness", "correctness-2", "security", "security-2"];
     let model = names.iter().fold(FakeModel::start(), |it, name| it.on(name, [reports(&[])]));
     let reviewed = scene().review(&model).await;
@@ -43,9 +44,9 @@ async fn every_reviewer_looks_at_every_part() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
     "#]]
-    .assert_eq(&shown(&reviewed.report));
+    .assert_eq(&render(&reviewed.report));
     let files: BTreeMap<&str, String> =
-        names.iter().map(|name| (*name, fenced(&told(&model, name), "files"))).collect();
+        names.iter().map(|name| (*name, fenced(&prompt_end(&model, name), "files"))).collect();
     expect![[r#"
         {
             "correctness": "api/work.py\n",
@@ -55,7 +56,7 @@ async fn every_reviewer_looks_at_every_part() {
         }"#]]
     .assert_eq(&format!("{files:#?}"));
     for (caller, own, other) in [("security", "api", "store"), ("security-2", "store", "api")] {
-        let change = change(&model, caller);
+        let change = change_prompt(&model, caller);
         assert!(change.contains(&format!("{other}/work.py: def {other}_work(disk):")), "{caller}");
         assert!(!change.contains(&format!("{own}/work.py: def {own}_work(disk):")), "{caller}");
         assert!(
@@ -66,16 +67,16 @@ async fn every_reviewer_looks_at_every_part() {
 }
 
 #[tokio::test]
-async fn a_part_that_nobody_has_seen_is_told() {
+async fn unreviewed_part_is_reported() {
     let model = FakeModel::start()
         .on("correctness", [reports(&[])])
         .on("correctness-2", [bad_request("no")])
         .on("security", [reports(&[])])
         .on("security-2", [bad_request("no")]);
     let reviewed = scene().check(&model, expect![[r#"
-        Incomplete: failed reviewers: correctness, security, 1 file not wholly reviewed
-          correctness (asked for by `--reviewers`) Failed: part 2 of 2: the model does not accept the request: no
-          security (asked for by `--reviewers`) Failed: part 2 of 2: the model does not accept the request: no
+        Incomplete: failed reviewers: correctness, security, 1 file not fully reviewed
+          correctness (asked for by `--reviewers`) Failed: part 2 of 2: the model rejected the request: no
+          security (asked for by `--reviewers`) Failed: part 2 of 2: the model rejected the request: no
         NotReviewed store/work.py: correctness-2 failed; security-2 failed
     "#]]).await;
     let envelope = crh_review::render::envelope(&reviewed.report);

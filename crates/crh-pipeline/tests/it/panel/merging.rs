@@ -1,25 +1,25 @@
-//! What several reviewers say becomes one list: who agrees is heard, who differs is told, and what is weak is made less of.
+//! Merging of findings: agreement, disagreement, pairs and weak remarks.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::scene::{
-    CART, Scene, confirms, divides, fenced, finding, last_said, reports, told, with,
+    CART, Scene, confirms, divides, fenced, finding, last_message, prompt_end, reports, with_fields,
 };
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Scripted, bad_request, calls, decided};
 
-/// Two reviewers say these things.
+/// Two reviewers with these findings.
 fn model(correctness: &[Value], security: &[Value]) -> FakeModel {
     FakeModel::start().on("correctness", [reports(correctness)]).on("security", [reports(security)])
 }
 
 fn scene() -> Scene {
-    Scene::new(CART).by(&["correctness", "security"])
+    Scene::new(CART).with_reviewers(&["correctness", "security"])
 }
 
 #[tokio::test]
-async fn two_reviewers_that_say_the_same_are_one_issue_that_is_surer() {
+async fn agreeing_reviewers_raise_confidence() {
     let model = model(
         &[divides("P1", 0.75, "An empty order divides by zero")],
         &[divides("P1", 0.7, "Division by zero for an order without lines")],
@@ -30,13 +30,13 @@ async fn two_reviewers_that_say_the_same_are_one_issue_that_is_surer() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security
-        merged Division by zero for an order without lines [security]: says the same as `An empty order divides by zero`
+        merged Division by zero for an order without lines [security]: duplicate of "An empty order divides by zero"
     "#]]).await;
 }
 
 #[tokio::test]
-async fn where_two_reviewers_differ_the_report_says_who_said_what() {
-    let milder = with(
+async fn disagreement_is_shown_by_reviewer() {
+    let milder = with_fields(
         divides("P2", 0.7, "An empty order divides by zero"),
         json!({ "autofix_class": "gated_auto", "owner": "review-fixer" }),
     );
@@ -47,12 +47,12 @@ async fn where_two_reviewers_differ_the_report_says_who_said_what() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1; security (gated_auto), correctness (manual) -- kept manual; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver
-        merged An empty order divides by zero [security]: says the same as `An empty order divides by zero`
+        merged An empty order divides by zero [security]: duplicate of "An empty order divides by zero"
     "#]]).await;
 }
 
 #[tokio::test]
-async fn what_neither_of_two_is_sure_of_is_kept_if_both_say_it() {
+async fn two_weak_findings_confirm_each_other() {
     let model = model(
         &[
             divides("P2", 0.55, "An empty order divides by zero"),
@@ -66,14 +66,14 @@ async fn what_neither_of_two_is_sure_of_is_kept_if_both_say_it() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P2 shop/cart.py:3 An empty order divides by zero (0.65, Confirmed, manual -> downstream-resolver) by correctness, security
-        merged Division by zero for an order without lines [security]: says the same as `An empty order divides by zero`
+        merged Division by zero for an order without lines [security]: duplicate of "An empty order divides by zero"
         below_gate A name may be missing [correctness]: confidence 0.55
     "#]]).await;
 }
 
-/// Two findings on one line that may be one or two, and somebody who decides about it.
+/// Two findings on one line, and a model that decides whether they are the same.
 async fn check_pair(decides: impl IntoIterator<Item = Scripted>, expected: Expect) -> FakeModel {
-    let leak = with(
+    let leak = with_fields(
         divides("P2", 0.75, "Anybody can make the server fail"),
         json!({ "category": "security" }),
     );
@@ -84,7 +84,7 @@ async fn check_pair(decides: impl IntoIterator<Item = Scripted>, expected: Expec
     model
 }
 
-/// The ids of the pairs that somebody is asked about.
+/// Ids of the pairs in a prompt.
 fn pair_ids(text: &str) -> Vec<String> {
     let rows = fenced(text, "pairs");
     let id = |row: &str| {
@@ -95,23 +95,23 @@ fn pair_ids(text: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_pair_that_is_found_to_be_one_becomes_one_issue() {
+async fn same_pair_becomes_one_issue() {
     let merges =
-        decided(|asked| calls("report_pairs", json!({ "same": pair_ids(&last_said(asked)) })));
+        decided(|asked| calls("report_pairs", json!({ "same": pair_ids(&last_message(asked)) })));
     let model = check_pair([merges], expect![[r#"
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1
-        merged Anybody can make the server fail [security]: says the same as `An empty order divides by zero`
+        merged Anybody can make the server fail [security]: duplicate of "An empty order divides by zero"
     "#]]).await;
-    assert_eq!(pair_ids(&told(&model, "pairs")).len(), 1);
+    assert_eq!(pair_ids(&prompt_end(&model, "pairs")).len(), 1);
     let cheap = model.requests().into_iter().find(|asked| asked.caller == "pairs").unwrap().model;
     assert_eq!(cheap, "cheap");
 }
 
 #[tokio::test]
-async fn a_pair_that_is_found_to_be_two_stays_apart_and_nobody_is_bothered_with_it() {
+async fn different_pair_stays_apart() {
     check_pair([calls("report_pairs", json!({ "same": [] }))], expect![[r#"
         ReadyWithFixes: 2 issues to fix
           correctness (asked for by `--reviewers`) Completed
@@ -122,7 +122,7 @@ async fn a_pair_that_is_found_to_be_two_stays_apart_and_nobody_is_bothered_with_
 }
 
 #[tokio::test]
-async fn an_id_that_was_not_shown_is_asked_for_again() {
+async fn unknown_pair_id_is_sent_back() {
     let (wrong, right) = (json!({ "same": ["9"] }), json!({ "same": [] }));
     check_pair([calls("report_pairs", wrong), calls("report_pairs", right)], expect![[r#"
         ReadyWithFixes: 2 issues to fix
@@ -134,20 +134,21 @@ async fn an_id_that_was_not_shown_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn where_nobody_decides_about_a_pair_it_stays_apart_and_the_report_says_so() {
+async fn undecided_pair_stays_apart_with_a_warning() {
     check_pair([bad_request("no")], expect![[r#"
         ReadyWithFixes: 2 issues to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
-        ! issues that may be one stay apart, since nobody decided: the model does not accept the request: no
+        ! possible duplicates were not merged: the model rejected the request: no
     "#]]).await;
 }
 
 #[tokio::test]
-async fn weak_remarks_of_one_reviewer_about_tests_and_upkeep_become_lines() {
-    let about = |category: &str, finding: Value| with(finding, json!({ "category": category }));
+async fn weak_remarks_become_summary_lines() {
+    let about =
+        |category: &str, finding: Value| with_fields(finding, json!({ "category": category }));
     let model = FakeModel::start()
         .on(
             "testing",
@@ -160,7 +161,7 @@ async fn weak_remarks_of_one_reviewer_about_tests_and_upkeep_become_lines() {
                 finding("P3", 0.7, "`name` is used once", "shop/cart.py:7", "name = line.name"),
             )])],
         );
-    let scene = Scene::new(CART).by(&["testing", "maintainability"]);
+    let scene = Scene::new(CART).with_reviewers(&["testing", "maintainability"]);
     scene
         .check(
             &model,
@@ -168,8 +169,8 @@ async fn weak_remarks_of_one_reviewer_about_tests_and_upkeep_become_lines() {
                 ReadyToMerge: nothing actionable was found
                   testing (asked for by `--reviewers`) Completed
                   maintainability (asked for by `--reviewers`) Completed
-                softened `name` is used once [maintainability]: one reviewer, confidence 0.7
-                softened No test for an empty order [testing]: one reviewer, confidence 0.65
+                softened `name` is used once [maintainability]: only one reviewer, confidence 0.7
+                softened No test for an empty order [testing]: only one reviewer, confidence 0.65
                 gap: shop/cart.py:3: No test for an empty order
                 risk: shop/cart.py:7: `name` is used once
             "#]],
@@ -178,26 +179,29 @@ async fn weak_remarks_of_one_reviewer_about_tests_and_upkeep_become_lines() {
 }
 
 #[tokio::test]
-async fn a_remark_about_tests_that_another_reviewer_shares_stays_an_issue() {
+async fn shared_test_remark_stays_an_issue() {
     let remark = || {
-        with(divides("P2", 0.65, "No test for an empty order"), json!({ "category": "testing" }))
+        with_fields(
+            divides("P2", 0.65, "No test for an empty order"),
+            json!({ "category": "testing" }),
+        )
     };
     let model = FakeModel::start()
         .on("testing", [reports(&[remark()])])
         .on("correctness", [reports(&[remark()])])
         .on("validate-1", [confirms()]);
-    let scene = Scene::new(CART).by(&["testing", "correctness"]);
+    let scene = Scene::new(CART).with_reviewers(&["testing", "correctness"]);
     scene.check(&model, expect![[r#"
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed
           testing (asked for by `--reviewers`) Completed
         #1 P2 shop/cart.py:3 No test for an empty order (0.75, Confirmed, manual -> downstream-resolver) by correctness, testing
-        merged No test for an empty order [testing]: says the same as `No test for an empty order`
+        merged No test for an empty order [testing]: duplicate of "No test for an empty order"
     "#]]).await;
 }
 
 #[tokio::test]
-async fn a_check_that_breaks_down_loses_no_issue() {
+async fn failed_validation_loses_no_issue() {
     let model = model(&[divides("P1", 0.75, "An empty order divides by zero")], &[])
         .on("validate-1", [bad_request("no")]);
     scene().check(&model, expect![[r#"
@@ -205,6 +209,6 @@ async fn a_check_that_breaks_down_loses_no_issue() {
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Degraded, manual -> downstream-resolver) by correctness
-        ! validate-1 failed: the model does not accept the request: no; 1 issue not checked, 1 P0 or P1
+        ! validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
     "#]]).await;
 }

@@ -1,10 +1,10 @@
-//! Which reviewer ends first is of no consequence: the same returns give the same bytes.
+//! The order in which reviewers finish does not matter.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::scene::{CART, Scene, confirms, divides, finding, notes, reports, with};
+use super::scene::{CART, Scene, confirms, divides, finding, notes, reports, with_fields};
 use crh_review::report::{Report, Stats};
 use crh_review::{render, stable_json};
 use crh_testkit::FakeModel;
@@ -12,7 +12,7 @@ use crh_testkit::fake_model::calls;
 
 const TEAM: [&str; 5] = ["correctness", "testing", "security", "performance", "agent-native"];
 
-/// How long each of the team thinks, in steps of a few milliseconds, and how many of them at once.
+/// Delay of each reviewer in steps of a few milliseconds, and the concurrency.
 const PACES: [([u64; 5], usize); 7] = [
     ([0, 0, 0, 0, 0], 5),
     ([0, 1, 2, 3, 4], 5),
@@ -24,7 +24,8 @@ const PACES: [([u64; 5], usize); 7] = [
 ];
 const STEP: Duration = Duration::from_millis(30);
 
-/// All that a panel can bring: agreement, disagreement, a pair, a weak remark, one too many, notes.
+/// Everything that a panel can return: agreement, disagreement, a pair, a weak remark, a surplus
+/// finding, notes.
 fn model(pace: [u64; 5]) -> FakeModel {
     let name = |severity: &str, confidence: f64| {
         finding(
@@ -37,19 +38,19 @@ fn model(pace: [u64; 5]) -> FakeModel {
     };
     let said = [
         reports(&[divides("P1", 0.8, "An empty order divides by zero"), name("P2", 0.55)]),
-        reports(&[with(
+        reports(&[with_fields(
             divides("P2", 0.65, "No test for an empty order"),
             json!({ "category": "testing" }),
         )]),
         reports(&[
-            with(
+            with_fields(
                 divides("P0", 0.6, "Anybody can stop the server"),
                 json!({ "category": "security" }),
             ),
             divides("P2", 0.8, "Division by zero for an order without lines"),
             name("P3", 0.5),
         ]),
-        reports(&[with(
+        reports(&[with_fields(
             finding("P2", 0.7, "The list is read twice", "shop/cart.py:2", "count = len(lines)"),
             json!({ "category": "performance" }),
         )]),
@@ -63,17 +64,19 @@ fn model(pace: [u64; 5]) -> FakeModel {
     model.on("pairs", [calls("report_pairs", json!({ "same": [] }))]).on("validate-1", [confirms()])
 }
 
-/// The report without what the clock and the vendor's cache say.
-fn timeless(report: Report) -> Report {
+/// The report without times and cache statistics.
+fn without_times(report: Report) -> Report {
     Report { stats: Stats::default(), ..report }
 }
 
 #[tokio::test]
-async fn the_same_returns_in_any_order_give_the_same_bytes() {
+async fn report_is_independent_of_return_order() {
     let mut first: Option<[String; 4]> = None;
     for (pace, side_by_side) in PACES {
-        let scene = Scene::new(CART).by(&TEAM).but(|scene| scene.terms.side_by_side = side_by_side);
-        let report = timeless(scene.review(&model(pace)).await.report);
+        let scene = Scene::new(CART)
+            .with_reviewers(&TEAM)
+            .with_change(|scene| scene.terms.max_parallel = side_by_side);
+        let report = without_times(scene.review(&model(pace)).await.report);
         assert_eq!(report.issues.len(), 4, "{report:#?}");
         let bytes = [
             stable_json(&report).unwrap(),

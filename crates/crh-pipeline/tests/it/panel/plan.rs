@@ -1,16 +1,16 @@
-//! A change is held against its plan: who named it decides how much it weighs.
+//! Checks against a plan. The source of the plan decides how much it counts.
 
 use expect_test::{Expect, expect};
 
-use super::scene::{CART, Scene, judges, reports, told};
-use crh_pipeline::terms::GivenPlan;
+use super::scene::{CART, Scene, judges, prompt_end, reports};
+use crh_pipeline::review_options::RequirementsFile;
 use crh_testkit::fake_model::bad_request;
 use crh_testkit::{FakeModel, Repo};
 
 const PLAN: &str = "# Averages\n\n## Requirements\n\n- R1. The total is an average\n- R2. An empty order has no total\n- R3. Names are trimmed\n";
 const PLACE: &str = "docs/plans/2026-01-05-order-averages-plan.md";
 
-/// The change with the plan beside it, and perhaps another one.
+/// The change with a plan, and perhaps another one.
 fn repo(plans: &[&str]) -> Repo {
     let files: String = plans
         .iter()
@@ -27,10 +27,10 @@ fn repo(plans: &[&str]) -> Repo {
 }
 
 fn scene(plans: &[&str]) -> Scene {
-    Scene::of(repo(plans)).by(&["correctness"])
+    Scene::from_repo(repo(plans)).with_reviewers(&["correctness"])
 }
 
-/// A reviewer that finds nothing, and somebody who judges the plan so.
+/// A reviewer without findings, and a judge of the plan.
 fn model(states: &[(&str, &str)]) -> FakeModel {
     FakeModel::start().on("correctness", [reports(&[])]).on("requirements", [judges(states)])
 }
@@ -41,17 +41,17 @@ const PARTLY: [(&str, &str); 3] =
 async fn check(scene: Scene, expected: Expect) {
     let model = model(&PARTLY);
     scene.check(&model, expected).await;
-    assert!(told(&model, "requirements").contains("An empty order has no total"));
+    assert!(prompt_end(&model, "requirements").contains("An empty order has no total"));
     let asked = model.requests().into_iter().find(|asked| asked.caller == "requirements");
     assert_eq!(asked.unwrap().model, "strong");
 }
 
 #[tokio::test]
-async fn what_is_missing_of_a_plan_that_the_caller_names_is_severe_and_not_ready() {
-    let given = GivenPlan { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).but(|scene| scene.terms.panel.plan = Some(given));
+async fn missing_requirement_of_named_plan_is_severe() {
+    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
     check(scene, expect![[r#"
-        NotReady: the plan asks for R2, R3, which this change does not have
+        NotReady: the change does not meet R2, R3 of the plan
           correctness (asked for by `--reviewers`) Completed
         #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, manual -> downstream-resolver) by requirements
         #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, manual -> downstream-resolver) by requirements
@@ -63,11 +63,11 @@ async fn what_is_missing_of_a_plan_that_the_caller_names_is_severe_and_not_ready
 }
 
 #[tokio::test]
-async fn a_plan_that_the_description_names_is_as_good_as_one_that_the_caller_does() {
+async fn plan_named_in_description_counts_like_an_argument() {
     let scene = scene(&[PLACE])
-        .but(|scene| scene.told.metadata.body = format!("Does `{PLACE}`, all of it."));
+        .with_change(|scene| scene.contents.metadata.body = format!("Does `{PLACE}`, all of it."));
     check(scene, expect![[r#"
-        NotReady: the plan asks for R2, R3, which this change does not have
+        NotReady: the change does not meet R2, R3 of the plan
           correctness (asked for by `--reviewers`) Completed
         #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, manual -> downstream-resolver) by requirements
         #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, manual -> downstream-resolver) by requirements
@@ -79,9 +79,10 @@ async fn a_plan_that_the_description_names_is_as_good_as_one_that_the_caller_doe
 }
 
 #[tokio::test]
-async fn a_plan_that_only_the_branch_hints_at_blocks_nothing() {
+async fn plan_guessed_from_branch_does_not_block() {
     let branch = Some("feat/order-averages".to_owned());
-    let scene = scene(&[PLACE]).but(|scene| scene.told.metadata.source_git_path = branch);
+    let scene =
+        scene(&[PLACE]).with_change(|scene| scene.contents.metadata.source_git_path = branch);
     check(scene, expect![[r#"
         ReadyToMerge: nothing actionable was found
           correctness (asked for by `--reviewers`) Completed
@@ -95,10 +96,10 @@ async fn a_plan_that_only_the_branch_hints_at_blocks_nothing() {
 }
 
 #[tokio::test]
-async fn of_several_plans_that_the_branch_may_mean_none_is_taken() {
+async fn ambiguous_plans_of_a_branch_are_ignored() {
     let branch = Some("feat/order-averages".to_owned());
     let scene = scene(&[PLACE, "docs/plans/2026-02-01-order-averages-by-day-plan.md"])
-        .but(|scene| scene.told.metadata.source_git_path = branch);
+        .with_change(|scene| scene.contents.metadata.source_git_path = branch);
     let model = FakeModel::start().on("correctness", [reports(&[])]);
     scene
         .check(
@@ -112,10 +113,10 @@ async fn of_several_plans_that_the_branch_may_mean_none_is_taken() {
 }
 
 #[tokio::test]
-async fn of_several_plans_that_the_description_names_the_newest_that_fits_is_a_hint() {
+async fn newest_of_several_named_plans_is_a_hint() {
     let older = "docs/plans/2025-11-30-order-averages-plan.md";
     let body = format!("After `{older}`, now {PLACE}.");
-    let scene = scene(&[older, PLACE]).but(|scene| scene.told.metadata.body = body);
+    let scene = scene(&[older, PLACE]).with_change(|scene| scene.contents.metadata.body = body);
     check(scene, expect![[r#"
         ReadyToMerge: nothing actionable was found
           correctness (asked for by `--reviewers`) Completed
@@ -129,9 +130,9 @@ async fn of_several_plans_that_the_description_names_the_newest_that_fits_is_a_h
 }
 
 #[tokio::test]
-async fn what_is_waived_is_shown_and_is_no_finding() {
-    let given = GivenPlan { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).but(|scene| {
+async fn waived_requirement_is_shown_without_finding() {
+    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).with_change(|scene| {
         scene.terms.panel.plan = Some(given);
         scene.terms.panel.waived = ["R2", "R3", "R9"].map(str::to_owned).to_vec();
     });
@@ -144,16 +145,16 @@ async fn what_is_waived_is_shown_and_is_no_finding() {
               R1 Met shop/cart.py:3 shows it
               R2 NotAddressed (waived) shop/cart.py:3 shows it
               R3 PartiallyAddressed (waived) shop/cart.py:3 shows it
-            ! nothing is waived by R9: the plan asks for no such thing
+            ! `--waive` names unknown requirements: R9
         "#]],
     )
     .await;
 }
 
 #[tokio::test]
-async fn a_plan_that_nobody_could_judge_leaves_the_review_incomplete() {
-    let given = GivenPlan { path: PLACE.to_owned(), text: PLAN.to_owned() };
-    let scene = scene(&[PLACE]).but(|scene| scene.terms.panel.plan = Some(given));
+async fn unjudged_plan_leaves_the_review_incomplete() {
+    let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
     let model = FakeModel::start()
         .on("correctness", [reports(&[])])
         .on("requirements", [bad_request("no")]);
@@ -167,7 +168,7 @@ async fn a_plan_that_nobody_could_judge_leaves_the_review_incomplete() {
                   R1 NotJudged
                   R2 NotJudged
                   R3 NotJudged
-                ! the plan was not judged: the model does not accept the request: no
+                ! the requirements were not checked: the model rejected the request: no
             "#]],
         )
         .await;

@@ -1,4 +1,4 @@
-//! A review that goes on: whoever returned before is not asked again.
+//! Resumed reviews: reviewers that returned before do not run again.
 
 use expect_test::expect;
 
@@ -8,7 +8,7 @@ use crh_testkit::FakeModel;
 use crh_testkit::fake_model::bad_request;
 
 #[tokio::test]
-async fn only_those_who_did_not_return_are_asked_again() {
+async fn only_failed_reviewers_run_again_on_resume() {
     let found = || reports(&[divides("P1", 0.75, "An empty order divides by zero")]);
     let first = FakeModel::start()
         .on("scout", [scouts("Averages.", &[("security", "`total` is for everybody")])])
@@ -18,7 +18,7 @@ async fn only_those_who_did_not_return_are_asked_again() {
     let before = Scene::new(CART).review(&first).await;
     let done = before.records.into_iter().filter(|run| run.ended == RunEnd::Completed);
     let again = FakeModel::start().on("security", [reports(&[])]);
-    let scene = Scene::new(CART).but(|scene| scene.earlier = done.collect());
+    let scene = Scene::new(CART).with_change(|scene| scene.earlier = done.collect());
     scene.check(&again, expect![[r#"
         ReadyWithFixes: 1 issue to fix
           correctness (always) Completed

@@ -1,19 +1,21 @@
-//! What some reviewers are given besides the change, and what they return besides findings.
+//! Additional inputs of some reviewers, and outputs besides findings.
 
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::{CART, Scene, confirms, divides, fenced, notes, reports, scouts, shown, told};
+use super::scene::{
+    CART, Scene, confirms, divides, fenced, notes, prompt_end, render, reports, scouts,
+};
 use crate::samples::comment;
-use crh_pipeline::workspace::{AgentFile, Thread};
+use crh_pipeline::workspace::{AgentFile, WorkspaceThread};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
-async fn what_people_asked_for_goes_to_whoever_looks_whether_it_was_done() {
-    let scene = Scene::new(CART).but(|scene| {
-        let round = &mut scene.told.rounds[0];
+async fn comments_go_to_the_comment_reviewer() {
+    let scene = Scene::new(CART).with_change(|scene| {
+        let round = &mut scene.contents.rounds[0];
         round.general.push(comment("g1", "Please handle empty orders."));
-        round.threads.push(Thread {
+        round.threads.push(WorkspaceThread {
             id: "t1".to_owned(),
             file: Some("shop/cart.py".to_owned()),
             line: Some(3),
@@ -40,18 +42,18 @@ async fn what_people_asked_for_goes_to_whoever_looks_whether_it_was_done() {
         about the change
           ada: Please handle empty orders.
     "#]]
-    .assert_eq(&fenced(&told(&model, "previous-comments"), "comments"));
-    assert_eq!(fenced(&told(&model, "correctness"), "comments"), "");
+    .assert_eq(&fenced(&prompt_end(&model, "previous-comments"), "comments"));
+    assert_eq!(fenced(&prompt_end(&model, "correctness"), "comments"), "");
 }
 
 #[tokio::test]
-async fn standards_are_named_by_path_to_whoever_holds_the_change_against_them() {
+async fn standards_reviewer_gets_paths_of_standards() {
     let file = |place: &str| AgentFile {
         place: place.to_owned(),
         bytes: b"No division without a check.\n".to_vec(),
     };
-    let scene = Scene::new(CART).but(|scene| {
-        scene.told.agent =
+    let scene = Scene::new(CART).with_change(|scene| {
+        scene.contents.agent =
             vec![file("AGENTS.md"), file("rules/shop%2FAGENTS.md"), file("rules/web%2FAGENTS.md")];
     });
     let model = FakeModel::start()
@@ -59,18 +61,18 @@ async fn standards_are_named_by_path_to_whoever_holds_the_change_against_them() 
         .on("correctness", [reports(&[])])
         .on("project-standards", [reports(&[])]);
     scene.review(&model).await;
-    let told = told(&model, "project-standards");
+    let messages = prompt_end(&model, "project-standards");
     expect![[r#"
         AGENTS.md (for the whole repository; read it as `agent/AGENTS.md` and cite it as `AGENTS.md`)
         shop/AGENTS.md (for `shop/`; read it as `agent/rules/shop%2FAGENTS.md` and cite it as `shop/AGENTS.md`)
     "#]]
-    .assert_eq(&fenced(&told, "standards-paths"));
-    assert!(!told.contains("No division without a check"), "they are named, not quoted");
+    .assert_eq(&fenced(&messages, "standards-paths"));
+    assert!(!messages.contains("No division without a check"), "they are named, not quoted");
 }
 
-/// Whoever holds a change against a rule quotes both, and the rule by either name that it was told.
+/// A standards reviewer quotes the code and the rule, by either name of the rule's file.
 #[tokio::test]
-async fn a_quoted_rule_is_found_where_it_was_read() {
+async fn quoted_rule_is_verified_in_its_file() {
     for cited in ["agent/AGENTS.md", "CLAUDE.md"] {
         let repo = Repo::from_fixture(CART);
         repo.write("CLAUDE.md", "No division without a check.\n");
@@ -80,8 +82,9 @@ async fn a_quoted_rule_is_found_where_it_was_read() {
             place: "AGENTS.md".to_owned(),
             bytes: b"No division without a check.\n".to_vec(),
         };
-        let scene =
-            Scene::of(repo).by(&["project-standards"]).but(|scene| scene.told.agent = vec![rule]);
+        let scene = Scene::from_repo(repo)
+            .with_reviewers(&["project-standards"])
+            .with_change(|scene| scene.contents.agent = vec![rule]);
         let mut found = divides("P2", 1.0, "A division without a check");
         found["category"] = json!("standards");
         let quote = json!({ "file": cited, "line": 1, "side": "new", "snippet": "No division without a check." });
@@ -90,9 +93,9 @@ async fn a_quoted_rule_is_found_where_it_was_read() {
             .on("project-standards", [reports(&[found])])
             .on("validate-1", [confirms()]);
         let reviewed = scene.review(&model).await;
-        assert_eq!(reviewed.report.issues.len(), 1, "{cited}: {}", shown(&reviewed.report));
-        let told = told(&model, "project-standards");
-        assert!(told.contains("cite it as `CLAUDE.md`"), "{told}");
+        assert_eq!(reviewed.report.issues.len(), 1, "{cited}: {}", render(&reviewed.report));
+        let messages = prompt_end(&model, "project-standards");
+        assert!(messages.contains("cite it as `CLAUDE.md`"), "{messages}");
     }
 }
 
@@ -122,7 +125,7 @@ const NOTED: &str = "
 ";
 
 #[tokio::test]
-async fn notes_have_sections_of_their_own_and_earlier_solutions_are_given() {
+async fn notes_have_sections_and_solutions_are_shown() {
     let model = FakeModel::start()
         .on(
             "learnings",
@@ -137,10 +140,10 @@ async fn notes_have_sections_of_their_own_and_earlier_solutions_are_given() {
             ])],
         )
         .on("agent-native", [notes(&["Agents cannot ask for an average."])]);
-    let scene = Scene::new(NOTED).by(&["learnings", "agent-native"]);
+    let scene = Scene::new(NOTED).with_reviewers(&["learnings", "agent-native"]);
     let reviewed = scene.review(&model).await;
     expect![[r#"
-        Incomplete: 1 file not wholly reviewed, nothing was reviewed
+        Incomplete: 1 file not fully reviewed, nothing was reviewed
           agent-native (asked for by `--reviewers`) Completed
           learnings (asked for by `--reviewers`) Completed
         learning: Empty carts were a problem before. Return zero.
@@ -149,10 +152,10 @@ async fn notes_have_sections_of_their_own_and_earlier_solutions_are_given() {
         learning: d
         learning: e
         agents: Agents cannot ask for an average.
-        NotReviewed shop/cart.py: nobody was given it
-        ! learnings: 1 note left out: it may write 5
+        NotReviewed shop/cart.py: not assigned to any reviewer
+        ! learnings: 1 note left out: the limit is 5
     "#]]
-    .assert_eq(&shown(&reviewed.report));
+    .assert_eq(&render(&reviewed.report));
     expect![[r#"
         docs/solutions/orders/empty-orders.md
         ---
@@ -162,5 +165,5 @@ async fn notes_have_sections_of_their_own_and_earlier_solutions_are_given() {
         An empty cart has no total. Return zero.
 
     "#]]
-    .assert_eq(&fenced(&told(&model, "learnings"), "solutions"));
+    .assert_eq(&fenced(&prompt_end(&model, "learnings"), "solutions"));
 }

@@ -1,4 +1,4 @@
-//! A change before a panel, the words in which a fake model is scripted, and a report in a few lines.
+//! A change before a panel, helpers to script a fake model, and reports as short texts.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -6,32 +6,34 @@ use std::time::Instant;
 use expect_test::Expect;
 use serde_json::{Value, json};
 
-use crate::samples::{one_round, opened};
-use crate::staged;
-use crh_agent::{Contents as Logged, Ledger};
-use crh_git::{Bare, Globs};
-use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Network, Price, Redactor, Wire};
-use crh_pipeline::checks::CheckTerms;
-use crh_pipeline::context::Person;
-use crh_pipeline::events::Event;
-use crh_pipeline::journal::Journal;
+use crate::samples::{one_round, write_and_open};
+use crate::test_change;
+use crh_agent::{Ledger, TranscriptDetail as Logged};
+use crh_git::{BareRepository, PathGlobs};
+use crh_llm::{
+    Abilities, Endpoint, Model, ModelFacts, NetworkSettings, Price, Redactor, VendorClient, Wire,
+};
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::checks::CheckOptions;
+use crh_pipeline::context::IntentPrompt;
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::pipeline;
-use crh_pipeline::pipeline::{Review, Reviewed};
+use crh_pipeline::pipeline::{ReviewInputs, ReviewOutput};
 use crh_pipeline::plan::is_static;
+use crh_pipeline::review_options::{ModelSet, ReviewOptions};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::{DiffAlone, Rules, scope};
-use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::{Crew, Terms};
-use crh_pipeline::tools::Bench;
-use crh_pipeline::workspace::Contents;
+use crh_pipeline::scope::{DiffOnly, ScopeRules, decide_scope};
+use crh_pipeline::tools::ToolContext;
+use crh_pipeline::workspace::WorkspaceContents;
 use crh_review::finding::Severity;
-use crh_review::report::{CoverageState, Dropped, Issue, Report, RunOutcome, Strategy};
-use crh_review::{Remembered, report};
+use crh_review::report::{CoverageState, DroppedFinding, Issue, Report, RunOutcome, Strategy};
+use crh_review::{PastDecisions, report};
 use crh_testkit::fake_model::{Asked, Read, Scripted, calls, decided};
 use crh_testkit::{FakeModel, Repo};
 
-/// A function that divides now.
+/// A function that now divides.
 pub(super) const CART: &str = "
     //- shop/cart.py
     def total(lines):
@@ -52,38 +54,38 @@ pub(super) const CART: &str = "
         return name.strip()
 ";
 
-/// Tokens that fit into the models of most tests.
+/// Context size of the models in most tests.
 const CONTEXT: u64 = 200_000;
 
-/// A review that is about to begin, and what is unusual about it.
+/// A review that is ready to run.
 pub(super) struct Scene {
     repo: Repo,
-    /// What the workspace says about the change besides its diff.
-    pub(super) told: Contents,
-    pub(super) terms: Terms,
-    /// The runs that an earlier attempt completed.
+    /// Workspace contents besides the diff.
+    pub(super) contents: WorkspaceContents,
+    pub(super) terms: ReviewOptions,
+    /// Runs that an earlier attempt completed.
     pub(super) earlier: Vec<RunRecord>,
-    /// The tokens that fit into every model.
+    /// Context size of every model, in tokens.
     pub(super) context: u64,
-    pub(super) events: Arc<Mutex<Vec<Event>>>,
-    /// Whoever can be asked.
-    pub(super) person: Option<Person>,
+    pub(super) events: Arc<Mutex<Vec<ReviewEvent>>>,
+    /// The user who can be asked.
+    pub(super) person: Option<IntentPrompt>,
 }
 
 impl Scene {
     pub(super) fn new(fixture: &str) -> Self {
-        Self::of(Repo::from_fixture(fixture))
+        Self::from_repo(Repo::from_fixture(fixture))
     }
 
-    /// The change of a repository's last commit.
-    pub(super) fn of(repo: Repo) -> Self {
+    /// The last commit of a repository.
+    pub(super) fn from_repo(repo: Repo) -> Self {
         let diff = repo.git(&["diff", "-U10", "-M", "--full-index", "HEAD~1", "HEAD"]);
-        let mut told = one_round(diff);
-        told.metadata.title = "Average price of an order".to_owned();
+        let mut contents = one_round(diff);
+        contents.metadata.title = "Average price of an order".to_owned();
         Self {
             repo,
-            told,
-            terms: staged::terms(Strategy::Panel),
+            contents,
+            terms: test_change::options(Strategy::Panel),
             earlier: Vec::new(),
             context: CONTEXT,
             events: Arc::default(),
@@ -91,63 +93,67 @@ impl Scene {
         }
     }
 
-    /// These reviewers and no others: nobody is asked who else is needed.
-    pub(super) fn by(mut self, names: &[&str]) -> Self {
+    /// Selects exactly these reviewers, without a scout.
+    pub(super) fn with_reviewers(mut self, names: &[&str]) -> Self {
         self.terms.panel.only = Some(names.iter().map(|name| (*name).to_owned()).collect());
         self
     }
 
-    /// Something else about it.
-    pub(super) fn but(mut self, change: impl FnOnce(&mut Self)) -> Self {
+    /// Changes something else.
+    pub(super) fn with_change(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
-    /// Reviews.
-    pub(super) async fn review(&self, fake: &FakeModel) -> Reviewed {
-        let (_folder, workspace) = opened(&self.told);
+    /// Runs the review.
+    pub(super) async fn review(&self, fake: &FakeModel) -> ReviewOutput {
+        let (_folder, workspace) = write_and_open(&self.contents);
         let diff = workspace.diff("1").unwrap();
         let (base, head) = (self.repo.id("HEAD~1"), self.repo.id("HEAD"));
-        let bare = Bare::new(&self.repo.path().join(".git"));
+        let bare = BareRepository::new(&self.repo.path().join(".git"));
         let open = move || Ok(Revisions::new(bare, &base, &head).unwrap());
-        let none = Globs::default;
-        let rules =
-            Rules { exclude: none(), include: none(), generated: none(), max_file_bytes: 1 << 20 };
-        let subject = Subject {
-            bench: Bench::new().with_workspace(workspace).with_repository(open),
-            scope: scope(&diff, &DiffAlone, &rules),
+        let none = PathGlobs::default;
+        let rules = ScopeRules {
+            exclude: none(),
+            include: none(),
+            generated: none(),
+            max_file_bytes: 1 << 20,
+        };
+        let subject = ChangeUnderReview {
+            tool_context: ToolContext::new().with_workspace(workspace).with_repository(open),
+            scope: decide_scope(&diff, &DiffOnly, &rules),
             diff,
-            change: report::Change::default(),
+            report_change: report::ReviewedChange::default(),
             untracked: Vec::new(),
             notes: Vec::new(),
-            since: None,
+            incremental: None,
         };
         let events = self.events.clone();
-        let listen = move |event: &Event| events.lock().unwrap().push(event.clone());
-        let (earlier, logged) = (self.earlier.clone(), Logged::Withheld);
+        let listen = move |event: &ReviewEvent| events.lock().unwrap().push(event.clone());
+        let (earlier, logged) = (self.earlier.clone(), Logged::LengthsOnly);
         let model = |name: &str| model(fake, name, self.context);
         let [cheap, reviewer, escalation] = ["cheap", "mid", "strong"].map(model);
-        let review = Review {
-            subject: Arc::new(subject),
-            checks: Arc::new(CheckTerms::default()),
-            crew: Some(Crew { reviewer, cheap, escalation }),
-            ledger: Ledger::open(self.terms.allowance.budget()),
-            terms: Arc::new(self.terms.clone()),
-            remembered: Remembered::default(),
+        let review = ReviewInputs {
+            change: Arc::new(subject),
+            checks: Arc::new(CheckOptions::default()),
+            models: Some(ModelSet { reviewer, cheap, escalation }),
+            ledger: Ledger::open(self.terms.budget.ledger_budget()),
+            options: Arc::new(self.terms.clone()),
+            remembered: PastDecisions::default(),
             min_severity: Severity::P3,
-            person: self.person.clone(),
-            journal: Journal::open(None, Redactor::default(), logged, earlier, listen),
+            intent_prompt: self.person.clone(),
+            journal: ReviewJournal::open(None, Redactor::default(), logged, earlier, listen),
             run_id: "run".to_owned(),
-            seed: 7,
-            since: Instant::now(),
+            retry_seed: 7,
+            started: Instant::now(),
         };
-        Box::pin(pipeline::review(review)).await
+        Box::pin(pipeline::run_review(review)).await
     }
 
-    /// Reviews, and compares what came of it with a few lines.
-    pub(super) async fn check(&self, model: &FakeModel, expected: Expect) -> Reviewed {
+    /// Runs the review and compares the report.
+    pub(super) async fn check(&self, model: &FakeModel, expected: Expect) -> ReviewOutput {
         let reviewed = self.review(model).await;
-        expected.assert_eq(&shown(&reviewed.report));
+        expected.assert_eq(&render(&reviewed.report));
         reviewed
     }
 }
@@ -157,11 +163,15 @@ fn model(fake: &FakeModel, name: &str, context: u64) -> Model {
     let endpoint = Endpoint { wire, url, key: None, model: name.to_owned() };
     let abilities = Abilities { tools: true, schema: true };
     let facts = ModelFacts { context, max_output: 16_000, price: Some(Price::free()), abilities };
-    Model::live(format!("openai:{name}"), facts, Live::new(endpoint, &Network::default()).unwrap())
+    Model::live(
+        format!("openai:{name}"),
+        facts,
+        VendorClient::new(endpoint, &NetworkSettings::default()).unwrap(),
+    )
 }
 
-/// What a report says, as far as a panel decides about it.
-pub(super) fn shown(report: &Report) -> String {
+/// The parts of a report that a panel decides.
+pub(super) fn render(report: &Report) -> String {
     let mut lines = vec![format!("{:?}: {}", report.verdict, report.verdict_reason)];
     for row in report.reviewers.iter().filter(|row| !is_static(&row.name)) {
         let note = match row.outcome {
@@ -172,7 +182,7 @@ pub(super) fn shown(report: &Report) -> String {
     }
     lines.extend(report.issues.iter().map(issue));
     lines.extend(report.pre_existing.iter().map(|it| format!("before: {}", issue(it))));
-    for Dropped { fate, reason, reviewer, member, .. } in &report.suppressed {
+    for DroppedFinding { fate, reason, reviewer, member, .. } in &report.suppressed {
         let title = member.as_ref().map_or("-", |member| member.finding.title.as_str());
         lines.push(format!("{fate} {title} [{reviewer}]: {reason}"));
     }
@@ -213,22 +223,22 @@ fn issue(issue: &Issue) -> String {
     )
 }
 
-/// The names of those who judged the change, each with the reason.
+/// Names of the reviewers with the reasons.
 pub(super) fn team(report: &Report) -> String {
     let rows = report.reviewers.iter().filter(|row| !is_static(&row.name));
     rows.map(|row| format!("{}: {}\n", row.name, row.why)).collect()
 }
 
-/// What a caller was told for itself: the end of its first prompt.
-pub(super) fn told(model: &FakeModel, caller: &str) -> String {
+/// The end of a caller's first prompt, which is specific to it.
+pub(super) fn prompt_end(model: &FakeModel, caller: &str) -> String {
     let requests = model.requests();
     let first = requests.iter().find(|asked| asked.caller == caller);
     let first = first.unwrap_or_else(|| panic!("`{caller}` was not asked"));
-    last_said(first)
+    last_message(first)
 }
 
-/// What a caller was told last.
-pub(super) fn last_said(asked: &Asked) -> String {
+/// The last message to a caller.
+pub(super) fn last_message(asked: &Asked) -> String {
     let said = asked.read().into_iter().rev().find_map(|read| match read {
         Read::User(text) => Some(text),
         Read::Tool(_)
@@ -241,7 +251,7 @@ pub(super) fn last_said(asked: &Asked) -> String {
     said.unwrap()
 }
 
-/// What stands in a text between the fences of a kind, each block for itself.
+/// The fenced blocks of a kind in a text.
 pub(super) fn fenced(text: &str, kind: &str) -> String {
     let opening = format!("kind=\"{kind}\">");
     let mut inside = false;
@@ -257,24 +267,24 @@ pub(super) fn fenced(text: &str, kind: &str) -> String {
     found
 }
 
-/// The scout answers: what the change is for, and whom it needs besides, each with the reason.
+/// A scout's answer: intent, and additional reviewers with reasons.
 pub(super) fn scouts(intent: &str, reviewers: &[(&str, &str)]) -> Scripted {
     let reviewers = reviewers.iter().map(|(name, why)| json!({ "name": name, "why": why }));
     let reviewers: Vec<Value> = reviewers.collect();
     calls("report_scout", json!({ "intent": intent, "reviewers": reviewers }))
 }
 
-/// A reviewer reports findings.
+/// A report of findings.
 pub(super) fn reports(findings: &[Value]) -> Scripted {
     calls("report_findings", json!({ "findings": findings, "summary": "Looked at it." }))
 }
 
-/// A reviewer that returns notes reports them.
+/// A report of notes.
 pub(super) fn notes(notes: &[&str]) -> Scripted {
     calls("report_notes", json!({ "notes": notes }))
 }
 
-/// Whoever judges the plan says of each id what stands beside it.
+/// A judgement of the plan, by id.
 pub(super) fn judges(states: &[(&str, &str)]) -> Scripted {
     let row = |(id, state): &(&str, &str)| json!({ "id": id, "state": state, "evidence": "shop/cart.py:3 shows it" });
     calls(
@@ -283,10 +293,10 @@ pub(super) fn judges(states: &[(&str, &str)]) -> Scripted {
     )
 }
 
-/// A check confirms all that it is asked about.
+/// A validation that confirms everything.
 pub(super) fn confirms() -> Scripted {
     decided(|asked| {
-        let text = last_said(asked);
+        let text = last_message(asked);
         let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
         let check = |id| json!({ "id": id, "verdict": "confirmed", "reason": "Line 3 shows it." });
         calls("report_checks", json!({ "checks": ids.map(check).collect::<Vec<_>>() }))
@@ -298,7 +308,7 @@ pub(super) fn divides(severity: &str, confidence: f64, title: &str) -> Value {
     finding(severity, confidence, title, "shop/cart.py:3", "return sum(lines) / count")
 }
 
-/// A finding at `PATH:LINE` that quotes its line, in all else such that it is kept.
+/// A valid finding at `PATH:LINE` that quotes its line.
 pub(super) fn finding(
     severity: &str,
     confidence: f64,
@@ -325,8 +335,8 @@ pub(super) fn finding(
     })
 }
 
-/// A value with some fields set over its own.
-pub(super) fn with(mut value: Value, fields: Value) -> Value {
+/// A value with some fields replaced.
+pub(super) fn with_fields(mut value: Value, fields: Value) -> Value {
     for (name, field) in fields.as_object().unwrap() {
         value[name.as_str()] = field.clone();
     }

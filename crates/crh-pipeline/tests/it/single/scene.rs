@@ -1,42 +1,45 @@
-//! A review by `single` that is about to begin, and what models say in it.
+//! A review by `single` that is ready to run, and scripted answers.
 
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::samples::{one_round, opened};
-use crh_agent::{Contents as Logged, Ledger};
-use crh_git::{Bare, Globs};
+use crate::samples::{one_round, write_and_open};
+use crh_agent::{Ledger, TranscriptDetail as Logged};
+use crh_git::{BareRepository, PathGlobs};
 use crh_llm::{
-    Abilities, Endpoint, Live, Model, ModelFacts, Money, Network, Price, Rates, Redactor, Wire,
+    Abilities, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price, Rates, Redactor,
+    VendorClient, Wire,
 };
-use crh_pipeline::checks::CheckTerms;
-use crh_pipeline::context::Context;
-use crh_pipeline::events::Event;
-use crh_pipeline::journal::Journal;
-use crh_pipeline::office::Office;
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::checks::CheckOptions;
+use crh_pipeline::context::PanelContext;
+use crh_pipeline::events::ReviewEvent;
+use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::plan::{Assignment, plan};
 use crh_pipeline::prompts::Prompts;
+use crh_pipeline::review_context::ReviewContext;
+use crh_pipeline::review_options::{
+    ModelSet, PanelOptions, Profile, PromptOverrides, ReviewBudget, ReviewOptions,
+};
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::{DiffAlone, Rules, scope};
+use crh_pipeline::scope::{DiffOnly, ScopeRules, decide_scope};
 use crh_pipeline::strategies::single;
-use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::{Allowance, Crew, PanelTerms, Profile, PromptOverrides, Terms};
-use crh_pipeline::tools::Bench;
+use crh_pipeline::tools::ToolContext;
 use crh_review::diff::Diff;
 use crh_review::report;
-use crh_review::report::{Mode, Strategy};
-use crh_review::verdict::Asked;
+use crh_review::report::{ReviewMode, Strategy};
+use crh_review::verdict::CommandKind;
 use crh_testkit::fake_model::{Read, Scripted, calls};
 use crh_testkit::{FakeModel, Repo};
 
 pub(super) const SUBMIT: &str = "submit_review_result";
-/// The line of the change that findings quote.
+/// The changed line that findings quote.
 pub(super) const BAD: &str = "return total(order) / order.discount";
 
-/// A change of one file, whose function is longer than what the diff shows of it, and a file beside it.
+/// A change in a function that is longer than the diff shows, and another file.
 pub(super) fn shop() -> Repo {
     let body: String = (1..=30).map(|number| format!("    step_{number} = {number}\n")).collect();
     let orders = |last: &str| format!("def price(order):\n{body}    {last}\n");
@@ -50,16 +53,16 @@ pub(super) fn shop() -> Repo {
     repo
 }
 
-/// A review that is about to begin.
-pub(super) struct Stage {
-    pub(super) office: Office,
+/// A review that is ready to run.
+pub(super) struct SingleScene {
+    pub(super) context: ReviewContext,
     assignment: Assignment,
-    pub(super) events: Arc<Mutex<Vec<Event>>>,
+    pub(super) events: Arc<Mutex<Vec<ReviewEvent>>>,
     _folders: (Repo, TempDir),
 }
 
 pub(super) fn facts() -> ModelFacts {
-    // What a million tokens cost: 40 cents to read, 1.60 to write.
+    // A million tokens cost 40 cents to read and 1.60 dollars to write.
     let input = Money::cents(40).per_million();
     let rates = Rates { input, cache_read: input, cache_write: input, output: input.times(4) };
     ModelFacts {
@@ -73,98 +76,108 @@ pub(super) fn facts() -> ModelFacts {
 pub(super) fn model(fake: &FakeModel, name: &str) -> Model {
     let url = fake.url().parse().unwrap();
     let endpoint = Endpoint { wire: Wire::OpenAiChat, url, key: None, model: name.to_owned() };
-    let live = Live::new(endpoint, &Network::default()).unwrap();
+    let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
     Model::live(format!("openai:{name}"), facts(), live)
 }
 
-impl Stage {
-    pub(super) fn new(repo: Repo, fake: &FakeModel, allowance: Allowance) -> Self {
+impl SingleScene {
+    pub(super) fn new(repo: Repo, fake: &FakeModel, allowance: ReviewBudget) -> Self {
         let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
         let raw = repo.git(&["diff", "-U10", "-M", "--full-index", "--no-color", &base, &head]);
         let diff = Diff::read(raw.clone());
-        let (folder, workspace) = opened(&one_round(raw));
-        let none = Globs::default;
-        let rules =
-            Rules { exclude: none(), include: none(), generated: none(), max_file_bytes: 1 << 20 };
-        let bare = Bare::new(&repo.path().join(".git"));
+        let (folder, workspace) = write_and_open(&one_round(raw));
+        let none = PathGlobs::default;
+        let rules = ScopeRules {
+            exclude: none(),
+            include: none(),
+            generated: none(),
+            max_file_bytes: 1 << 20,
+        };
+        let bare = BareRepository::new(&repo.path().join(".git"));
         let open = move || Ok(Revisions::new(bare, &base, &head).unwrap());
-        let subject = Subject {
-            bench: Bench::new().with_workspace(workspace).with_repository(open),
-            scope: scope(&diff, &DiffAlone, &rules),
+        let subject = ChangeUnderReview {
+            tool_context: ToolContext::new().with_workspace(workspace).with_repository(open),
+            scope: decide_scope(&diff, &DiffOnly, &rules),
             diff: Arc::new(diff),
-            change: report::Change::default(),
+            report_change: report::ReviewedChange::default(),
             untracked: Vec::new(),
             notes: Vec::new(),
-            since: None,
+            incremental: None,
         };
-        let terms = Terms {
+        let terms = ReviewOptions {
             strategy: Strategy::Single,
-            asked: Asked::Review,
-            mode: Mode::ReportOnly,
-            allowance,
+            command: CommandKind::Review,
+            mode: ReviewMode::ReportOnly,
+            budget: allowance,
             language: String::new(),
-            side_by_side: 4,
+            max_parallel: 4,
             overrides: PromptOverrides::default(),
-            panel: PanelTerms::default(),
+            panel: PanelOptions::default(),
         };
-        let plan = plan(&subject, Strategy::Single, &CheckTerms::default(), &Context::default());
+        let plan =
+            plan(&subject, Strategy::Single, &CheckOptions::default(), &PanelContext::default());
         let assignment = plan.assignments.into_iter().find(|it| it.name == "single").unwrap();
         let [reviewer, escalation] = ["mini", "strong"].map(|name| model(fake, name));
         let events = Arc::new(Mutex::new(Vec::new()));
-        let office = Office {
+        let context = ReviewContext {
             prompts: Arc::new(Prompts::new(&subject, &terms, facts().context)),
-            subject: Arc::new(subject),
-            crew: Crew { cheap: reviewer.clone(), reviewer, escalation },
-            ledger: Ledger::open(terms.allowance.budget()),
-            terms: Arc::new(terms),
-            found: crh_pipeline::found_by_code::FoundByCode::nothing(),
+            change: Arc::new(subject),
+            models: ModelSet { cheap: reviewer.clone(), reviewer, escalation },
+            ledger: Ledger::open(terms.budget.ledger_budget()),
+            options: Arc::new(terms),
+            static_findings: crh_pipeline::static_findings::StaticFindings::empty(),
             journal: journal(Vec::new(), &events),
-            seed: 7,
+            retry_seed: 7,
         };
-        Self { office, assignment, events, _folders: (repo, folder) }
+        Self { context, assignment, events, _folders: (repo, folder) }
     }
 
     pub(super) fn quick(fake: &FakeModel) -> Self {
-        Self::new(shop(), fake, Profile::Quick.allowance())
+        Self::new(shop(), fake, Profile::Quick.budget())
     }
 
     pub(super) fn standard(fake: &FakeModel) -> Self {
-        Self::new(shop(), fake, Profile::Standard.allowance())
+        Self::new(shop(), fake, Profile::Standard.budget())
     }
 
     pub(super) async fn run(&self) -> RunRecord {
-        let runs = single(&self.office, &self.assignment).await;
+        let runs = single(&self.context, &self.assignment).await;
         let [record] = runs.records.as_slice() else { panic!("{runs:?}") };
         record.clone()
     }
 
-    /// The events, as short lines.
-    pub(super) fn told(&self) -> Vec<String> {
+    /// Events as short lines.
+    pub(super) fn event_lines(&self) -> Vec<String> {
         let events = self.events.lock().unwrap();
-        let line = |event: &Event| match event {
-            Event::RunStarted { run, files, .. } => Some(format!("{run} begins, {files} files")),
-            Event::RunEnded { run, findings, failure, .. } => Some(format!(
+        let line = |event: &ReviewEvent| match event {
+            ReviewEvent::RunStarted { run, files, .. } => {
+                Some(format!("{run} begins, {files} files"))
+            }
+            ReviewEvent::RunEnded { run, findings, failure, .. } => Some(format!(
                 "{run} ends, {findings} findings {}",
                 failure.as_deref().unwrap_or("")
             )),
-            Event::ToolCalled { run, tool, about } => Some(format!("{run} {tool} {about}")),
-            Event::FileReviewed { path } => Some(format!("reviewed {path}")),
-            Event::StageStarted { .. }
-            | Event::StageEnded { .. }
-            | Event::Planned { .. }
-            | Event::TeamChosen { .. }
-            | Event::Refused { .. }
-            | Event::Spent { .. }
-            | Event::Warning { .. } => None,
+            ReviewEvent::ToolCalled { run, tool, about } => Some(format!("{run} {tool} {about}")),
+            ReviewEvent::FileReviewed { path } => Some(format!("reviewed {path}")),
+            ReviewEvent::StageStarted { .. }
+            | ReviewEvent::StageEnded { .. }
+            | ReviewEvent::Planned { .. }
+            | ReviewEvent::TeamChosen { .. }
+            | ReviewEvent::Refused { .. }
+            | ReviewEvent::Spent { .. }
+            | ReviewEvent::Warning { .. } => None,
         };
         events.iter().filter_map(line).map(|line| line.trim_end().to_owned()).collect()
     }
 }
 
-pub(super) fn journal(earlier: Vec<RunRecord>, events: &Arc<Mutex<Vec<Event>>>) -> Journal {
+pub(super) fn journal(
+    earlier: Vec<RunRecord>,
+    events: &Arc<Mutex<Vec<ReviewEvent>>>,
+) -> ReviewJournal {
     let events = Arc::clone(events);
-    let listen = move |event: &Event| events.lock().unwrap().push(event.clone());
-    Journal::open(None, Redactor::default(), Logged::Withheld, earlier, listen)
+    let listen = move |event: &ReviewEvent| events.lock().unwrap().push(event.clone());
+    ReviewJournal::open(None, Redactor::default(), Logged::LengthsOnly, earlier, listen)
 }
 
 pub(super) fn finding(title: &str, severity: &str, confidence: f64) -> Value {
@@ -201,8 +214,8 @@ pub(super) fn verdict(id: &str, word: &str) -> Value {
     json!({ "id": id, "verdict": word, "reason": "line 32 shows it" })
 }
 
-/// Everything that our side said in the last request of a caller.
-pub(super) fn said_to(fake: &FakeModel, caller: &str) -> String {
+/// All text from crh in the last request of a caller.
+pub(super) fn last_request_text(fake: &FakeModel, caller: &str) -> String {
     let requests = fake.requests();
     let last = requests.iter().rev().find(|asked| asked.caller == caller).unwrap();
     let texts = last.read().into_iter().filter_map(|read| match read {

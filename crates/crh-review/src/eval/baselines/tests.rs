@@ -1,4 +1,4 @@
-//! What the trivial reviewers report, and that they score what they must.
+//! Reports and scores of the baselines.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::eval::matching::Rule;
 use crate::eval::scores::score;
 use crate::eval::tests_support::evaluation;
 
-/// Two hunks that add, remove and do both, a renamed file and a deleted one.
+/// Hunks that add, remove and do both, a renamed file and a deleted one.
 const DIFF: &str = "\
 diff --git a/f b/f
 --- a/f
@@ -66,23 +66,23 @@ fn check(baseline: &Evaluation, expected: Expect) {
 }
 
 #[test]
-fn every_hunk_is_reported_where_it_changes_something() {
+fn every_hunk_reports_the_changed_lines() {
     let diff = Diff::read(DIFF);
     let tool = evaluation(Rule::Category, "case a\ncase b\ncase c\nrun not-run");
     let changes = [BaselineCase { id: "a", diff: &diff }, BaselineCase { id: "c", diff: &diff }];
     check(
         &every_hunk(&tool, &changes),
         expect![[r#"
-        every hunk
-        a Reviewed: f:2-5 new bug, f:21-21 old bug, new:7-7 new bug, gone:1-2 old bug,
-        b NotRun("its change is not known"):
-        c NotRun("it was not run"):
-    "#]],
+            every hunk
+            a Reviewed: f:2-5 new bug, f:21-21 old bug, new:7-7 new bug, gone:1-2 old bug,
+            b NotRun("the change is unknown"):
+            c NotRun("not run"):
+        "#]],
     );
 }
 
 #[test]
-fn random_lines_are_added_ones_each_at_most_once() {
+fn random_lines_are_distinct_added_lines() {
     let diff = Diff::read(DIFF);
     let tool = evaluation(Rule::Category, "case a");
     let changes = [BaselineCase { id: "a", diff: &diff }];
@@ -105,7 +105,7 @@ fn random_lines_are_added_ones_each_at_most_once() {
 }
 
 #[test]
-fn of_a_change_that_only_removes_random_lines_are_removed_ones() {
+fn random_lines_of_a_removal_are_removed_lines() {
     let diff = Diff::read("--- a/f\n+++ b/f\n@@ -3,2 +3 @@\n x\n-y\n");
     let tool = evaluation(Rule::Category, "case a");
     let drawn = random_lines(&tool, &[BaselineCase { id: "a", diff: &diff }], 3, 1, 0);
@@ -119,7 +119,7 @@ fn of_a_change_that_only_removes_random_lines_are_removed_ones() {
 }
 
 #[test]
-fn a_case_more_does_not_change_what_is_drawn_for_the_others() {
+fn additional_case_keeps_draws_of_the_others() {
     let diff = Diff::read(DIFF);
     let changes = ["a", "b"].map(|id| BaselineCase { id, diff: &diff });
     let drawn = |table| random_lines(&evaluation(Rule::Category, table), &changes, 2, 5, 1);
@@ -127,7 +127,7 @@ fn a_case_more_does_not_change_what_is_drawn_for_the_others() {
 }
 
 #[test]
-fn perfect_and_nothing_are_what_they_are_called() {
+fn perfect_finds_all_and_nothing_reports_none() {
     let tool = evaluation(
         Rule::Category,
         "
@@ -157,10 +157,11 @@ fn perfect_and_nothing_are_what_they_are_called() {
 }
 
 #[test]
-fn each_report_has_the_category_that_fits_most_and_the_words_of_its_lines() {
+fn reports_have_the_commonest_category_and_line_text() {
     let diff = Diff::read(DIFF);
     let changes = [BaselineCase { id: "a", diff: &diff }];
-    // Of one category there are most performance issues, of one family most of correctness. Of equals it is the first.
+    // Performance is the most frequent category, correctness the most frequent family. The first
+    // wins on a tie.
     let table = "
         case a
         expect f:1 performance
@@ -188,7 +189,7 @@ fn each_report_has_the_category_that_fits_most_and_the_words_of_its_lines() {
 }
 
 #[test]
-fn by_words_a_trivial_reviewer_gets_what_the_words_of_the_code_get() {
+fn text_rule_scores_baselines_by_code_words() {
     let code = "+def cancel_order(order): refund(order, order.deposit)\n";
     let diff = Diff::read(format!("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n{code}"));
     let table = r#"case a
@@ -202,14 +203,15 @@ fn by_words_a_trivial_reviewer_gets_what_the_words_of_the_code_get() {
     }
 }
 
-/// How many ways there are to choose `few` of `many`.
+/// Binomial coefficient.
 fn choose(many: u64, few: u64) -> f64 {
     (0..few).map(|at| (many - at) as f64 / (few - at) as f64).product()
 }
 
 #[test]
-fn random_lines_get_what_chance_gives_them() {
-    // Each change adds 40 lines, of which one is wrong: 3 lines are drawn, and those at most 3 from it fit.
+fn random_lines_score_at_chance_level() {
+    // Each change adds 40 lines, one of them wrong. 3 lines are drawn, and lines at most 3 away
+    // match.
     const LINES: u64 = 40;
     const DRAWN: u64 = 3;
     let added: String = (1..=LINES).map(|line| format!("+{line}\n")).collect();
@@ -225,7 +227,7 @@ fn random_lines_get_what_chance_gives_them() {
     let drawn = random_lines(&evaluation(Rule::Category, &table), &changes, 3, 100, 42);
     let quality = score(&drawn).quality;
     let (recall, precision) = (quality.recall.value.unwrap(), quality.precision.value.unwrap());
-    // 4,000 draws: the standard error is 0.0078, and this is three of them.
+    // 4,000 draws have a standard error of 0.0078; allow three of them.
     assert!((recall - chance).abs() < 0.024, "{recall} is not near {chance}");
     assert!((precision - recall / DRAWN as f64).abs() < 1e-6, "{precision}");
 }

@@ -1,4 +1,4 @@
-//! The cases that two evaluations have in common, and why the others are left out.
+//! Common cases of two evaluations, and why the others are excluded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,17 @@ use crate::eval::case::Labels;
 use crate::eval::evaluation::{CaseRuns, Ending, Evaluation};
 use crate::eval::matching::Rule;
 
-/// Two evaluations of the same cases with the same labels, by the same rule.
+/// Two evaluations reduced to the same cases, labels and rule.
 pub(super) struct Common {
     pub(super) before: Evaluation,
     pub(super) after: Evaluation,
-    /// Cases that do not count, by id.
+    /// Excluded cases, by id.
     pub(super) left_out: Vec<(String, Reason)>,
-    /// Runs of the others that do not count, since only one has them.
+    /// Number of excluded runs of the other cases.
     pub(super) runs_left_out: u32,
 }
 
-/// Why a case is left out.
+/// Why a case is excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     New,
@@ -71,19 +71,13 @@ impl Common {
         Self { before, after, left_out, runs_left_out }
     }
 
-    /// Cases of the first that the second no longer lets anybody compare.
+    /// Cases of the first evaluation that can no longer be compared.
     pub(super) fn gone(&self) -> Vec<Regression> {
         let lost = [
-            (Reason::Gone, "cases that were there are gone"),
-            (Reason::NotRunAfter, "cases that were reviewed are no longer"),
-            (
-                Reason::NoCommonRun,
-                "cases were begun in other repeats, so that they cannot be compared",
-            ),
-            (
-                Reason::OtherLabels,
-                "cases are labelled differently, so that they cannot be compared",
-            ),
+            (Reason::Gone, "cases were removed"),
+            (Reason::NotRunAfter, "cases are no longer reviewed"),
+            (Reason::NoCommonRun, "cases have no common repeat and cannot be compared"),
+            (Reason::OtherLabels, "cases are labelled differently and cannot be compared"),
         ];
         let found = lost.into_iter().filter_map(|(lost, what)| {
             let left_out = self.left_out.iter().filter(|(_, reason)| *reason == lost);
@@ -114,19 +108,19 @@ fn in_common(both: [Option<&CaseRuns>; 2]) -> Result<[&CaseRuns; 2], Reason> {
     }
 }
 
-/// Whether the same is expected. What is known to be wrong may have been added since: it is counted in both.
+/// Whether the same issues are expected. Findings known to be wrong may differ; they count in both.
 fn is_labelled_alike(before: &Labels, after: &Labels) -> bool {
     before.expected == after.expected && before.twin_of == after.twin_of
 }
 
-/// The repeats of a case that were begun.
+/// The started repeats of a case.
 fn begun(case: &CaseRuns) -> BTreeSet<usize> {
     let runs = case.runs.iter().enumerate();
     runs.filter(|(_, run)| run.ending.is_begun()).map(|(repeat, _)| repeat).collect()
 }
 
-/// A case as if no repeat had been begun that was not begun in the other evaluation of it. The others keep their numbers, by which a
-/// twin finds its run.
+/// A case with only the repeats that the other evaluation started, too. The repeats keep their
+/// numbers, because twins are matched by them.
 fn begun_in_both(case: &CaseRuns, other: &CaseRuns) -> CaseRuns {
     let begun = begun(other);
     let mut case = case.clone();

@@ -1,4 +1,4 @@
-//! Which numbers differ, and whether the difference is more than the choice of the cases.
+//! Differences between metrics and their significance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::eval::scores::graded::Graded;
 use crate::eval::scores::tally::{Tally, tallies};
 use crate::eval::scores::{Estimate, effort};
 
-/// A number of one evaluation.
+/// A metric of one evaluation.
 type Number = fn(&Tally) -> Option<f64>;
 
-/// The numbers of which a loss is a regression. More reports are none: it depends on what they say.
+/// Metrics whose loss is a regression. More reports alone are not a regression.
 const QUALITY: [(&str, Number, Better); 6] = [
     ("precision", Tally::precision, Better::More),
     ("recall", Tally::recall, Better::More),
@@ -22,15 +22,15 @@ const QUALITY: [(&str, Number, Better); 6] = [
     ("findings_per_change", Tally::findings_per_change, Better::Neither),
 ];
 
-/// All numbers of two evaluations that one of them has.
+/// All metrics that at least one of two evaluations has.
 pub(super) struct Differences {
-    /// How good they are: a real loss is a regression.
+    /// Quality metrics. A significant loss is a regression.
     pub(super) quality: Vec<Difference>,
-    /// What they took.
+    /// Cost and time.
     pub(super) effort: Vec<Difference>,
 }
 
-/// What the runs of a case and its twin cost.
+/// Cost of a case and its twin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Spent {
     runs: u64,
@@ -38,7 +38,7 @@ struct Spent {
 }
 
 impl Differences {
-    /// Of the same cases, by the same rule.
+    /// Differences between two evaluations of the same cases with the same rule.
     pub(super) fn of<'a>(
         common: &Common,
         mut before: Vec<Graded<'a>>,
@@ -61,7 +61,7 @@ impl Differences {
         });
         let is_there =
             |difference: &Difference| difference.before.is_some() || difference.after.is_some();
-        // Nobody asks what costs nothing and takes no time.
+        // Skip cost and time if both are zero.
         let is_spent = |difference: &Difference| {
             [difference.before, difference.after].iter().flatten().any(|spent| *spent > 0.0)
         };
@@ -72,8 +72,8 @@ impl Differences {
     }
 }
 
-/// Keeps of every twin the repeats that were seen in both. A twin that was not seen makes no pair of its case, and one that makes a pair in
-/// one evaluation alone would change the mix of the pairs.
+/// Keeps the repeats of every twin that succeeded in both evaluations. Otherwise the two would
+/// score a different mix of pairs.
 fn keep_seen_twins<'a>(before: &mut [Graded<'a>], after: &mut [Graded<'a>]) {
     for (before, after) in before.iter_mut().zip(after).filter(|(before, _)| before.is_twin()) {
         let seen = |twin: &Graded<'_>| -> BTreeSet<usize> {
@@ -103,7 +103,7 @@ fn difference<C: Counts>(
     let (before, after) = &resampled.whole;
     let mut all = *before;
     all.add(after, 1);
-    // A case differs in this number if it matters to the whole which of its two counts is added to it.
+    // A case differs if replacing its counts changes the total.
     let with = |counts: &C| {
         let mut all = all;
         all.add(counts, 1);
@@ -120,8 +120,8 @@ fn difference<C: Counts>(
     }
 }
 
-/// The median latencies. Their difference is that of two machines on two days as well, and other cases would not show that: there is no
-/// interval, and it is never called real.
+/// Median latencies, without an interval: they also depend on the machine and the day, so they are
+/// never significant.
 fn latency(common: &Common) -> Difference {
     let [before, after] = [&common.before, &common.after]
         .map(|evaluation| Some(effort::effort(evaluation).latency_seconds_median));
@@ -136,7 +136,7 @@ fn latency(common: &Common) -> Difference {
     }
 }
 
-/// What each case cost, together with its twin.
+/// Cost of each case with its twin.
 fn spent(graded: &[Graded<'_>]) -> Vec<Spent> {
     let mut spent: BTreeMap<&str, Spent> = BTreeMap::new();
     for case in graded {
@@ -158,7 +158,7 @@ impl Counts for Spent {
 }
 
 impl Difference {
-    /// What has become worse, if the difference is real and a loss.
+    /// The regression, if the difference is a significant loss.
     pub(super) fn loss(&self) -> Option<String> {
         let is_less = self.change.value? < 0.0;
         let word = match (self.better, is_less) {

@@ -1,38 +1,38 @@
-//! What one evaluation of a case has and the other has not, by the majority of the repeats.
+//! Facts that hold in only one evaluation of a case, by majority of the repeats.
 
 use std::collections::BTreeMap;
 
 use super::Flip;
 use crate::eval::evaluation::Ending;
 use crate::eval::scores::graded::{Graded, Identity};
-use crate::width::cut;
-use crate::words::folded;
+use crate::width::truncate;
+use crate::words::collapse_whitespace;
 
-/// As much of a description or a title as a line of a table can show.
+/// Maximum length of a description or title in a table.
 const SHOWN: usize = 80;
 
-/// Something that a run of a case can have or not.
+/// A fact about a run of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fact<'a> {
-    /// It failed.
+    /// The run failed.
     Failed,
     /// An expected issue was found.
     Found(usize),
-    /// A report that is known to be wrong was made: the first of this one, the second, and so on.
+    /// The n-th report that is known to be wrong.
     KnownBad(usize, usize),
-    /// Something was reported on a clean change: the first report of its kind, the second, and so on.
+    /// The n-th report of one kind on a clean change.
     OnClean(Identity<'a>, usize),
 }
 
-/// What the runs of a case have: how many of them, and in which words.
+/// Facts of the runs of a case: number of runs and description.
 type Facts<'a> = BTreeMap<Fact<'a>, (usize, &'a str)>;
 
-/// What flipped in a case.
+/// Flips of a case.
 pub(super) fn flips(before: &Graded<'_>, after: &Graded<'_>) -> Vec<Flip> {
     let [had, has] = [common_facts(before), common_facts(after)];
     let gone = had.iter().filter(|(what, _)| !has.contains_key(what)).map(|flip| (flip, Now::Gone));
     let new = has.iter().filter(|(what, _)| !had.contains_key(what)).map(|flip| (flip, Now::There));
-    // A review that fails makes no mistakes; that is nothing to be glad of.
+    // A failed review makes no false reports, but that is not an improvement.
     let now_fails = has.contains_key(&Fact::Failed);
     let mut flips: Vec<_> = gone.chain(new).collect();
     flips.retain(|((what, _), now)| !(now_fails && what.is_better(*now)));
@@ -45,14 +45,14 @@ pub(super) fn flips(before: &Graded<'_>, after: &Graded<'_>) -> Vec<Flip> {
     flips.collect()
 }
 
-/// Whether the second evaluation has what the first has not, or the other way round.
+/// Whether a fact appeared or disappeared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Now {
     There,
     Gone,
 }
 
-/// What more than half of the runs have, with the words for it.
+/// Facts of more than half of the runs, with a description.
 fn common_facts<'a>(case: &Graded<'a>) -> BTreeMap<Fact<'a>, &'a str> {
     let mut facts = Facts::new();
     for run in &case.runs {
@@ -104,6 +104,6 @@ impl Fact<'_> {
             (Self::OnClean(..), Now::There) => format!("a new report on {change}"),
             (Self::OnClean(..), Now::Gone) => format!("no longer reported on {change}"),
         };
-        format!("{start}: {}", cut(&folded(words), SHOWN))
+        format!("{start}: {}", truncate(&collapse_whitespace(words), SHOWN))
     }
 }

@@ -1,4 +1,4 @@
-//! Two evaluations as tables: what flipped, which differences are real, and what has become worse.
+//! Comparisons of two evaluations, as tables.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::eval::matching::Rule;
 use crate::eval::tests_support::evaluation;
 
-/// Whether a model was asked, or chance had no part.
+/// Whether a model was used or the result is deterministic.
 #[derive(Clone, Copy)]
 enum By {
     Model,
@@ -68,7 +68,7 @@ fn check_regressions(by: By, before: &str, after: &str, expected: Expect) {
     expected.assert_eq(&rows.collect::<String>());
 }
 
-/// Cases with an issue each, of which some are found, and clean ones, on some of which something is reported.
+/// Cases with one issue each, some of them found, and clean cases, some of them with a report.
 fn suite(found: impl Fn(u32) -> bool, flagged: impl Fn(u32) -> bool) -> String {
     let mut table = String::new();
     for case in 0..40 {
@@ -87,7 +87,7 @@ fn suite(found: impl Fn(u32) -> bool, flagged: impl Fn(u32) -> bool) -> String {
 }
 
 #[test]
-fn what_one_found_and_the_other_did_not_is_a_flip() {
+fn issue_found_by_only_one_is_a_flip() {
     check(
         r#"
         case a
@@ -127,7 +127,7 @@ fn what_one_found_and_the_other_did_not_is_a_flip() {
 }
 
 #[test]
-fn with_repeats_the_majority_decides() {
+fn majority_of_repeats_decides() {
     let table = |found: [&str; 3]| {
         let runs = found.map(|found| format!("run\n{found}\n")).concat();
         format!("case a\nexpect f:10 \"wrong\"\n{runs}")
@@ -150,7 +150,8 @@ fn with_repeats_the_majority_decides() {
     );
 }
 
-/// Twenty cases of which the first ten have their issue found, run three times; the repeats that `is_begun` does not want were not begun.
+/// Twenty cases with three repeats; the first ten find their issue. `is_begun` selects the started
+/// repeats.
 fn repeated(is_begun: impl Fn(u32, u32) -> bool) -> String {
     let mut table = String::new();
     for case in 0..20 {
@@ -166,7 +167,7 @@ fn repeated(is_begun: impl Fn(u32, u32) -> bool) -> String {
 }
 
 #[test]
-fn repeats_that_were_not_begun_shift_no_number() {
+fn unstarted_repeats_do_not_shift_scores() {
     let all = repeated(|_, _| true);
     let some = repeated(|case, repeat| case >= 10 || repeat == 0);
     check_differences(
@@ -201,7 +202,7 @@ fn repeats_that_were_not_begun_shift_no_number() {
 }
 
 #[test]
-fn a_case_of_which_no_repeat_was_begun_in_both_is_left_out() {
+fn case_without_common_repeat_is_left_out() {
     let [before, after] =
         ["run not-run\nrun", "run\nrun not-run"].map(|runs| format!("case a\n{runs}\ncase b"));
     check(
@@ -217,14 +218,15 @@ fn a_case_of_which_no_repeat_was_begun_in_both_is_left_out() {
         &before,
         &after,
         expect![[r#"
-        cases were begun in other repeats, so that they cannot be compared: a
+        cases have no common repeat and cannot be compared: a
     "#]],
     );
 }
 
 #[test]
-fn a_twin_that_failed_in_one_of_them_makes_no_pair_in_the_other() {
-    // Without their twins the first six would be gone from the pairs of the second, and they are the only ones with credit.
+fn twin_that_failed_on_one_side_makes_no_pair() {
+    // Without their twins, the second evaluation would lose the first six pairs, the only ones with
+    // credit.
     let table = |failed: &str| {
         let cases = (0..12).map(|case| {
             let [report, run] = if case < 6 { ["report f:10 bug", failed] } else { ["", ""] };
@@ -249,7 +251,7 @@ fn a_twin_that_failed_in_one_of_them_makes_no_pair_in_the_other() {
 }
 
 #[test]
-fn a_second_report_that_is_known_to_be_wrong_is_a_flip_too() {
+fn second_known_bad_report_is_a_flip() {
     let table = |times: usize| {
         format!("case a\nexpect f:90\nbad f:10\n{}", "report f:11 bug \"odd\"\n".repeat(times))
     };
@@ -265,7 +267,7 @@ fn a_second_report_that_is_known_to_be_wrong_is_a_flip_too() {
 }
 
 #[test]
-fn how_much_is_reported_is_neither_better_nor_worse() {
+fn number_of_reports_has_no_direction() {
     let better = |difference: &Difference| (difference.metric.clone(), difference.better);
     let [before, after] = both(By::Model, &suite(|_| true, |_| true), &suite(|_| true, |_| true));
     let all: Vec<_> = compare(&before, &after).differences.iter().map(better).collect();
@@ -277,7 +279,7 @@ fn how_much_is_reported_is_neither_better_nor_worse() {
         ("findings_per_change", Better::Neither),
     ];
     assert_eq!(all, expected.map(|(metric, better)| (metric.to_owned(), better)));
-    // Every change is clean and flagged by both; the second says three times as much.
+    // Every change is clean and has a report in both; the second reports three times as much.
     let loud = |more: &str| {
         let cases = (0..10).map(|case| format!("case c{case}\nrun\n{more}\n"));
         cases.collect::<String>()
@@ -296,7 +298,7 @@ fn how_much_is_reported_is_neither_better_nor_worse() {
 }
 
 #[test]
-fn a_review_that_fails_is_not_praised_for_its_silence() {
+fn failed_review_is_no_improvement() {
     check(
         "
         case a
@@ -314,7 +316,7 @@ fn a_review_that_fails_is_not_praised_for_its_silence() {
 }
 
 #[test]
-fn reports_on_a_twin_flip_too() {
+fn reports_on_twins_can_flip() {
     check(
         "
         case a
@@ -335,7 +337,7 @@ fn reports_on_a_twin_flip_too() {
 }
 
 #[test]
-fn only_cases_that_both_have_and_label_alike_are_compared() {
+fn only_common_cases_with_equal_labels_are_compared() {
     let before = "
         case gone
         case labels
@@ -371,28 +373,28 @@ fn only_cases_that_both_have_and_label_alike_are_compared() {
         before,
         after,
         expect![[r#"
-        cases that were there are gone: gone
-        cases that were reviewed are no longer: skipped
-        cases are labelled differently, so that they cannot be compared: labels
+        cases were removed: gone
+        cases are no longer reviewed: skipped
+        cases are labelled differently and cannot be compared: labels
     "#]],
     );
 }
 
 #[test]
-fn a_case_that_is_gone_is_a_regression_whether_or_not_chance_had_a_part() {
+fn missing_case_is_always_a_regression() {
     check_regressions(
         By::Model,
         "case a\ncase b",
         "case a",
         expect![[r#"
-        cases that were there are gone: b
+        cases were removed: b
     "#]],
     );
 }
 
 #[test]
-fn a_difference_is_real_if_other_cases_would_show_it_too() {
-    // Ten more of 40 are found, and on one more of 20 clean changes something is reported.
+fn difference_is_significant_if_interval_excludes_zero() {
+    // Ten more of 40 issues are found, and one more of 20 clean changes has a report.
     check_differences(
         &suite(|case| case < 10, |case| case < 45),
         &suite(|case| case < 20, |case| case < 46),
@@ -407,7 +409,7 @@ fn a_difference_is_real_if_other_cases_would_show_it_too() {
 }
 
 #[test]
-fn what_was_spent_and_the_credit_of_pairs_are_compared_where_there_is_any() {
+fn cost_and_pairs_are_compared_if_present() {
     let table = |cases: u32, cost: &str, latency: &str, twin: &str| {
         let cases = (0..cases).map(|case| {
             format!(
@@ -433,7 +435,7 @@ fn what_was_spent_and_the_credit_of_pairs_are_compared_where_there_is_any() {
 }
 
 #[test]
-fn five_cases_that_differ_are_not_enough_to_call_anything_real() {
+fn five_differing_cases_are_not_significant() {
     let before = suite(|case| case < 10, |_| false);
     check_differences(
         &before,
@@ -460,7 +462,7 @@ fn five_cases_that_differ_are_not_enough_to_call_anything_real() {
 }
 
 #[test]
-fn without_chance_every_loss_is_a_regression() {
+fn deterministic_loss_is_always_a_regression() {
     let before = suite(|case| case < 10, |case| case < 45);
     let after = suite(|case| (1..11).contains(&case), |case| (41..46).contains(&case));
     check_regressions(
@@ -476,7 +478,7 @@ fn without_chance_every_loss_is_a_regression() {
 }
 
 #[test]
-fn where_chance_has_a_part_only_a_real_loss_is_a_regression() {
+fn model_loss_is_a_regression_only_if_significant() {
     let before = suite(|case| case < 20, |case| case < 45);
     let little = suite(|case| case < 19, |case| case < 46);
     check_regressions(By::Model, &before, &little, expect![[r#""#]]);
@@ -505,7 +507,7 @@ fn where_chance_has_a_part_only_a_real_loss_is_a_regression() {
 }
 
 #[test]
-fn a_judged_evaluation_and_one_that_is_not_are_compared_by_words() {
+fn judged_and_unjudged_are_compared_by_text() {
     let table =
         "case a\nexpect f:10 \"the loop never ends\"\nreport f:10 \"other words\"\njudged 0-0";
     let [mut before, mut after] = both(By::Model, table, table);
@@ -529,7 +531,7 @@ fn a_judged_evaluation_and_one_that_is_not_are_compared_by_words() {
 }
 
 #[test]
-fn more_reports_that_nobody_has_judged_are_a_regression_until_somebody_does() {
+fn more_unlabelled_reports_are_a_regression() {
     let one = "case a\nexpect f:10 \"wrong\"\nreport f:10 bug\nreport f:50 bug \"odd\"";
     let two = format!("{one}\nreport f:90 bug \"odder\"");
     check_regressions(
@@ -537,7 +539,7 @@ fn more_reports_that_nobody_has_judged_are_a_regression_until_somebody_does() {
         one,
         &two,
         expect![[r#"
-        more reports that nobody has judged: read them, and label them or write the baseline anew: a
+        more unlabelled reports: read and label them, or write a new baseline: a
     "#]],
     );
     check_regressions(By::Program, &two, one, expect![[""]]);

@@ -1,23 +1,23 @@
-//! The best one-to-one assignment of rows to columns: as many pairs as there can be, and of these the cheapest in total.
+//! Best one-to-one assignment of rows to columns: as many pairs as possible, then the lowest total
+//! cost.
 
-/// Pairs of a row and a column that fit, by row. `costs[row][column]` says how badly they fit, and is none where they do not;
+/// Pairs of matching rows and columns, by row. `costs[row][column]` is `None` if they do not match;
 /// all rows have the same length.
 ///
-/// This is the Hungarian method: rows are taken in one after the other, each along the cheapest path of exchanges, which
-/// potentials of rows and columns keep free of negative steps. It takes rows² · (rows + columns) steps: the rows are the expected
-/// issues of one case, of which there are few. Among equally good assignments it depends on the order alone which one it is.
+/// Hungarian algorithm: adds one row at a time along the cheapest augmenting path. It takes rows² ·
+/// (rows + columns) steps. Ties depend on the order only.
 pub(super) fn assignment(costs: &[Vec<Option<u32>>]) -> Vec<(usize, usize)> {
     let rows = costs.len();
     let columns = costs.first().map_or(0, Vec::len);
     let highest = costs.iter().flatten().flatten().max().copied().unwrap_or_default();
-    // Dearer than all other rows together can be, so that no saving is worth a pair less.
+    // More than all other rows can cost together, so that pairs take precedence over cost.
     let alone = i64::from(highest) * rows as i64 + 1;
     let cost = |row: usize, column: usize| match costs[row].get(column) {
         Some(Some(cost)) => i64::from(*cost),
-        // Beyond the last column there is one for each row that stays alone.
+        // One extra column per row that stays unmatched.
         Some(None) | None => alone,
     };
-    // Rows and columns count from 1: column 0 is where the row that is being taken in stands, row 0 is nobody.
+    // Rows and columns count from 1: column 0 holds the row being added, row 0 means none.
     let width = columns + rows;
     let mut row_potential = vec![0; rows + 1];
     let mut column_potential = vec![0; width + 1];

@@ -1,8 +1,8 @@
-//! Whether one report fits one expected issue, and how well.
+//! Whether a report matches an expected issue, and how well.
 //!
-//! Lines of the two sides count in different files, and which old line is near which new one is not known here. So a place
-//! fits on its own side only: where a removed line is the trouble and a reader may as well point at what is left, the labels name a
-//! span on each side. A renamed file has its new path on both sides, as everywhere in a report. By words, only the file has to be the same.
+//! Old and new lines are not compared, so a place matches only on its own side. Labels name a span
+//! on each side where both are reasonable. A renamed file has its new path on both sides. By words,
+//! only the file has to match.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -12,37 +12,37 @@ use super::words::{Description, Words};
 use crate::eval::case::{Expected, KnownBad, Span};
 use crate::eval::evaluation::{CaseRun, Reported};
 
-/// How far a report may be from the lines of an issue: the agent specification's number.
+/// Maximum distance of a report from an issue, from the agent specification.
 const LINES_APART: u32 = 3;
-/// Beyond so many lines it makes no difference how far away something is.
+/// Larger distances count as this many lines.
 const FAR: u32 = 999;
 
-/// An expected issue with its words, which are only looked for if they are asked for.
+/// An expected issue, with words if the rule needs them.
 pub(super) struct Issue<'a> {
     expected: &'a Expected,
     description: OnceCell<Description>,
 }
 
-/// A report with its words, and where it stands in its run.
+/// A report, with words and its index in the run.
 pub(super) struct Report<'a> {
     pub(super) position: usize,
     reported: &'a Reported,
     words: OnceCell<Words>,
 }
 
-/// The rule, and what the judge of the run said.
+/// The rule and the answers of the judge.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     rule: Rule,
     judged: Option<BTreeSet<(usize, usize)>>,
 }
 
-/// How far a place is from the nearest of some others. Smaller is nearer.
+/// Distance of a place to the nearest of some others. Smaller is nearer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Distance {
-    /// Lines from the end of the one to the start of the other; 0 if they overlap.
+    /// Lines between the two; 0 if they overlap.
     apart: u32,
-    /// By how many lines their beginnings and their ends differ.
+    /// Difference of their starts and ends.
     differ: u32,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Report<'a> {
         Self { position, reported, words: OnceCell::new() }
     }
 
-    /// All reports of a run in an order that does not depend on the order they came in, as far as they differ.
+    /// The reports of a run in an order that does not depend on the input order.
     pub(super) fn all(run: &'a CaseRun) -> Vec<Self> {
         let mut reports: Vec<_> =
             run.reported.iter().enumerate().map(|(at, reported)| Self::new(at, reported)).collect();
@@ -74,7 +74,7 @@ impl<'a> Report<'a> {
         reports
     }
 
-    /// Everything a number depends on.
+    /// Everything that a score depends on.
     fn order(&self) -> impl Ord + use<'a> {
         let Reported {
             span,
@@ -101,7 +101,7 @@ impl Fit {
         Self { rule, judged: run.judged.as_ref().map(|pairs| pairs.iter().copied().collect()) }
     }
 
-    /// How badly a report fits an issue, the `at`th of its case; none if it does not.
+    /// Cost of matching a report with the issue at index `at`; `None` if they do not match.
     pub(super) fn cost(&self, at: usize, issue: &Issue<'_>, report: &Report<'_>) -> Option<u32> {
         let distance = distance(&issue.expected.spans, &report.reported.span);
         let is_near = distance.is_some_and(Distance::is_near);
@@ -119,7 +119,8 @@ impl Fit {
         fits.then(|| self.closeness(distance, issue, report))
     }
 
-    /// Whether a report on the twin is one of this issue. What a judge said of a twin is about the issues of its case.
+    /// Whether a report on the twin is about this issue. Judge answers for a twin refer to the
+    /// issues of its case.
     pub(super) fn is_on_twin(&self, at: usize, issue: &Issue<'_>, report: &Report<'_>) -> bool {
         let Expected { spans, on_twin, .. } = issue.expected;
         let span = &report.reported.span;
@@ -137,9 +138,8 @@ impl Fit {
         }
     }
 
-    /// Which of the findings that are known to be wrong a report is, the nearest first. Under the rules that go by place this is
-    /// the place, so that a report there counts as known to be wrong even if it says something else; under those that go by words it
-    /// is the words.
+    /// The nearest known-bad label that a report matches. Rules by place compare the place, so any
+    /// report there counts; rules by words compare the words.
     pub(super) fn known_bad(&self, known_bad: &[KnownBad], report: &Report<'_>) -> Option<usize> {
         let span = &report.reported.span;
         let fitting = known_bad.iter().enumerate().filter_map(|(at, bad)| {
@@ -170,9 +170,8 @@ impl Fit {
         }
     }
 
-    /// What makes one of two fitting reports the better one. By place: that it is nearer, then that it has the category, then that it
-    /// has the same lines, then that it has the same words. By words: that it has more of them, then that it is nearer. The
-    /// severity is no part of it, since it is judged afterwards.
+    /// Ranks two matching reports. By place: distance, category, same lines, same words. By words:
+    /// number of words, then distance. The severity does not count, because it is scored later.
     fn closeness(&self, distance: Option<Distance>, issue: &Issue<'_>, report: &Report<'_>) -> u32 {
         let other_words = 1000 - issue.description().likeness(report.words());
         let is_other_kind = u32::from(report.reported.category != Some(issue.expected.category));
@@ -192,7 +191,7 @@ impl Distance {
     }
 }
 
-/// How far a place is from the nearest of `spans`; none if none is in the same file on the same side.
+/// Distance to the nearest of `spans`; `None` if none is in the same file and side.
 fn distance(spans: &[Span], place: &Span) -> Option<Distance> {
     let same_file =
         spans.iter().filter(|span| span.file() == place.file() && span.side() == place.side());

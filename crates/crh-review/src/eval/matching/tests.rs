@@ -1,4 +1,4 @@
-//! What becomes of reports, written as tables: what is expected and reported goes in, a line for each fate comes out.
+//! Matching, as tables: expected issues and reports in, one line per outcome out.
 
 use expect_test::{Expect, expect};
 use proptest::collection::vec;
@@ -34,7 +34,7 @@ fn shown(sorted: &Sorted) -> String {
 }
 
 #[test]
-fn three_lines_apart_is_near_and_four_is_not() {
+fn three_lines_apart_is_near_four_is_not() {
     check(
         Rule::Category,
         "
@@ -74,8 +74,8 @@ fn any_overlap_is_near() {
 }
 
 #[test]
-fn the_most_matches_win_over_the_nearest_pair() {
-    // The nearest pair is 0-0, one line apart. It would leave nothing for the second issue.
+fn most_matches_win_over_nearest_pair() {
+    // The nearest pair is 0-0, but it would leave nothing for the second issue.
     check(
         Rule::Category,
         "
@@ -91,8 +91,8 @@ fn the_most_matches_win_over_the_nearest_pair() {
 }
 
 #[test]
-fn of_equally_many_matches_the_closest_in_total_win() {
-    // 0-0 and 1-1 are 1 and 0 apart; the other way round it would be 2 and 3.
+fn equal_match_counts_prefer_smallest_distance() {
+    // 0-0 and 1-1 are 1 and 0 lines apart; the other assignment 2 and 3.
     check(
         Rule::Category,
         "
@@ -108,7 +108,7 @@ fn of_equally_many_matches_the_closest_in_total_win() {
 }
 
 #[test]
-fn the_exact_lines_come_before_lines_that_overlap_and_these_before_near_ones() {
+fn exact_lines_win_over_overlap_and_overlap_over_near() {
     check(
         Rule::Category,
         r#"
@@ -137,7 +137,7 @@ fn the_exact_lines_come_before_lines_that_overlap_and_these_before_near_ones() {
 }
 
 #[test]
-fn at_one_place_the_words_decide() {
+fn text_decides_at_the_same_place() {
     check(
         Rule::Category,
         r#"
@@ -153,7 +153,7 @@ fn at_one_place_the_words_decide() {
 }
 
 #[test]
-fn of_reports_that_are_the_same_the_first_is_the_match() {
+fn first_of_identical_reports_is_the_match() {
     check(
         Rule::Category,
         "
@@ -169,7 +169,7 @@ fn of_reports_that_are_the_same_the_first_is_the_match() {
 }
 
 #[test]
-fn what_fits_two_matched_issues_is_a_duplicate_of_the_closer_one() {
+fn extra_report_is_duplicate_of_the_closer_issue() {
     check(
         Rule::Category,
         "
@@ -187,7 +187,7 @@ fn what_fits_two_matched_issues_is_a_duplicate_of_the_closer_one() {
 }
 
 #[test]
-fn several_spans_are_one_issue() {
+fn issue_with_several_spans_counts_once() {
     check(
         Rule::Category,
         "
@@ -207,7 +207,7 @@ fn several_spans_are_one_issue() {
 }
 
 #[test]
-fn lines_of_the_old_file_are_not_lines_of_the_new_one() {
+fn old_lines_do_not_match_new_lines() {
     check(
         Rule::FileLine,
         "
@@ -225,7 +225,7 @@ fn lines_of_the_old_file_are_not_lines_of_the_new_one() {
 }
 
 #[test]
-fn each_rule_says_how_much_the_category_counts() {
+fn category_weight_depends_on_the_rule() {
     let table = "
         expect f:10 logic
         expect f:30 logic
@@ -264,7 +264,7 @@ fn each_rule_says_how_much_the_category_counts() {
 }
 
 #[test]
-fn where_any_category_fits_the_right_one_is_closer() {
+fn equal_category_is_closer_if_any_category_matches() {
     check(
         Rule::FileLine,
         "
@@ -280,7 +280,7 @@ fn where_any_category_fits_the_right_one_is_closer() {
 }
 
 #[test]
-fn the_severity_has_no_part_in_it() {
+fn severity_does_not_affect_matching() {
     check(
         Rule::Category,
         "
@@ -294,7 +294,7 @@ fn the_severity_has_no_part_in_it() {
 }
 
 #[test]
-fn a_report_is_known_bad_by_its_place_only_if_it_is_no_report_of_an_issue() {
+fn matched_report_is_not_known_bad() {
     check(
         Rule::Category,
         "
@@ -317,7 +317,7 @@ fn a_report_is_known_bad_by_its_place_only_if_it_is_no_report_of_an_issue() {
 }
 
 #[test]
-fn on_a_clean_change_what_is_not_known_bad_is_on_clean() {
+fn other_reports_on_clean_changes_are_on_clean() {
     check(
         Rule::Category,
         "
@@ -333,7 +333,7 @@ fn on_a_clean_change_what_is_not_known_bad_is_on_clean() {
 }
 
 #[test]
-fn by_words_the_line_does_not_matter_but_the_file_does() {
+fn text_rule_ignores_lines_but_not_files() {
     check(
         Rule::Text,
         r#"
@@ -350,7 +350,7 @@ fn by_words_the_line_does_not_matter_but_the_file_does() {
 }
 
 #[test]
-fn by_words_two_issues_of_a_file_are_told_apart() {
+fn text_rule_separates_issues_of_one_file() {
     check(
         Rule::Text,
         r#"
@@ -366,7 +366,7 @@ fn by_words_two_issues_of_a_file_are_told_apart() {
 }
 
 #[test]
-fn keywords_tip_the_scale() {
+fn keywords_raise_text_similarity() {
     let table = |keywords: &str| {
         format!(
             r#"
@@ -393,7 +393,7 @@ fn keywords_tip_the_scale() {
 }
 
 #[test]
-fn by_words_a_finding_is_known_bad_by_its_words() {
+fn text_rule_finds_known_bad_reports() {
     check(
         Rule::Text,
         r#"
@@ -409,7 +409,7 @@ fn by_words_a_finding_is_known_bad_by_its_words() {
 }
 
 #[test]
-fn a_judge_is_believed_and_words_stand_in_for_one_that_was_not_asked() {
+fn text_rule_replaces_missing_verdicts() {
     let table = r#"
         expect f:10 "The list is sorted in place, so that the caller's order is lost"
         expect g:10 "Division by zero for an empty basket"
@@ -437,7 +437,7 @@ fn a_judge_is_believed_and_words_stand_in_for_one_that_was_not_asked() {
 }
 
 #[test]
-fn by_text_the_file_and_the_words_have_to_be_the_same() {
+fn text_rule_requires_same_file_and_words() {
     let fits = |description: &str, title: &str| {
         let table = format!(
             "case c\nexpect f:1 \"{description}\"\nreport g:1 \"{title}\"\nreport f:9 \"{title}\""
@@ -447,12 +447,12 @@ fn by_text_the_file_and_the_words_have_to_be_the_same() {
         assert!(!pairs.contains(&(0, 0)), "it is in another file");
         pairs.contains(&(0, 1))
     };
-    assert!(fits("the cache is never emptied", "nobody empties the cache, it is never cleaned"));
+    assert!(fits("the cache is never emptied", "the cache is not emptied, it is never cleaned"));
     assert!(!fits("the cache is never emptied", "the query is built from user input"));
     assert!(!fits("", ""));
 }
 
-/// Every way to pair rows and columns: the best is the one with the most pairs, then with the least cost.
+/// Brute force: the assignment with the most pairs, then the lowest cost.
 fn brute_force(costs: &[Vec<Option<u32>>], taken: &mut Vec<usize>) -> (usize, u64) {
     let Some((row, rest)) = costs.split_first() else { return (0, 0) };
     let (mut most, mut least) = brute_force(rest, taken);
@@ -474,7 +474,7 @@ fn brute_force(costs: &[Vec<Option<u32>>], taken: &mut Vec<usize>) -> (usize, u6
 
 fn costs() -> impl Strategy<Value = Vec<Vec<Option<u32>>>> {
     (0..6_usize, 0..6_usize).prop_flat_map(|(rows, columns)| {
-        // Few different costs, so that there are ties; and now and then the largest there is.
+        // Few different costs, to get ties; sometimes the maximum.
         let cost = prop_oneof![8 => 0..4_u32, 1 => Just(u32::MAX)];
         vec(vec(option::weighted(0.6, cost), columns), rows)
     })
@@ -482,7 +482,7 @@ fn costs() -> impl Strategy<Value = Vec<Vec<Option<u32>>>> {
 
 proptest! {
     #[test]
-    fn the_assignment_is_as_good_as_the_best_of_all(costs in costs()) {
+    fn assignment_equals_brute_force_optimum(costs in costs()) {
         let pairs = assignment(&costs);
         let sum: u64 = pairs.iter().map(|(row, column)| u64::from(costs[*row][*column].unwrap())).sum();
         let mut columns: Vec<_> = pairs.iter().map(|(_, column)| column).collect();

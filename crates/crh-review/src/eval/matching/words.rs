@@ -1,14 +1,15 @@
-//! Whether two texts say the same, by their words: lower case, identifiers taken apart, small words out, endings off.
+//! Compares two texts by their words: lower case, identifiers split, stop words removed, words
+//! stemmed.
 //!
-//! What was measured when the numbers below were chosen: of 108 issues (synthetic pull requests with up to eight issues in a file, reversed
-//! fixes, and cases of our own) each was put into other words, as a reviewer would. 100 of these fit the description of
-//! their issue (93 %), and of 178 pairs of a report with another issue of the same file 11 fit (6 %), nearly all of them two issues of one
-//! kind, such as two values that are not escaped. With four sentences of advice added to every report it is 93 % and 11 %.
-//! So a single match by words is not to be trusted, and a score may be off by a few points; it is the same each time, and costs nothing.
+//! The thresholds were measured on 108 issues, each rephrased as a reviewer would. 100 rephrasings
+//! match their issue (93 %), and 11 of 178 pairs with another issue of the same file match (6 %),
+//! nearly all of the same kind. With four sentences of advice added to every report, it is 93 % and
+//! 11 %. So a single match by words is unreliable and a score may be off by a few points, but it is
+//! deterministic and free.
 
 use std::collections::BTreeSet;
 
-/// Words that say nothing about which issue a text is about: grammar, and what every review comment may say.
+/// Words without meaning for the comparison: grammar, and words of any review comment.
 const EMPTY_WORDS: &[&str] = &[
     "a",
     "about",
@@ -149,18 +150,18 @@ const EMPTY_WORDS: &[&str] = &[
     "your",
 ];
 
-/// What it is worth, in thousandths, that all keywords are there; of some of them, as much less.
+/// Bonus in thousandths if all keywords occur; proportionally less for some.
 const KEYWORDS_WORTH: usize = 200;
-/// Texts that are alike in so many thousandths say the same.
+/// Similarity in thousandths from which two texts match.
 const SAME: u32 = 300;
-/// Endings that are taken off, the first that fits. What is left has four letters at least.
+/// Suffixes to remove, the first that fits. At least four letters remain.
 const ENDINGS: [&str; 9] = ["ing", "ed", "ion", "ly", "er", "or", "ment", "able", "al"];
 
-/// The words of a text, each once.
+/// Distinct words of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Words(BTreeSet<String>);
 
-/// A description of something, and phrases that another description of it is likely to have.
+/// A description and phrases that another description is likely to contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Description {
     words: Words,
@@ -168,7 +169,7 @@ pub(super) struct Description {
 }
 
 impl Words {
-    /// The words of all these texts.
+    /// Words of all texts.
     pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let words = texts.into_iter().flat_map(pieces);
         let words = words
@@ -178,21 +179,20 @@ impl Words {
 }
 
 impl Description {
-    /// A text with its keywords, whose words count among its own.
+    /// A text with keywords, whose words count as its own.
     pub(super) fn new(text: &str, keywords: &[String]) -> Self {
         let texts = keywords.iter().map(String::as_str).chain([text]);
         let keywords = keywords.iter().map(|keyword| Words::of([keyword.as_str()]));
         Self { words: Words::of(texts), keywords: keywords.collect() }
     }
 
-    /// Whether the other text says the same.
+    /// Whether two texts match.
     pub(super) fn is_of(&self, other: &Words) -> bool {
         self.likeness(other) >= SAME
     }
 
-    /// How much the other text is like this one, in thousandths: the words that both have, of the mean of all they have (Dice), and a
-    /// bonus for keywords. A text that is longer than the description counts as one of the same length, since what it has to say
-    /// besides (how to mend it, who is hurt) makes it no other issue.
+    /// Similarity in thousandths: Dice coefficient of the words plus a bonus for keywords. A longer
+    /// text counts as one of the same length, because extra advice does not make it another issue.
     pub(super) fn likeness(&self, other: &Words) -> u32 {
         let shared = self.words.0.intersection(&other.0).count();
         let longest = self.words.0.len();
@@ -204,7 +204,7 @@ impl Description {
     }
 }
 
-/// A text in lower case, cut wherever a word ends: at what is no letter and no digit, and where `camelCase` has its humps.
+/// Splits a text into lower-case words, also at the humps of `camelCase`.
 fn pieces(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for run in text.split(|char: char| !char.is_alphanumeric()) {
@@ -222,7 +222,7 @@ fn pieces(text: &str) -> Vec<String> {
     words
 }
 
-/// A word without its endings, so that `cached`, `caching` and `caches` are one. It need not be a word: it is only compared.
+/// Stems a word, so that `cached`, `caching` and `caches` are equal. The stem need not be a word.
 fn stem(word: &str) -> String {
     let mut stem = match word.strip_suffix("ies") {
         _ if word.len() <= 3 => return word.to_owned(),
@@ -234,7 +234,7 @@ fn stem(word: &str) -> String {
     if let Some(bare) = bare.filter(|bare| bare.len() >= 4) {
         stem.truncate(bare.len());
         let mut last = stem.chars().rev();
-        // `stopped` is of `stop`, while `call` and `pass` have their two letters anyway.
+        // `stopped` becomes `stop`, but `call` and `pass` keep their double letter.
         if let (Some(last), Some(before)) = (last.next(), last.next())
             && last == before
             && !['l', 's'].contains(&last)
@@ -260,12 +260,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_words_are_sorted_so_that_they_can_be_searched() {
+    fn stop_words_are_sorted_for_binary_search() {
         assert!(EMPTY_WORDS.is_sorted());
     }
 
     #[test]
-    fn forms_of_a_word_are_one() {
+    fn forms_of_a_word_have_one_stem() {
         let check = |words: &str| {
             let stems = Words::of([words]);
             assert_eq!(stems.0.len(), 1, "{stems:?}");
@@ -280,13 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn other_words_stay_apart() {
+    fn different_words_have_different_stems() {
         let words = Words::of(["status stats class close lock log red read İzmir 12 x"]);
         assert_eq!(words.0.len(), 10, "{words:?}");
     }
 
     #[test]
-    fn identifiers_are_taken_apart_and_small_words_are_out() {
+    fn identifiers_are_split_and_stop_words_removed() {
         let words =
             Words::of(["The `retention_days()` of parseHeader is not, in this case, an issue"]);
         let words: Vec<_> = words.0.iter().map(String::as_str).collect();

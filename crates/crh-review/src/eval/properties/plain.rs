@@ -1,4 +1,4 @@
-//! A second, plain way to the numbers: from a list of what everybody said, without a thought for speed.
+//! A second, slow implementation of the scores, to check the fast one.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::eval::matching::{Rule, sort};
 use crate::eval::scores::Agreement;
 use crate::finding::Category;
 
-/// Numbers as a person would count them: from a list of what everybody said, without a thought for speed.
+/// Scores counted from a plain list of reports.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Plain {
     pub(super) expected: u32,
@@ -41,7 +41,7 @@ impl Plain {
         plain
     }
 
-    /// The harmonic mean of precision and recall; zero for silence, none where nothing is expected.
+    /// Harmonic mean of precision and recall; 0 without reports, `None` if nothing is expected.
     pub(super) fn f1(&self) -> Option<f64> {
         let precision = of(self.matched, self.reported);
         of(self.matched, self.expected).map(|recall| match precision {
@@ -98,7 +98,7 @@ fn fits(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
 fn is_of_kind(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
     match (rule, reported.category) {
         (Rule::Category, said) => said == Some(issue.category),
-        // Of the three that are drawn, two are of one family.
+        // Two of the three categories belong to one family.
         (Rule::Family, said) => {
             said.is_some()
                 && (said == Some(Category::Security)) == (issue.category == Category::Security)
@@ -108,7 +108,7 @@ fn is_of_kind(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
     }
 }
 
-/// The most matches there can be, by trying everything.
+/// Maximum number of matches, by brute force.
 fn most_matches(rule: Rule, expected: &[Expected], left: &mut Vec<Reported>) -> u32 {
     let Some((issue, others)) = expected.split_first() else { return 0 };
     let mut most = most_matches(rule, others, left);
@@ -156,7 +156,7 @@ pub(super) fn outcomes(evaluation: &Evaluation) -> Vec<(f64, f64)> {
 /// Counts of pairs: expected, matched, also on the twin, reported, on twins.
 pub(super) type Pairs = [u32; 5];
 
-/// Everything about pairs of a change and its twin, by place; none if no repeat has one.
+/// Scores of pairs, by place; `None` without a common repeat.
 pub(super) fn pairs(evaluation: &Evaluation) -> Option<(u32, Pairs)> {
     let mut sums = BTreeMap::new();
     for case in originals(evaluation).filter(|case| !case.labels.expected.is_empty()) {
@@ -197,7 +197,7 @@ pub(super) fn pairs(evaluation: &Evaluation) -> Option<(u32, Pairs)> {
     (pairs > 0).then(|| (pairs, sums.into_values().fold(Pairs::default(), add)))
 }
 
-/// How much repeats agree: returns, the variance of being found, changes of class, and the deviation of F1.
+/// Agreement of repeats: recurrence, variance of "found", changes of class, and deviation of F1.
 pub(super) fn stability(evaluation: &Evaluation) -> Option<[Option<f64>; 4]> {
     let begun = |case: &CaseRuns| -> Vec<CaseRun> {
         let runs = case.runs.iter().filter(|run| !matches!(run.ending, Ending::NotRun(_)));
@@ -248,7 +248,8 @@ pub(super) fn stability(evaluation: &Evaluation) -> Option<[Option<f64>; 4]> {
     })
 }
 
-/// How far the judge and the text rule agree. Of the texts that are drawn, the first two say the same by their words, and so do the others.
+/// Agreement of judge and text rule. Of the drawn texts, the first two match by words, and so do
+/// the others.
 pub(super) fn agreement(evaluation: &Evaluation, texts: [&str; 4]) -> Agreement {
     let group = |text: &str| texts.iter().position(|other| *other == text).map(|at| at / 2);
     let mut votes: Vec<(bool, bool)> = Vec::new();
@@ -284,7 +285,7 @@ fn is_seen(run: &CaseRun) -> bool {
     matches!(run.ending, Ending::Reviewed | Ending::Incomplete(_))
 }
 
-/// Which issues a run found, and by which report.
+/// Issues that a run found, with the report.
 fn found(case: &CaseRuns, run: &CaseRun, rule: Rule) -> BTreeMap<usize, usize> {
     match is_seen(run) {
         true => sort(&case.labels, run, rule).matched.into_iter().collect(),
@@ -292,7 +293,8 @@ fn found(case: &CaseRuns, run: &CaseRun, rule: Rule) -> BTreeMap<usize, usize> {
     }
 }
 
-/// What a run said at each place, duplicates left out: an expected issue by its number, everything else by the line it begins at.
+/// What a run reports at each place, without duplicates: expected issues by index, others by first
+/// line.
 fn said(case: &CaseRuns, run: &CaseRun) -> BTreeMap<String, String> {
     let mut said: BTreeMap<String, Vec<_>> = BTreeMap::new();
     let found = found(case, run, Rule::FileLine);
@@ -310,7 +312,7 @@ fn said(case: &CaseRuns, run: &CaseRun) -> BTreeMap<String, String> {
     worst.map(|(place, class)| (place, format!("{class:?}"))).collect()
 }
 
-/// The mean square distance from the mean, of all that could have been drawn.
+/// Population variance.
 fn variance(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

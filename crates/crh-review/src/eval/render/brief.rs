@@ -1,23 +1,24 @@
-//! As much of the texts and lists of others as is shown. A stored evaluation may hold anything, and what is made of it has to have an end.
+//! Limits on untrusted texts and lists. A stored evaluation may contain anything, but the output
+//! must be bounded.
 
-use crate::clean::one_line;
+use crate::sanitise::one_line;
 
-/// The most characters of what should be a line, such as a name, a title or a path: twice what anybody writes.
+/// Maximum characters of a single line, such as a name, title or path.
 const LINE_MAX: usize = 200;
-/// The most characters of a text of several sentences. Pages have thousands of them.
+/// Maximum characters of a longer text.
 const TEXT_MAX: usize = 1_000;
 
-/// The beginning of a text on one line.
+/// The start of a text on one line.
 pub(super) fn brief(text: &str) -> String {
     one_line(&line(text))
 }
 
-/// The beginning of what should be a line, as it is.
+/// The start of a single line.
 pub(super) fn line(text: &str) -> String {
     beginning(text, LINE_MAX)
 }
 
-/// The beginning of a text of several sentences, as it is.
+/// The start of a longer text.
 pub(super) fn text(text: &str) -> String {
     beginning(text, TEXT_MAX)
 }
@@ -29,7 +30,7 @@ fn beginning(text: &str, most: usize) -> String {
     }
 }
 
-/// The first of some, and how many more there are.
+/// The first items, and the number of the others.
 pub(super) fn first<T>(all: &[T], most: usize) -> (&[T], usize) {
     let (first, more) = all.split_at(all.len().min(most));
     (first, more.len())
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_ends_where_it_is_cut_and_says_so() {
+    fn long_text_is_cut_with_a_mark() {
         assert_eq!(brief("two\nlines"), "two lines");
         assert_eq!(brief(&"ä".repeat(LINE_MAX)), "ä".repeat(LINE_MAX));
         assert_eq!(brief(&"ä".repeat(LINE_MAX + 1)), format!("{}…", "ä".repeat(LINE_MAX)));
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_list_the_first_are_there_and_the_others_counted() {
+    fn long_list_shows_first_entries_and_a_count() {
         assert_eq!(first(&[1, 2, 3], 2), ([1, 2].as_slice(), 1));
         assert_eq!(first(&[1, 2], 2), ([1, 2].as_slice(), 0));
     }

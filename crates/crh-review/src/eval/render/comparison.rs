@@ -1,17 +1,17 @@
-//! Two evaluations of the same cases, for a terminal and as Markdown.
+//! Renders a comparison as text and Markdown.
 
 use super::brief::{brief, first};
 use super::figures::{count, defined, fine, or_undefined, signed};
 use super::sections::{Row, Table};
 use super::{markdown, text};
-use crate::clean;
 use crate::eval::bootstrap::LEAST_CASES;
 use crate::eval::{Better, Comparison, Difference, Flip};
+use crate::sanitise;
 
-/// The most cases that are listed as flipped or left out; the page and the stored form have more.
+/// Maximum number of listed flipped or excluded cases.
 const LISTED_MAX: usize = 50;
 
-/// A comparison for a terminal.
+/// The comparison as text for a terminal.
 pub fn comparison_text(comparison: &Comparison) -> String {
     let mut out = text::line("", &format!("Before: {}", brief(&comparison.before)));
     out.push_str(&text::line("", &format!("After:  {}", brief(&comparison.after))));
@@ -36,7 +36,7 @@ pub fn comparison_text(comparison: &Comparison) -> String {
     out
 }
 
-/// A comparison as Markdown.
+/// The comparison as Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let mut out = format!(
         "## Evaluations compared\n\n**Before:** {}<br>\n**After:** {}\n\n{}\n\n### What changed\n\n{}",
@@ -48,7 +48,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     let (flips, more) = flips(comparison, LISTED_MAX);
     out.push_str("\n### Cases that flipped\n\n");
     for flip in &flips {
-        let case = clean::code_span(&brief(&flip.case));
+        let case = sanitise::code_span(&brief(&flip.case));
         out.push_str(&format!(
             "- {}: {case}: {}\n",
             word(flip),
@@ -60,16 +60,16 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         let (left_out, more) = first(&comparison.left_out, LISTED_MAX);
         out.push_str(&format!("\n### {LEFT_OUT}\n\n"));
         for case in left_out {
-            out.push_str(&format!("- {}\n", clean::code_span(&brief(case))));
+            out.push_str(&format!("- {}\n", sanitise::code_span(&brief(case))));
         }
         out.push_str(&markdown_rest(1, more));
     }
     out
 }
 
-/// Why a case does not count.
+/// Why a case is excluded.
 pub(super) const LEFT_OUT: &str =
-    "Left out: only one has them, they are labelled differently, or no repeat was begun in both";
+    "Excluded: in only one evaluation, labelled differently, or without a common repeat";
 
 fn text_rest(listed: usize, more: usize) -> String {
     rest(listed, more).map(|rest| format!("  {rest}\n")).unwrap_or_default()
@@ -87,24 +87,24 @@ fn rest(listed: usize, more: usize) -> Option<String> {
     }
 }
 
-/// How many cases the comparison rests on.
+/// Number of compared cases.
 pub(super) fn cases_line(comparison: &Comparison) -> String {
     let left_out = match comparison.left_out.len() {
         0 => String::new(),
-        left_out => format!(", {left_out} left out"),
+        left_out => format!(", {left_out} excluded"),
     };
     let runs = match comparison.runs_left_out {
         0 => String::new(),
-        runs => format!(", without {} that only one has", count(runs as usize, "run")),
+        runs => format!(", without {} in only one of them", count(runs as usize, "run")),
     };
     format!(
-        "{} in both{left_out}{runs}. A change is real if zero is not in its interval and at least {LEAST_CASES} cases \
-         differ.",
+        "{} in both{left_out}{runs}. A difference is significant if its interval excludes zero \
+         and at least {LEAST_CASES} cases differ.",
         count(comparison.cases as usize, "case")
     )
 }
 
-/// The numbers of both.
+/// Metrics of both evaluations.
 pub(super) fn differences(comparison: &Comparison) -> Table {
     let rows = comparison.differences.iter().map(|difference| Row {
         name: metric(&difference.metric),
@@ -117,18 +117,18 @@ pub(super) fn differences(comparison: &Comparison) -> Table {
         ],
     });
     Table {
-        columns: vec!["Number", "Before", "After", "Change", "Interval of 95 %", "Meaning"],
+        columns: vec!["Number", "Before", "After", "Change", "95 % interval", "Meaning"],
         rows: rows.collect(),
     }
 }
 
-/// A number by the name it has in tables.
+/// Display name of a metric.
 fn metric(name: &str) -> String {
     match name {
         "f1" => "F1".to_owned(),
         "clean_flagged" => "clean changes flagged".to_owned(),
-        "cost_usd_per_run" => "cost of a run, USD".to_owned(),
-        "latency_seconds_median" => "median time of a run, s".to_owned(),
+        "cost_usd_per_run" => "cost per run, USD".to_owned(),
+        "latency_seconds_median" => "median time per run, s".to_owned(),
         other => brief(other).replace('_', " "),
     }
 }
@@ -138,7 +138,7 @@ fn change_interval(difference: &Difference) -> String {
     ends.map_or_else(String::new, |(low, high)| format!("{} to {}", signed(low), signed(high)))
 }
 
-/// What a change means.
+/// What a difference means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     Better,
@@ -152,16 +152,16 @@ pub(super) enum Meaning {
 impl Meaning {
     pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Better => "real: better",
-            Self::Worse => "real: worse",
-            Self::Other => "real: different",
-            Self::Chance => "may be chance",
+            Self::Better => "significantly better",
+            Self::Worse => "significantly worse",
+            Self::Other => "significantly different",
+            Self::Chance => "not significant",
             Self::Same => "the same",
             Self::Unknown => "not defined",
         }
     }
 
-    /// How a page colours it.
+    /// Its CSS class.
     pub(super) fn mood(self) -> &'static str {
         match self {
             Self::Better => "good",
@@ -171,7 +171,7 @@ impl Meaning {
     }
 }
 
-/// What a change means.
+/// What a difference means.
 pub(super) fn meaning(difference: &Difference) -> Meaning {
     let Some(change) = defined(difference.change.value) else { return Meaning::Unknown };
     let is_more = change > 0.0;
@@ -185,7 +185,7 @@ pub(super) fn meaning(difference: &Difference) -> Meaning {
     }
 }
 
-/// The flips, those to the worse first, as many as are listed; and how many more there are.
+/// The listed flips, regressions first, and the number of the others.
 pub(super) fn flips(comparison: &Comparison, most: usize) -> (Vec<&Flip>, usize) {
     let flips = &comparison.flips;
     let worse = flips.iter().filter(|flip| !flip.is_better);

@@ -1,11 +1,11 @@
-//! Numbers as they are read: shares, intervals, changes, money, time.
+//! Formats numbers: shares, intervals, differences, cost, time.
 
 use crate::eval::scores::Estimate;
 
-/// Stands for a number that is not defined, such as the precision of silence.
+/// Placeholder for an undefined number.
 pub(super) const UNDEFINED: &str = "–";
 
-/// A share with two decimals. One that is not whole has three rather than look as if it were.
+/// A share with two decimals, or three if two would round to 0 or 1.
 pub(super) fn share(value: f64) -> String {
     let looks_whole = (0.0..0.005).contains(&value) || (0.995..=1.0).contains(&value);
     match looks_whole && value != 0.0 && value != 1.0 {
@@ -14,12 +14,12 @@ pub(super) fn share(value: f64) -> String {
     }
 }
 
-/// Any number with two decimals.
+/// A number with two decimals.
 pub(super) fn amount(value: f64) -> String {
     format!("{:.2}", unsigned_zero(value))
 }
 
-/// A number with three decimals, or with six where three would show nothing of it.
+/// A number with three decimals, or six if three would show zero.
 pub(super) fn fine(value: f64) -> String {
     match value != 0.0 && value.abs() < 0.0005 {
         true => format!("{value:.6}"),
@@ -27,7 +27,7 @@ pub(super) fn fine(value: f64) -> String {
     }
 }
 
-/// The same with its sign.
+/// Same with a sign.
 pub(super) fn signed(value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "+" };
     match value == 0.0 {
@@ -36,12 +36,12 @@ pub(super) fn signed(value: f64) -> String {
     }
 }
 
-/// A number that may not be defined.
+/// A number that may be undefined.
 pub(super) fn or_undefined(value: Option<f64>, shown: fn(f64) -> String) -> String {
     defined(value).map_or_else(|| UNDEFINED.to_owned(), shown)
 }
 
-/// A number that is defined; what is not a number is not.
+/// The number, unless it is NaN.
 pub(super) fn defined(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }
@@ -61,7 +61,7 @@ pub(super) fn interval(estimate: &Estimate, shown: fn(f64) -> String) -> Option<
     Some(format!("{}–{}", shown(low), shown(high)))
 }
 
-/// Money, with as many decimals as the price of one call needs.
+/// A cost, with enough decimals for one call.
 pub(super) fn money(usd: f64) -> String {
     format!("{:.4} USD", unsigned_zero(usd))
 }
@@ -74,7 +74,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// So many of something: `1 case`, `2 cases`.
+/// A count with its noun: `1 case`, `2 cases`.
 pub(super) fn count(number: usize, what: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {what}{ending}")
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_that_is_not_whole_does_not_look_whole() {
+    fn partial_share_is_not_rounded_to_100_percent() {
         let shown = [0.0, 0.0001, 0.004, 0.006, 0.5, 0.994, 0.996, 0.9999, 1.0].map(share);
         assert_eq!(
             shown,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_defined_is_a_dash() {
+    fn undefined_value_is_a_dash() {
         let undefined = Estimate { value: None, low: Some(0.1), high: Some(0.2) };
         let no_number = Estimate { value: Some(f64::NAN), ..undefined };
         let alone = Estimate { value: Some(0.25), low: None, high: None };
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_has_its_sign_and_nothing_is_no_change() {
+    fn difference_has_a_sign_unless_zero() {
         let shown = [-0.08, 0.0, -0.0, 0.5, 0.000_02].map(signed);
         assert_eq!(shown, ["−0.080", "0.000", "0.000", "+0.500", "+0.000020"]);
     }

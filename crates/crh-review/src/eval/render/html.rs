@@ -1,6 +1,6 @@
-//! An evaluation as one page for a browser. It loads nothing, runs nothing, and every text in it is data.
+//! Renders an evaluation as one self-contained HTML page without scripts.
 //!
-//! Invariant: the template escapes what it is given, and it is given only text that was made visible before.
+//! Invariant: the template escapes all values, and invisible characters are escaped before.
 
 mod case;
 mod cases;
@@ -22,19 +22,19 @@ use super::sections::{Section, about, name, sections, tool};
 use super::trouble::{alarm, runs_line, troubles};
 use crate::eval::{Comparison, Sheet};
 use crate::render::PageError;
-use crate::render::html::page;
 use crate::render::html::prose::{Prose, prose};
+use crate::render::html::render_page;
 
 const TEMPLATE: &str = include_str!("html/page.html");
-/// The most flipped and left-out cases, and the most sheets, that are listed. A browser takes more, a reader does not.
+/// Maximum number of listed flipped cases, excluded cases and sheets.
 const LISTED_MAX: usize = 500;
 
-/// One self-contained page: the first sheet in full, and all of them compared.
+/// One page: the first sheet in full, and a comparison of all.
 pub fn html(sheets: &[Sheet], comparison: Option<&Comparison>) -> Result<String, PageError> {
     let first = sheets.first();
     let cases = first.map(|sheet| told(&sheet.evaluation)).unwrap_or_default();
     let anchors = Anchors::of(&cases);
-    page(
+    render_page(
         TEMPLATE,
         Page {
             title: first.map_or_else(|| "Evaluations compared".to_owned(), title),
@@ -46,7 +46,7 @@ pub fn html(sheets: &[Sheet], comparison: Option<&Comparison>) -> Result<String,
     )
 }
 
-/// What the template is given.
+/// Values of the template.
 #[derive(Serialize)]
 struct Page {
     title: String,
@@ -146,7 +146,7 @@ impl SheetView {
     }
 }
 
-/// All sheets, each in a row.
+/// One row per sheet.
 fn others(sheets: &[Sheet]) -> Vec<OtherView> {
     let views = sheets.iter().take(LISTED_MAX).enumerate().map(|(at, sheet)| {
         let quality = &sheet.scores.quality;

@@ -1,12 +1,12 @@
-//! The reviewers of a panel, each in a row.
+//! Table of the reviewers of a panel.
 
 use super::brief::{brief, first};
 use super::figures::UNDEFINED;
 use super::sections::{Body, PARTS_MAX, Row, Section, Table};
 use crate::eval::ReviewerCounts;
-use crate::render::html::grouped;
+use crate::render::html::with_thousands;
 
-/// What each reviewer of a panel had a part in; none without a panel.
+/// Contribution of each reviewer; `None` without a panel.
 pub(super) fn lenses(reviewers: &[ReviewerCounts]) -> Option<Section> {
     let (shown, more) = first(reviewers, PARTS_MAX);
     let rows = shown.iter().map(|of| {
@@ -18,7 +18,7 @@ pub(super) fn lenses(reviewers: &[ReviewerCounts]) -> Option<Section> {
         };
         let wrong = of.duplicates.saturating_add(of.known_bad);
         let counts = [of.others, wrong, of.on_clean, of.unlabelled, of.on_twins];
-        let counts = counts.iter().map(|number| grouped(u64::from(*number)));
+        let counts = counts.iter().map(|number| with_thousands(u64::from(*number)));
         Row { name: brief(&of.name), cells: [category, own].into_iter().chain(counts).collect() }
     });
     let mut says = vec![
@@ -27,12 +27,12 @@ pub(super) fn lenses(reviewers: &[ReviewerCounts]) -> Option<Section> {
             .to_owned(),
     ];
     if more > 0 {
-        says.push(format!("{more} more are only in the JSON form."));
+        says.push(format!("{more} more are only in the JSON output."));
     }
     (!reviewers.is_empty()).then(|| Section {
         id: "reviewers",
         short: "Reviewers",
-        title: "What each reviewer had a part in",
+        title: "Contribution per reviewer",
         says,
         body: vec![Body::Table(Table {
             columns: vec![

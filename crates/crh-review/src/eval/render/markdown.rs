@@ -1,13 +1,13 @@
-//! An evaluation as Markdown: the same numbers as tables, for a comment on a pull request and for a page of documentation.
+//! Renders an evaluation as Markdown, for a pull request comment or a documentation page.
 
 use super::brief;
 use super::brief::brief;
 use super::sections::{Body, Group, Section, Table, about, sections};
 use super::trouble::{alarm, runs_line, troubles};
-use crate::clean;
 use crate::eval::Sheet;
+use crate::sanitise;
 
-/// Markdown for a comment on a pull request.
+/// The evaluation as Markdown.
 pub fn markdown(sheet: &Sheet) -> String {
     let mut parts = vec![header(sheet)];
     parts.extend(not_reviewed(sheet));
@@ -28,7 +28,7 @@ fn not_reviewed(sheet: &Sheet) -> Option<String> {
     let mut out = format!("> **{alarm}**\n>\n");
     for trouble in named {
         let run = trouble.run.map(|run| format!(" ({run})")).unwrap_or_default();
-        let case = clean::code_span(&brief(trouble.case));
+        let case = sanitise::code_span(&brief(trouble.case));
         out.push_str(&format!(
             "> - {}: {case}{run}: {}\n",
             trouble.state,
@@ -41,7 +41,7 @@ fn not_reviewed(sheet: &Sheet) -> Option<String> {
     Some(out)
 }
 
-/// A section under its title.
+/// A section with its title.
 fn shown(section: &Section) -> String {
     let mut parts: Vec<String> = vec![format!("### {}\n", section.title)];
     parts.extend(section.says.iter().map(|sentence| format!("{sentence}\n")));
@@ -57,7 +57,7 @@ fn shown(section: &Section) -> String {
     parts.join("\n")
 }
 
-/// Names to the left, numbers to the right.
+/// Names are left-aligned, numbers right-aligned.
 pub(super) fn table(table: &Table) -> String {
     let rule = format!("|---|{}", "---:|".repeat(table.columns.len().saturating_sub(1)));
     let mut out = format!("| {} |\n{rule}\n", table.columns.join(" | "));
@@ -79,17 +79,17 @@ fn groups(groups: &[Group]) -> String {
     out
 }
 
-/// A text of others in a paragraph.
+/// Untrusted text in a paragraph.
 pub(super) fn prose(text: &str) -> String {
-    clean::markdown(text, None)
+    sanitise::markdown(text, None)
 }
 
-/// A text of others in a cell. What has nothing but letters, or nothing but a range of numbers, acts nowhere and stays as it is.
+/// Untrusted text in a cell. Plain words and number ranges need no escaping.
 fn cell(text: &str) -> String {
     let words = |char: char| char.is_ascii_alphanumeric() || " _".contains(char);
     let range = |char: char| char.is_ascii_digit() || ".–".contains(char);
     match text.chars().all(words) || text.chars().all(range) {
         true => text.to_owned(),
-        false => clean::cell(text, None),
+        false => sanitise::cell(text, None),
     }
 }

@@ -1,4 +1,5 @@
-//! Every way to show an evaluation. Each is a pure function of the sheet, and all of them show the same sections.
+//! Renderings of an evaluation. Each is a pure function of the sheet, and all show the same
+//! sections.
 
 mod brief;
 mod comparison;

@@ -1,6 +1,6 @@
-//! An evaluation as sections of tables and figures: what every form shows, in the order in which it is read.
+//! Sections of an evaluation, shared by all renderings.
 //!
-//! Invariant: every text here is visible, on one line and not longer than a line, whoever wrote it.
+//! Invariant: every text is escaped, on one line and limited in length.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use super::figures::{amount, count, estimate, fine, money, or_undefined, seconds
 use super::lenses::lenses;
 use crate::eval::scores::{Calibration, Paired, Quality, SeverityAgreement, Share, Stability};
 use crate::eval::{Agreement, JudgedBy, Rule, Sheet};
-use crate::render::html::grouped;
+use crate::render::html::with_thousands;
 
-/// The most parts that the issues of one kind are told apart by: more than there are languages that people review.
+/// Maximum number of groups per breakdown.
 pub(super) const PARTS_MAX: usize = 50;
 
-/// A part of what is shown.
+/// A section.
 #[derive(Serialize)]
 pub(super) struct Section {
-    /// Names it on a page.
+    /// Anchor on a page.
     pub(super) id: &'static str,
-    /// A word for it where all are listed.
+    /// Short title for the navigation.
     pub(super) short: &'static str,
     pub(super) title: &'static str,
-    /// Sentences of ours about it.
+    /// Explanations.
     pub(super) says: Vec<String>,
     pub(super) body: Vec<Body>,
 }
 
-/// What a section holds.
+/// Content of a section.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase", tag = "is", content = "of")]
 pub(super) enum Body {
@@ -38,7 +38,7 @@ pub(super) enum Body {
     Groups(Vec<Group>),
 }
 
-/// Rows of cells; in every row the first cell names it.
+/// A table; the first cell of a row is its name.
 #[derive(Serialize)]
 pub(super) struct Table {
     pub(super) columns: Vec<&'static str>,
@@ -48,34 +48,35 @@ pub(super) struct Table {
 /// One row of a table.
 #[derive(Serialize)]
 pub(super) struct Row {
-    /// A text that may be of others.
+    /// Name; may be untrusted.
     pub(super) name: String,
-    /// Numbers and words of ours.
+    /// Numbers and fixed texts.
     pub(super) cells: Vec<String>,
 }
 
-/// What was found of the issues of one kind.
+/// Recall for one breakdown.
 #[derive(Serialize)]
 pub(super) struct Group {
-    /// By what the issues are told apart.
+    /// What the issues are grouped by.
     pub(super) by: &'static str,
     pub(super) parts: Vec<Part>,
 }
 
-/// What was found of some issues.
+/// Recall of one group.
 #[derive(Serialize)]
 pub(super) struct Part {
-    /// A text that may be of others.
+    /// Name; may be untrusted.
     pub(super) name: String,
-    /// `3/4`.
+    /// Such as `3/4`.
     pub(super) matched: String,
-    /// `0.75`.
+    /// Such as `0.75`.
     pub(super) recall: String,
-    /// The same for a bar; none where nothing is expected.
+    /// Value for a bar; `None` if nothing is expected.
     pub(super) percent: Option<f64>,
 }
 
-/// All sections. What it took stands last: it is the only one that differs from run to run where chance has no part.
+/// All sections. Effort comes last, because it is the only one that differs between deterministic
+/// runs.
 pub(super) fn sections(sheet: &Sheet) -> Vec<Section> {
     let scores = &sheet.scores;
     let mut sections = vec![counts(sheet), quality(sheet)];
@@ -91,19 +92,19 @@ pub(super) fn sections(sheet: &Sheet) -> Vec<Section> {
     sections
 }
 
-/// What a tool is called.
+/// Display name of a tool.
 pub(super) fn name(sheet: &Sheet) -> String {
     let name = brief(&sheet.evaluation.about.tool);
     if name.is_empty() { "unnamed tool".to_owned() } else { name }
 }
 
-/// What a tool is called, with how it was used.
+/// Display name of a tool with its settings.
 pub(super) fn tool(sheet: &Sheet) -> String {
     let tool = brief(&sheet.evaluation.about.name());
     if tool.is_empty() { name(sheet) } else { tool }
 }
 
-/// What is known about an evaluation before any number: by name, which is ours, and value, which may be of others.
+/// Header of an evaluation: fixed names with possibly untrusted values.
 pub(super) fn about(sheet: &Sheet) -> Vec<(&'static str, String)> {
     let evaluation = &sheet.evaluation;
     let about = &evaluation.about;
@@ -144,7 +145,7 @@ fn rule_words(rule: Rule) -> &'static str {
     }
 }
 
-/// The tool and the trivial reviewers, each with its numbers.
+/// Scores of the tool and the baselines.
 fn reviewers(sheet: &Sheet) -> impl Iterator<Item = (String, &Quality)> {
     let baselines =
         sheet.baselines.iter().map(|baseline| (brief(&baseline.name), &baseline.quality));
@@ -164,20 +165,18 @@ fn counts(sheet: &Sheet) -> Section {
             ..
         } = *quality;
         let cells = [expected, reported, matched, duplicates, known_bad, on_clean, unlabelled];
-        Row { name, cells: cells.iter().map(|number| grouped(u64::from(*number))).collect() }
+        Row { name, cells: cells.iter().map(|number| with_thousands(u64::from(*number))).collect() }
     });
-    // What they say follows from the changes, which a stored evaluation does not have.
+    // Baselines need the changes, which a stored evaluation does not contain.
     let trivial = match sheet.baselines.is_empty() {
-        true => {
-            "Trivial reviewers are not among them, since these need the changes: `crh eval run` and `crh eval score` show them."
-        }
-        false => "A trivial reviewer that draws lots is run many times.",
+        true => "Baselines need the changes: `crh eval run` and `crh eval score` show them.",
+        false => "Random baselines run many times.",
     };
     Section {
         id: "reports",
         short: "Reports",
-        title: "What became of the reports",
-        says: vec![format!("Over all runs of all cases but twins. {trivial}")],
+        title: "Outcome of the reports",
+        says: vec![format!("All runs of all cases, without twins. {trivial}")],
         body: vec![Body::Table(Table {
             columns: vec![
                 "Reviewer",
@@ -209,10 +208,9 @@ fn quality(sheet: &Sheet) -> Section {
     Section {
         id: "quality",
         short: "Quality",
-        title: "How good it is",
+        title: "Quality",
         says: vec![
-            "In parentheses: where 95 % of resampled suites lie. Precision takes everything unmatched for wrong; labelled \
-             precision leaves out what nobody has judged."
+            "95 % confidence intervals in parentheses. Precision counts every unmatched report as wrong; labelled precision ignores unlabelled reports."
                 .to_owned(),
         ],
         body: vec![
@@ -237,8 +235,7 @@ fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
         Some(Row { name: brief(&baseline.name), cells: vec![String::new(), recall, String::new()] })
     });
     let says = format!(
-        "An issue counts if it is reported on the change and not on its twin, which is the same change the other way \
-         round. {} with {}: {} reported, {} of them on the twin as well; {} on both sides, {} of them on twins.",
+        "A twin is the reversed change. An issue counts if it is reported on the change and not on its twin. {} with {}: {} reported, {} of them on the twin as well; {} on both sides, {} of them on twins.",
         count(paired.pairs as usize, "pair"),
         count(paired.expected as usize, "expected issue"),
         paired.matched,
@@ -271,10 +268,10 @@ fn recall_by(sheet: &Sheet) -> Option<Section> {
         ("Kind", named(&by.kind)),
     ];
     let groups = groups.into_iter().filter(|(_, parts)| !parts.is_empty());
-    let mut says = vec!["Matched of the expected.".to_owned()];
+    let mut says = vec!["Matched issues of the expected ones.".to_owned()];
     if by.misnamed > 0 {
         says.push(format!(
-            "At the place of {} of the {} that were missed something was reported that the rule does not take for them, such as the same defect in another category.",
+            "{} of the {} missed issues have a report at their place that the rule does not accept, for example in another category.",
             by.misnamed, by.missed
         ));
     }
@@ -283,14 +280,14 @@ fn recall_by(sheet: &Sheet) -> Option<Section> {
         let more = parts.len().saturating_sub(PARTS_MAX);
         parts.truncate(PARTS_MAX);
         if more > 0 {
-            says.push(format!("{by}: {more} more are only in the JSON form."));
+            says.push(format!("{by}: {more} more are only in the JSON output."));
         }
         shown.push(Group { by, parts });
     }
     (!shown.is_empty()).then(|| Section {
         id: "recall",
         short: "Recall",
-        title: "What is found and what is missed",
+        title: "Recall by kind of issue",
         says,
         body: vec![Body::Groups(shown)],
     })
@@ -312,7 +309,7 @@ fn calibration(calibration: &Calibration) -> Section {
     let rows = calibration.bins.iter().map(|bin| Row {
         name: format!("{:.1}–{:.1}", bin.from, bin.to),
         cells: vec![
-            grouped(u64::from(bin.reports)),
+            with_thousands(u64::from(bin.reports)),
             share(bin.confidence),
             share(bin.matched),
             signed(bin.matched - bin.confidence),
@@ -321,13 +318,13 @@ fn calibration(calibration: &Calibration) -> Section {
     Section {
         id: "calibration",
         short: "Calibration",
-        title: "Whether its confidence means something",
-        says: vec!["0 is best for both numbers.".to_owned()],
+        title: "Calibration",
+        says: vec!["Lower is better for both numbers.".to_owned()],
         body: vec![
             Body::Facts(vec![
                 ("Brier score", fine(calibration.brier)),
                 ("Expected calibration error", fine(calibration.expected_calibration_error)),
-                ("Reports with a confidence", grouped(u64::from(calibration.reports))),
+                ("Reports with a confidence", with_thousands(u64::from(calibration.reports))),
             ]),
             Body::Table(Table {
                 columns: vec!["Confidence", "Reports", "Mean confidence", "Matched", "Difference"],
@@ -339,24 +336,24 @@ fn calibration(calibration: &Calibration) -> Section {
 
 fn severities(agreement: &SeverityAgreement) -> Section {
     let milder = match agreement.milder_by {
-        by if by > 0.0 => format!("{} steps milder", amount(by)),
-        by if by < 0.0 => format!("{} steps harsher", amount(-by)),
+        by if by > 0.0 => format!("{} levels milder", amount(by)),
+        by if by < 0.0 => format!("{} levels harsher", amount(-by)),
         _ => "neither milder nor harsher".to_owned(),
     };
     let rows = agreement.table.iter().zip(["P0", "P1", "P2", "P3"]).map(|(row, name)| Row {
         name: name.to_owned(),
-        cells: row.iter().map(|number| grouped(u64::from(*number))).collect(),
+        cells: row.iter().map(|number| with_thousands(u64::from(*number))).collect(),
     });
     Section {
         id: "severity",
         short: "Severity",
-        title: "Whether its severities agree",
+        title: "Severity agreement",
         says: Vec::new(),
         body: vec![
             Body::Facts(vec![
-                ("Matches with a severity", grouped(u64::from(agreement.matches))),
+                ("Matches with a severity", with_thousands(u64::from(agreement.matches))),
                 ("The same", share(agreement.same)),
-                ("At most one step off", share(agreement.within_one)),
+                ("At most one level off", share(agreement.within_one)),
                 ("On average", milder),
             ]),
             Body::Table(Table {
@@ -371,14 +368,14 @@ fn stability(stability: &Stability) -> Section {
     Section {
         id: "stability",
         short: "Stability",
-        title: "Whether it says the same again",
+        title: "Stability across repeats",
         says: vec![format!(
-            "{} of {} runs each; the deviation of F1 is of these alone.",
+            "{} with {} runs each; the deviation of F1 covers only these.",
             count(stability.complete_cases as usize, "case"),
             stability.repeats
         )],
         body: vec![Body::Facts(vec![
-            ("A reported issue returns", or_undefined(stability.returns, share)),
+            ("A report recurs", or_undefined(stability.returns, share)),
             ("Variance of being found", or_undefined(stability.hit_variance, fine)),
             ("Severity or category changes", or_undefined(stability.class_changes, share)),
             ("Standard deviation of F1", or_undefined(stability.f1_deviation, fine)),
@@ -392,20 +389,19 @@ fn judge(judge: &JudgedBy, agreement: &Agreement) -> Section {
     let rows = vec![Row {
         name: brief(&judge.model),
         cells: vec![
-            grouped(pairs),
+            with_thousands(pairs),
             or_undefined(agreed, share),
             or_undefined(kappa, amount),
-            grouped(u64::from(judge.unanswered)),
+            with_thousands(u64::from(judge.unanswered)),
             judge.prompt.chars().filter(char::is_ascii_alphanumeric).take(12).collect(),
         ],
     }];
     Section {
         id: "judge",
         short: "Judge",
-        title: "How far the judge agrees with the words",
+        title: "Agreement of the judge with the text rule",
         says: vec![
-            "A model said which report is about which issue; the text matcher was asked the same. Cases without an \
-             answer are matched by their words."
+            "A model decided which report matches which issue; the text rule decided the same pairs. Cases without an answer are matched by words."
                 .to_owned(),
         ],
         body: vec![Body::Table(Table {
@@ -418,8 +414,8 @@ fn judge(judge: &JudgedBy, agreement: &Agreement) -> Section {
 fn effort(sheet: &Sheet) -> Section {
     let effort = &sheet.scores.effort;
     let mut facts = vec![
-        ("Cost of all runs", money(effort.cost_usd)),
-        ("Cost of a run", money(effort.cost_usd_per_run)),
+        ("Total cost", money(effort.cost_usd)),
+        ("Cost per run", money(effort.cost_usd_per_run)),
     ];
     facts.extend(
         sheet
@@ -429,17 +425,17 @@ fn effort(sheet: &Sheet) -> Section {
             .map(|judge| ("Cost of the judge", money(judge.cost_usd.0 as f64 / 1e6))),
     );
     facts.extend([
-        ("Model calls", grouped(effort.llm_calls)),
-        ("Tokens sent", grouped(effort.tokens_in)),
-        ("Of these from a cache", grouped(effort.tokens_cached)),
-        ("Tokens received", grouped(effort.tokens_out)),
-        ("Time of a run, median", seconds(effort.latency_seconds_median)),
-        ("Time of a run, 95th of 100", seconds(effort.latency_seconds_p95)),
+        ("Model calls", with_thousands(effort.llm_calls)),
+        ("Input tokens", with_thousands(effort.tokens_in)),
+        ("Cached input tokens", with_thousands(effort.tokens_cached)),
+        ("Output tokens", with_thousands(effort.tokens_out)),
+        ("Median time per run", seconds(effort.latency_seconds_median)),
+        ("95th percentile time per run", seconds(effort.latency_seconds_p95)),
     ]);
     Section {
         id: "effort",
         short: "Effort",
-        title: "What it took",
+        title: "Cost and time",
         says: Vec::new(),
         body: vec![Body::Facts(facts)],
     }

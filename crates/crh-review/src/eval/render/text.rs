@@ -1,21 +1,19 @@
-//! An evaluation for a terminal of 100 columns, without colours.
+//! Renders an evaluation for a terminal of 100 columns, without colours.
 
 use super::brief::brief;
 use super::sections::{Body, Group, Section, Table, about, sections};
 use super::trouble::{alarm, runs_line, troubles};
 use crate::eval::Sheet;
-use crate::{columns, cut};
+use crate::{columns, truncate};
 
-/// A terminal beside another window; tables with intervals need more than 80.
+/// Line width. Tables with intervals need more than 80 columns.
 const WIDTH: usize = 100;
-/// How far a section stands in.
 const INDENT: &str = "  ";
-/// What is between two columns.
 const GAP: &str = "  ";
-/// A name shorter than this cannot be told from another; a table that leaves it less is cut on the right instead.
+/// Minimum width of a name. Narrower tables are cut on the right instead.
 const NAME_MIN: usize = 8;
 
-/// A table for a terminal.
+/// A table as text.
 pub fn text(sheet: &Sheet) -> String {
     let mut out = header(sheet);
     out.push_str(&not_reviewed(sheet));
@@ -50,7 +48,7 @@ fn not_reviewed(sheet: &Sheet) -> String {
     out
 }
 
-/// A section under its title.
+/// A section with its title.
 pub(super) fn shown(section: &Section) -> String {
     let mut out = format!("{}\n", section.title);
     for sentence in &section.says {
@@ -70,7 +68,7 @@ pub(super) fn shown(section: &Section) -> String {
     out
 }
 
-/// Names to the left, numbers to the right. Names give way where the line would be too long.
+/// Names are left-aligned and shortened if needed, numbers right-aligned.
 pub(super) fn table(table: &Table) -> String {
     let heads = table.columns.iter().skip(1).enumerate();
     let widths: Vec<usize> = heads
@@ -85,7 +83,7 @@ pub(super) fn table(table: &Table) -> String {
     let room = WIDTH.saturating_sub(taken).max(NAME_MIN);
     let name_width = names.chain([columns(head)]).max().unwrap_or(0).min(room);
     let row = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
-        let name = cut(name, name_width);
+        let name = truncate(name, name_width);
         let mut out = format!("{name}{}", " ".repeat(name_width - columns(&name)));
         for (cell, width) in cells.zip(&widths) {
             let pad = " ".repeat(width.saturating_sub(columns(cell)));
@@ -125,20 +123,20 @@ fn groups(groups: &[Group]) -> String {
     out
 }
 
-/// Our own sentence over as many lines as it needs.
+/// Wraps a fixed sentence.
 pub(super) fn sentence(text: &str) -> String {
     let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
     wrapped(&words, " ", "", "")
 }
 
-/// Pieces on as many lines as they need; a piece that is longer than a line is cut.
+/// Wraps pieces; a piece longer than a line is truncated.
 fn wrapped(pieces: &[String], between: &str, first: &str, others: &str) -> String {
     let mut out = String::new();
     let mut current = first.to_owned();
     let mut is_empty = true;
     for piece in pieces {
         let room = WIDTH - columns(others).max(columns(first));
-        let piece = cut(piece, room);
+        let piece = truncate(piece, room);
         let needed = columns(&current) + columns(between) + columns(&piece);
         if !is_empty && needed > WIDTH {
             out.push_str(current.trim_end());
@@ -157,7 +155,7 @@ fn wrapped(pieces: &[String], between: &str, first: &str, others: &str) -> Strin
     out
 }
 
-/// One line that fits.
+/// Truncates a line.
 pub(super) fn line(indent: &str, text: &str) -> String {
-    format!("{}\n", cut(&format!("{indent}{}", text.trim_end()), WIDTH))
+    format!("{}\n", truncate(&format!("{indent}{}", text.trim_end()), WIDTH))
 }

@@ -1,25 +1,25 @@
-//! Runs that did not review all of their change: an evaluation that has any may not look as if it had none.
+//! Runs that did not review all of their change. Every rendering must mention them.
 
 use super::figures::count;
 use crate::eval::scores::RunCounts;
 use crate::eval::{Ending, Evaluation};
 
-/// The most runs that are named; whoever has more reads the stored form.
+/// Maximum number of listed runs.
 const NAMED_MAX: usize = 20;
 
-/// A run that did not review all of its change.
+/// An incomplete, failed or missing run.
 pub(super) struct Trouble<'a> {
-    /// What is wrong with it.
+    /// Kind of problem.
     pub(super) state: &'static str,
     /// The case.
     pub(super) case: &'a str,
-    /// Which of several runs of the case, such as `run 2 of 3`.
+    /// Which run of the case, such as `run 2 of 3`.
     pub(super) run: Option<String>,
-    /// Why.
+    /// Reason.
     pub(super) why: &'a str,
 }
 
-/// What an ending is called.
+/// Display name of an outcome.
 pub(super) fn ending_word(ending: &Ending) -> &'static str {
     match ending {
         Ending::Reviewed => "reviewed",
@@ -29,7 +29,7 @@ pub(super) fn ending_word(ending: &Ending) -> &'static str {
     }
 }
 
-/// Why a run did not end as it should.
+/// Why a run is not complete.
 pub(super) fn ending_reason(ending: &Ending) -> Option<&str> {
     match ending {
         Ending::Reviewed => None,
@@ -37,7 +37,7 @@ pub(super) fn ending_reason(ending: &Ending) -> Option<&str> {
     }
 }
 
-/// The runs that did not review all of their change, the worst first, as many as are named; and how many more there are.
+/// The listed runs, the worst first, and the number of the others.
 pub(super) fn troubles(evaluation: &Evaluation) -> (Vec<Trouble<'_>>, usize) {
     let mut troubles: Vec<(u8, Trouble<'_>)> = Vec::new();
     for case in &evaluation.cases {
@@ -64,7 +64,7 @@ pub(super) fn troubles(evaluation: &Evaluation) -> (Vec<Trouble<'_>>, usize) {
     (named.collect(), more)
 }
 
-/// How the runs ended that did not review all of their change; none if all did.
+/// Numbers of incomplete runs by outcome; `None` if all are complete.
 pub(super) fn alarm(runs: &RunCounts) -> Option<String> {
     let endings =
         [(runs.failed, "failed"), (runs.not_run, "not run"), (runs.incomplete, "incomplete")];
@@ -73,12 +73,12 @@ pub(super) fn alarm(runs: &RunCounts) -> Option<String> {
     (!endings.is_empty()).then(|| format!("Not every case was reviewed: {}", endings.join(", ")))
 }
 
-/// How many cases there are and how their runs ended.
+/// Number of cases, and runs by outcome.
 pub(super) fn runs_line(runs: &RunCounts) -> String {
     let RunCounts { cases, clean, twins, reviewed, incomplete, failed, not_run } = *runs;
     let twins = match twins {
         0 => String::new(),
-        twins => format!("; besides them {}", count(twins as usize, "twin")),
+        twins => format!(", plus {}", count(twins as usize, "twin")),
     };
     format!(
         "{}, {clean} of them clean{twins}. Runs: {reviewed} reviewed, {incomplete} incomplete, {failed} failed, \

@@ -1,4 +1,4 @@
-//! How far a judge and the text rule agree about the same pairs of a report and an expected issue.
+//! Agreement of the judge with the text rule on the same pairs.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::graded::Graded;
 use crate::eval::bootstrap::rounded;
 use crate::eval::matching::fitting_by_text;
 
-/// In how many pairs who saw the same.
+/// Numbers of pairs by answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Votes {
     both: u64,
@@ -16,7 +16,7 @@ struct Votes {
     neither: u64,
 }
 
-/// How far the judge and the text rule agree, over every pair that the judge was asked about and answered.
+/// Agreement over every pair that the judge answered.
 pub(super) fn agreement(cases: &[&Graded<'_>]) -> Agreement {
     let mut votes = Votes::default();
     for case in cases {
@@ -57,13 +57,13 @@ impl Votes {
         }
     }
 
-    /// Cohen's kappa: how much of the agreement that chance does not explain is there. None where chance alone would agree
-    /// everywhere, as without a pair or where both always say the same word.
+    /// Cohen's kappa. `None` if chance agreement is complete, as without pairs or if both always
+    /// give the same answer.
     fn kappa(self) -> Option<f64> {
         let [both, judge_alone, text_alone, neither] =
             [self.both, self.judge_alone, self.text_alone, self.neither].map(i128::from);
         let pairs = both + judge_alone + text_alone + neither;
-        // Both are the agreement times the square of the pairs.
+        // Both are scaled by the square of the number of pairs.
         let there = pairs * (both + neither);
         let by_chance = (both + judge_alone) * (both + text_alone)
             + (neither + judge_alone) * (neither + text_alone);
@@ -79,7 +79,7 @@ mod tests {
     use crate::eval::scores::graded::graded;
     use crate::eval::tests_support::evaluation;
 
-    /// Counts as they stand in the usual table: both, judge alone, text alone, neither.
+    /// Counts of the usual table: both, judge alone, text alone, neither.
     fn check(counts: [u64; 4], kappa: Option<f64>) {
         let [both, judge_alone, text_alone, neither] = counts;
         let votes = Votes { both, judge_alone, text_alone, neither };
@@ -87,8 +87,8 @@ mod tests {
     }
 
     #[test]
-    fn kappa_is_what_one_computes_by_hand() {
-        // 35 of 50 agree, chance explains one half: (0.7 - 0.5) / (1 - 0.5).
+    fn kappa_equals_hand_calculation() {
+        // 35 of 50 agree, chance explains half: (0.7 - 0.5) / (1 - 0.5).
         check([20, 5, 10, 15], Some(0.4));
         check([10, 0, 0, 10], Some(1.0));
         check([0, 10, 10, 0], Some(-1.0));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn where_chance_agrees_everywhere_kappa_says_nothing() {
+    fn kappa_is_undefined_if_chance_agreement_is_one() {
         check([0, 0, 0, 0], None);
         check([0, 0, 0, 7], None);
         check([7, 0, 0, 0], None);
@@ -113,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn only_pairs_that_the_judge_answered_are_counted() {
-        // Of 2 · 3 + 2 · 1 pairs the judge sees two; the words have nothing in common. What is not there does not count, nor what is
-        // said twice, nor a run that failed.
+    fn only_judged_pairs_are_counted() {
+        // The judge matches two of 2 · 3 + 2 · 1 pairs; the texts have no words in common. Invalid
+        // pairs, repeated pairs and failed runs do not count.
         check_table(
             r#"
             case a
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_judge_is_held_against_the_text_rule_which_asks_for_the_file_too() {
+    fn agreement_compares_judge_with_text_rule() {
         check_table(
             r#"
             case a

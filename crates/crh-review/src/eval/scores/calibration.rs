@@ -1,22 +1,20 @@
-//! How well confidences fit: whether of the reports that are called 80 % sure, 80 % are matched.
+//! Calibration: whether 80 % of the reports with confidence 0.8 are matched.
 
 use super::graded::Graded;
 use super::{Bin, Calibration};
 use crate::eval::bootstrap::rounded;
 use crate::finding::Confidence;
 
-/// How many bins the confidences are put into: the usual number, and about what a few hundred reports can fill.
+/// Number of bins. Ten is usual, and a few hundred reports can fill them.
 const BINS: usize = 10;
 
-/// What confidences are counted in. They have three digits, so that sums of them are exact and the order of reports
-/// changes no digit.
+/// Unit of confidences. They have three digits, so sums are exact and do not depend on the order.
 const WHOLE: i64 = 1000;
 
-/// How sure a report was and how sure it should have been, in thousandths.
+/// Confidence and outcome of a report, in thousandths.
 type Said = (i64, i64);
 
-/// How well confidences fit what was matched. A report that nobody has labelled counts as not matched, as it does in the
-/// precision.
+/// Calibration over all reports. Unlabelled reports count as not matched, as in the precision.
 pub(super) fn calibration(cases: &[&Graded<'_>]) -> Option<Calibration> {
     let mut bins: [Vec<Said>; BINS] = Default::default();
     for run in cases.iter().flat_map(|case| &case.runs) {
@@ -46,7 +44,7 @@ pub(super) fn calibration(cases: &[&Graded<'_>]) -> Option<Calibration> {
     })
 }
 
-/// What one bin says, if anything is in it.
+/// One bin; `None` if it is empty.
 fn summed_up(at: usize, bin: &[Said]) -> Option<Bin> {
     let mean = |value| rounded(sum(bin, value) as f64 / WHOLE as f64 / bin.len() as f64);
     (!bin.is_empty()).then(|| Bin {

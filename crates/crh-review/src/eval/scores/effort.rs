@@ -1,10 +1,10 @@
-//! How runs ended and what they took, twins included.
+//! Outcomes, cost and time of runs, including twins.
 
 use super::{EffortSums, RunCounts};
 use crate::eval::bootstrap::rounded;
 use crate::eval::evaluation::{CaseRun, Ending, Evaluation};
 
-/// How runs ended.
+/// Numbers of runs by outcome.
 pub(super) fn run_counts(evaluation: &Evaluation) -> RunCounts {
     let mut counts = RunCounts::default();
     for case in &evaluation.cases {
@@ -27,12 +27,12 @@ pub(super) fn run_counts(evaluation: &Evaluation) -> RunCounts {
     counts
 }
 
-/// What all runs took that were begun.
+/// Cost and time of all started runs.
 pub(in crate::eval) fn effort(evaluation: &Evaluation) -> EffortSums {
     let runs =
         evaluation.cases.iter().flat_map(|case| &case.runs).filter(|run| run.ending.is_begun());
     let runs: Vec<_> = runs.collect();
-    // Stored numbers may be any, and their sum has to be one.
+    // Stored numbers can be huge, and the sum must stay finite.
     let sum =
         |part: fn(&CaseRun) -> u64| runs.iter().map(|run| part(run)).fold(0, u64::saturating_add);
     let cost_usd = sum(|run| run.effort.cost_usd.0) as f64 / 1e6;

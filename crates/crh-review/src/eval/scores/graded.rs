@@ -1,4 +1,4 @@
-//! Every run that counts, with what became of its reports.
+//! The runs that count, with the matching of their reports.
 
 use crate::eval::case::Span;
 use crate::eval::evaluation::{CaseRun, CaseRuns, Ending, Evaluation, Reported};
@@ -13,17 +13,17 @@ pub(in crate::eval) struct Graded<'a> {
 
 /// A run that counts.
 pub(in crate::eval) struct GradedRun<'a> {
-    /// Which repeat it is.
+    /// Number of the repeat.
     pub(in crate::eval) repeat: usize,
     pub(in crate::eval) run: &'a CaseRun,
-    /// What it reported: nothing if it failed.
+    /// Reports; empty if the run failed.
     pub(in crate::eval) reported: &'a [Reported],
-    /// What became of that.
+    /// Their matching.
     pub(in crate::eval) sorted: Sorted,
 }
 
-/// What makes reports of different runs the same one where no label says so: the tool's own name for it, or without such a name the
-/// place and the category. Words are no part of it, since a model seldom repeats them.
+/// Identity of a report across runs: the tool's own id, or else place and category. Words do not
+/// count, because a model seldom repeats them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::eval) enum Identity<'a> {
     Key(&'a str),
@@ -35,14 +35,14 @@ impl Graded<'_> {
         self.case.labels.twin_of.is_some()
     }
 
-    /// Whether nothing is expected of it.
+    /// Whether nothing is expected.
     pub(in crate::eval) fn is_clean(&self) -> bool {
         self.case.labels.expected.is_empty()
     }
 }
 
 impl GradedRun<'_> {
-    /// Whether something was looked at. A run that failed says nothing about what it would have reported.
+    /// Whether the run looked at the change. A failed run did not.
     pub(in crate::eval) fn saw_something(&self) -> bool {
         match self.run.ending {
             Ending::Reviewed | Ending::Incomplete(_) => true,
@@ -61,7 +61,7 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// The cases, each with the runs that count, by a rule.
+/// The cases with the runs that count, matched by a rule.
 pub(in crate::eval) fn graded(evaluation: &Evaluation, rule: Rule) -> Vec<Graded<'_>> {
     let cases = evaluation.cases.iter().map(|case| {
         let runs = case.runs.iter().enumerate().filter_map(|(repeat, run)| {

@@ -1,4 +1,5 @@
-//! A change and its twin: an issue is credited only if it is reported on the change and not on the twin.
+//! Pairs of a change and its twin: an issue is credited only if it is reported on the change and
+//! not on the twin.
 
 use super::Paired;
 use super::graded::{Graded, GradedRun};
@@ -7,7 +8,7 @@ use super::tally::Tally;
 use crate::eval::bootstrap::Resampled;
 use crate::eval::matching::{Rule, is_on_twin};
 
-/// The pairs of an evaluation; none without any.
+/// Scores of the pairs; `None` without any.
 pub(super) fn paired(resampled: &Resampled<Tally>) -> Option<Paired> {
     let whole = &resampled.whole;
     (whole.pairs > 0).then(|| Paired {
@@ -23,10 +24,11 @@ pub(super) fn paired(resampled: &Resampled<Tally>) -> Option<Paired> {
     })
 }
 
-/// The counts of a case in which something is expected with its twin, over all runs of the case.
+/// Counts of a case with its twin, over all runs of the case.
 ///
-/// A repeat counts only if the twin was seen in the same one: a review of it that failed was silent, but nobody knows what it would
-/// have said, and silence is what earns the credit here. Another repeat of the twin does not stand in for it: it would count twice.
+/// A repeat counts only if the twin was reviewed in the same repeat. A failed review of the twin is
+/// silent, and silence would earn credit. Another repeat of the twin is no substitute, because it
+/// would count twice.
 pub(super) fn of_pair(case: &Graded<'_>, twin: &Graded<'_>, rule: Rule) -> Tally {
     let mut tally = Tally::default();
     let expected = &case.case.labels.expected;
@@ -48,7 +50,7 @@ pub(super) fn of_pair(case: &Graded<'_>, twin: &Graded<'_>, rule: Rule) -> Tally
     tally
 }
 
-/// The twin's run to hold against a repeat.
+/// The run of the twin for a repeat.
 fn twin_run<'g, 'a>(twin: &'g Graded<'a>, repeat: usize) -> Option<&'g GradedRun<'a>> {
     twin.runs.iter().find(|run| run.repeat == repeat && run.saw_something())
 }

@@ -1,10 +1,10 @@
-//! Precision, recall and F1, and what they are made of.
+//! Precision, recall and F1.
 
 use super::Quality;
 use super::tally::Tally;
 use crate::eval::bootstrap::Resampled;
 
-/// How good the reports are.
+/// Quality of the reports.
 pub(super) fn quality(resampled: &Resampled<Tally>) -> Quality {
     let whole = &resampled.whole;
     Quality {
@@ -25,7 +25,7 @@ pub(super) fn quality(resampled: &Resampled<Tally>) -> Quality {
     }
 }
 
-/// A count as it is shown. No evaluation has four thousand million reports.
+/// A count as `u32`, which is always enough.
 pub(super) fn count(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

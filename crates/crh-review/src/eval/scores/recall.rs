@@ -1,4 +1,4 @@
-//! Recall by what the expected issues are.
+//! Recall by kind of issue.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::{RecallBy, Share};
 use crate::eval::case::Labels;
 use crate::eval::matching::{Rule, sort};
 
-/// Sizes of a change: up to so many lines, and what that is called.
+/// Size classes of a change: maximum lines and name.
 const SIZES: [(u32, &str); 4] =
     [(10, "1–10"), (50, "11–50"), (200, "51–200"), (u32::MAX, "over 200")];
 
@@ -45,7 +45,7 @@ pub(super) fn recall_by(cases: &[&Graded<'_>]) -> RecallBy {
     recall
 }
 
-/// How many issues of a run are missed by the rule though something is reported at their place.
+/// Number of missed issues with a report at their place.
 fn misnamed(labels: &Labels, run: &GradedRun<'_>) -> u32 {
     if run.sorted.missed.is_empty() || run.reported.is_empty() {
         return 0;

@@ -1,4 +1,4 @@
-//! What each reviewer of a panel had a part in.
+//! Contribution of each reviewer of a panel.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use super::graded::{Graded, GradedRun};
 use crate::eval::evaluation::About;
 use crate::finding::Category;
 
-/// The reviewers that were asked for and those that reported anything, by name. Empty without a panel: elsewhere names of
-/// reviewers say which part of the change somebody saw, and not what they looked for.
+/// Requested reviewers and those with reports, by name. Empty without a panel, because other
+/// strategies name reviewers by part of the change, not by focus.
 pub(super) fn reviewers(about: &About, cases: &[Graded<'_>]) -> Vec<ReviewerCounts> {
     if about.lenses.is_empty() {
         return Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn reviewers(about: &About, cases: &[Graded<'_>]) -> Vec<ReviewerCoun
     rows.collect()
 }
 
-/// The counts by the names of reviewers.
+/// Counts by reviewer.
 #[derive(Default)]
 struct Counted<'a> {
     rows: BTreeMap<&'a str, ReviewerCounts>,
@@ -49,7 +49,7 @@ impl<'a> Counted<'a> {
         self.rows.entry(name).or_default()
     }
 
-    /// Counts one report for everybody who made it.
+    /// Counts one report for each of its reviewers.
     fn each(
         &mut self,
         run: &GradedRun<'a>,
@@ -101,7 +101,7 @@ mod tests {
     use crate::eval::scores::graded::graded;
     use crate::eval::tests_support::evaluation;
 
-    /// Rows of a panel of which these were asked for, with commas between.
+    /// Rows of a panel with these requested reviewers, comma-separated.
     fn check_by(rule: Rule, asked_for: &str, table: &str, expected: Expect) {
         let mut evaluation = evaluation(rule, table);
         let about = &mut evaluation.about;
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_report_has_one_place_in_the_row_of_its_reviewer() {
+    fn each_report_is_counted_once_per_reviewer() {
         check(
             "",
             "
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_several_counts_for_each_once() {
+    fn merged_report_counts_once_for_each_reviewer() {
         check(
             "",
             "
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_asked_for_has_a_row_and_whoever_has_no_lens_is_measured_by_none() {
+    fn requested_reviewers_and_static_checks_have_rows() {
         check(
             "security,testing",
             "
@@ -204,8 +204,9 @@ mod tests {
     }
 
     #[test]
-    fn expected_issues_count_in_every_run_that_was_begun_by_their_own_category() {
-        // By families a report of a bug is matched with an issue of logic, which is nobody's category here.
+    fn expected_issues_count_per_started_run_by_category() {
+        // By family, a report of a bug matches an issue of logic, a category that no reviewer has
+        // here.
         check_by(
             Rule::Family,
             "correctness",
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_panel_there_are_no_rows() {
+    fn evaluation_without_panel_has_no_rows() {
         let evaluation = evaluation(
             Rule::Category,
             "

@@ -1,11 +1,11 @@
-//! How well severities agree where an issue was found.
+//! Agreement of severities for matched issues.
 
 use super::SeverityAgreement;
 use super::graded::Graded;
 use crate::eval::bootstrap::rounded;
 use crate::finding::Severity;
 
-/// How well severities agree, over all matches in which the tool gave one.
+/// Agreement over all matches with a severity.
 pub(super) fn severity_agreement(cases: &[&Graded<'_>]) -> Option<SeverityAgreement> {
     let mut agreement = SeverityAgreement::default();
     for case in cases {

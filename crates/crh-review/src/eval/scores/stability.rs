@@ -1,6 +1,6 @@
-//! How much repeats agree with each other.
+//! Agreement of repeats.
 //!
-//! Every number is an estimate of the same thing however many repeats there are: what happens from one run to another.
+//! All numbers are unbiased: their expected value does not depend on the number of repeats.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,18 @@ use crate::eval::evaluation::{Evaluation, Reported};
 use crate::eval::matching::{Rule, Sorted};
 use crate::finding::{Category, Severity, Side};
 
-/// What a report is said to be.
+/// Severity and category of a report.
 type Class = (Option<Severity>, Option<Category>);
 
-/// What makes reports of two runs the same one: that they are of one expected issue, or begin at the same line. The change is the same, so
-/// that no line has moved. Neither the category nor the tool's own name is a part of it, since such a name may be made of the category:
-/// a report that is called something else the next time would be another one.
+/// Identity of a report across repeats: the expected issue, or else the first line. Category and
+/// the tool's own id do not count, because the id may depend on the category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place<'a> {
     Expected(usize),
     Line(&'a str, Side, u32),
 }
 
-/// How much repeats agree, over the cases that have two runs at least, which `cases` are by the rule of the evaluation.
+/// Agreement over the cases with at least two runs.
 pub(super) fn stability(evaluation: &Evaluation, cases: &[&Graded<'_>]) -> Option<Stability> {
     if cases.iter().all(|case| case.runs.len() < 2) {
         return None;
@@ -47,10 +46,10 @@ pub(super) fn stability(evaluation: &Evaluation, cases: &[&Graded<'_>]) -> Optio
     })
 }
 
-/// What the runs of a case said.
+/// Reports of the runs of a case.
 struct Said<'a> {
     runs: usize,
-    /// What is reported at each place, once for every run that reports it.
+    /// Reports at each place, once per run.
     classes: BTreeMap<Place<'a>, Vec<Class>>,
 }
 
@@ -61,7 +60,7 @@ impl<'a> Said<'a> {
             let mut of_run: BTreeMap<_, Class> = BTreeMap::new();
             for (place, reported) in places(run) {
                 let class = (reported.severity, reported.category);
-                // Two reports at one place are one: the worse of them, whatever their order.
+                // Two reports at one place count as one, the more severe of them.
                 of_run.entry(place).and_modify(|first| *first = class.min(*first)).or_insert(class);
             }
             for (place, class) in of_run {
@@ -72,7 +71,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The reports that are no duplicates, each with its place.
+/// Reports without duplicates, with their place.
 fn places<'a>(run: &GradedRun<'a>) -> impl Iterator<Item = (Place<'a>, &'a Reported)> {
     let Sorted { matched, known_bad, on_clean, unlabelled, duplicates: _, missed: _ } = &run.sorted;
     let reported = run.reported;
@@ -84,7 +83,7 @@ fn places<'a>(run: &GradedRun<'a>) -> impl Iterator<Item = (Place<'a>, &'a Repor
     }))
 }
 
-/// Of every report and every other run of its case: how often that one has it too.
+/// How often a report of one run occurs in another run of the case.
 fn returns(said: &[Said<'_>]) -> Option<f64> {
     let (mut returned, mut possible) = (0, 0);
     for case in said {
@@ -97,7 +96,7 @@ fn returns(said: &[Said<'_>]) -> Option<f64> {
     share(returned, possible)
 }
 
-/// Of every two runs that report the same: how often it is said to be something else.
+/// How often two runs with the same report differ in its class.
 fn class_changes(said: &[Said<'_>]) -> Option<f64> {
     let (mut different, mut pairs) = (0, 0);
     for classes in said.iter().flat_map(|case| case.classes.values()) {
@@ -111,7 +110,7 @@ fn class_changes(said: &[Said<'_>]) -> Option<f64> {
     share(different, pairs)
 }
 
-/// The variance of being found, which is that of all runs that could have been made: hence one less.
+/// Variance of "found", as a sample variance.
 fn hit_variance(cases: &[&Graded<'_>]) -> Option<f64> {
     let mut variances = Vec::new();
     for case in cases.iter().filter(|case| case.runs.len() > 1) {
@@ -126,7 +125,7 @@ fn hit_variance(cases: &[&Graded<'_>]) -> Option<f64> {
     mean(&variances)
 }
 
-/// The standard deviation of F1 over the repeats of cases that have all of them, each repeat taken as an evaluation of its own.
+/// Standard deviation of F1 over the repeats, for cases with all repeats.
 fn f1_deviation(complete: &[&Graded<'_>]) -> Option<f64> {
     let mut repeats: BTreeMap<usize, Tally> = BTreeMap::new();
     for case in complete {
@@ -137,7 +136,7 @@ fn f1_deviation(complete: &[&Graded<'_>]) -> Option<f64> {
     let scores: Vec<f64> = repeats.values().filter_map(Tally::f1).collect();
     let mean = mean(&scores)?;
     let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
-    // The repeats are a sample of all that could have been made, hence one less.
+    // Sample variance, hence n - 1.
     (scores.len() > 1).then(|| (squares / (scores.len() - 1) as f64).sqrt())
 }
 

@@ -1,4 +1,4 @@
-//! The counts of one case with its twin, from which every number with an interval is made.
+//! Counts of one case with its twin, the basis of every number with an interval.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::pairs::of_pair;
 use crate::eval::bootstrap::{Counts, share};
 use crate::eval::matching::Rule;
 
-/// The counts of one case with its twin, over all of its runs that were begun: a case with fewer of them weighs less.
+/// Counts of one case with its twin, over all started runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::eval) struct Tally {
     pub(in crate::eval) runs: u64,
@@ -29,7 +29,7 @@ pub(in crate::eval) struct Tally {
     pub(in crate::eval) on_twins: u64,
 }
 
-/// The counts of every case that has a run, with its twin's. A twin without its case counts nowhere.
+/// Counts of every case with a run. A twin without its case does not count.
 pub(in crate::eval) fn tallies(graded: &[Graded<'_>], rule: Rule) -> Vec<Tally> {
     let twins = graded.iter().filter_map(|twin| Some((twin.case.labels.twin_of.as_deref()?, twin)));
     let twins: HashMap<_, _> = twins.collect();
@@ -48,7 +48,7 @@ pub(in crate::eval) fn tallies(graded: &[Graded<'_>], rule: Rule) -> Vec<Tally> 
 }
 
 impl Tally {
-    /// The counts of one run, without its twin's.
+    /// Counts of one run, without its twin.
     pub(in crate::eval) fn of_run(case: &Graded<'_>, run: &GradedRun<'_>) -> Self {
         let is_clean = case.is_clean();
         Self {
@@ -67,52 +67,52 @@ impl Tally {
         }
     }
 
-    /// Matched of all reports; none of silence.
+    /// Precision; `None` without reports.
     pub(in crate::eval) fn precision(&self) -> Option<f64> {
         share(self.matched, self.reported)
     }
 
-    /// Matched of the reports that somebody has judged.
+    /// Precision over labelled reports.
     pub(in crate::eval) fn precision_labelled(&self) -> Option<f64> {
         share(self.matched, self.reported - self.unlabelled)
     }
 
-    /// Matched of the expected; none where nothing is expected.
+    /// Recall; `None` if nothing is expected.
     pub(in crate::eval) fn recall(&self) -> Option<f64> {
         share(self.matched, self.expected)
     }
 
-    /// The harmonic mean of precision and recall. Silence has none of the one and zero of the other: zero.
+    /// F1. Zero without reports.
     pub(in crate::eval) fn f1(&self) -> Option<f64> {
         f1(self.matched, self.reported, self.expected)
     }
 
-    /// Reports for each change.
+    /// Reports per change.
     pub(in crate::eval) fn findings_per_change(&self) -> Option<f64> {
         share(self.reported, self.runs)
     }
 
-    /// The share of clean changes on which something was reported.
+    /// Share of clean changes with a report.
     pub(in crate::eval) fn clean_flagged(&self) -> Option<f64> {
         share(self.clean_flagged, self.clean_runs)
     }
 
-    /// Reported on the change and not on the twin.
+    /// Issues reported on the change and not on the twin.
     fn credited(&self) -> u64 {
         self.paired_matched - self.also_on_twin
     }
 
-    /// Credited of the expected, of pairs.
+    /// Paired recall.
     pub(in crate::eval) fn paired_recall(&self) -> Option<f64> {
         share(self.credited(), self.paired_expected)
     }
 
-    /// Credited of all reports, of pairs.
+    /// Paired precision.
     pub(in crate::eval) fn paired_precision(&self) -> Option<f64> {
         share(self.credited(), self.paired_reported)
     }
 
-    /// The harmonic mean of the two.
+    /// Paired F1.
     pub(in crate::eval) fn paired_f1(&self) -> Option<f64> {
         f1(self.credited(), self.paired_reported, self.paired_expected)
     }

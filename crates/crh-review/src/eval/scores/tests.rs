@@ -1,4 +1,4 @@
-//! Scores of small evaluations, each computed by hand.
+//! Scores of small evaluations, computed by hand.
 
 use expect_test::{Expect, expect};
 
@@ -18,7 +18,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-/// All numbers but the intervals and the effort, what is not there left out.
+/// All scores except intervals and effort, without absent ones.
 fn shown(scores: &Scores) -> String {
     let Scores { runs, quality, paired, recall_by, .. } = scores;
     let mut out = format!(
@@ -120,7 +120,7 @@ fn shown_rest(scores: &Scores) -> String {
 }
 
 #[test]
-fn what_is_found_missed_repeated_and_new() {
+fn matched_missed_duplicate_and_unlabelled_reports() {
     // Four reports, two of the three issues: precision 2/4, recall 2/3, F1 4/7. One is unlabelled: 2/3 of the labelled.
     check(
         "
@@ -145,7 +145,7 @@ fn what_is_found_missed_repeated_and_new() {
 }
 
 #[test]
-fn clean_changes_count_in_the_precision_and_on_their_own() {
+fn clean_changes_count_in_precision_and_separately() {
     // One match of four reports. Two of three clean changes have a report, one of which is known to be wrong.
     check(
         "
@@ -170,7 +170,7 @@ fn clean_changes_count_in_the_precision_and_on_their_own() {
 }
 
 #[test]
-fn silence_has_no_precision_and_finds_nothing() {
+fn no_reports_have_no_precision_and_zero_recall() {
     check(
         "
         case a
@@ -188,7 +188,7 @@ fn silence_has_no_precision_and_finds_nothing() {
 }
 
 #[test]
-fn where_nothing_is_expected_there_is_no_recall() {
+fn no_expected_issues_have_no_recall() {
     check(
         "
         case a
@@ -204,7 +204,7 @@ fn where_nothing_is_expected_there_is_no_recall() {
 }
 
 #[test]
-fn an_evaluation_of_nothing_has_no_numbers() {
+fn empty_evaluation_has_no_scores() {
     check(
         "",
         expect![[r#"
@@ -217,8 +217,8 @@ fn an_evaluation_of_nothing_has_no_numbers() {
 }
 
 #[test]
-fn a_failed_run_is_a_silent_one_and_one_that_was_not_begun_is_none() {
-    // Three runs count, of which the first finds it: the report of the failed run does not count.
+fn failed_run_counts_as_silent_unstarted_run_does_not() {
+    // Three runs count, and the first finds it. The report of the failed run does not count.
     check(
         "
         case a
@@ -245,11 +245,11 @@ fn a_failed_run_is_a_silent_one_and_one_that_was_not_begun_is_none() {
 }
 
 #[test]
-fn repeats_are_summed_up_and_compared() {
-    // Found in 2 of 4 runs: variance 1/4 · 4/3. The issue is in 2 runs and the report at 50 in 3, each of which has 3 others, of which 1 and
-    // 2 have it: (2 · 1 + 3 · 2) / (2 · 3 + 3 · 3). The report is a bug twice and style once, so that 2 of 3 pairs differ; the issue is the
-    // same both times: 2/4.
-    // F1 of the repeats: 2/3, 2/3, 0, 0; mean 1/3, deviation sqrt(4/9 / 3).
+fn repeats_are_summed_and_compared() {
+    // Found in 2 of 4 runs: variance 1/4 · 4/3. The issue is in 2 runs and the report at line 50 in
+    // 3, each with 3 other runs: (2 · 1 + 3 · 2) / (2 · 3 + 3 · 3). The report is a bug twice and
+    // style once, so 2 of 3 pairs differ; the issue is the same both times: 2/4. F1 of the repeats:
+    // 2/3, 2/3, 0, 0; mean 1/3, deviation sqrt(4/9 / 3).
     check(
         "
         case a
@@ -277,8 +277,9 @@ fn repeats_are_summed_up_and_compared() {
 }
 
 #[test]
-fn what_begins_at_the_same_line_is_the_same_report() {
-    // Two places, of which f:9 is in both runs: (2 · 1 + 0) / (2 + 1). There the worse of the first run, a bug of P1, is style the next time.
+fn reports_starting_at_one_line_are_the_same() {
+    // Two places, f:9 in both runs: (2 · 1 + 0) / (2 + 1). There the more severe report of the
+    // first run, a P1 bug, is style in the second.
     check(
         "
         case a
@@ -300,9 +301,9 @@ fn what_begins_at_the_same_line_is_the_same_report() {
 }
 
 #[test]
-fn an_issue_that_is_called_something_else_is_another_class_and_not_another_issue() {
-    // By the rule it is found once. It is there both times, as something else: it returns, and changes its class. The same goes for what
-    // nobody expects.
+fn other_category_changes_class_but_not_issue() {
+    // By the rule it is found once. It occurs in both runs with different categories, so it recurs
+    // and changes its class. The same holds for unexpected reports.
     check(
         "
         case a
@@ -326,8 +327,8 @@ fn an_issue_that_is_called_something_else_is_another_class_and_not_another_issue
 }
 
 #[test]
-fn how_much_runs_agree_does_not_depend_on_how_many_there_are() {
-    // A coin for every issue, and every way it can fall in so many runs once.
+fn stability_does_not_depend_on_run_count() {
+    // Every possible outcome of a coin per issue, each once.
     for runs in 2..6 {
         let mut table = String::new();
         for fall in 0..1 << runs {
@@ -343,9 +344,9 @@ fn how_much_runs_agree_does_not_depend_on_how_many_there_are() {
 }
 
 #[test]
-fn the_deviation_of_f1_is_not_that_of_the_mix_of_cases() {
-    // The first is found each time; the second, which is never found, was begun once. The first repeat has both cases, which says
-    // nothing about how much the tool's answers vary.
+fn f1_deviation_ignores_case_mix() {
+    // The first case is always found; the second is never found and started once. Only complete
+    // cases count, so the first repeat must not differ.
     check(
         "
         case a
@@ -371,7 +372,7 @@ fn the_deviation_of_f1_is_not_that_of_the_mix_of_cases() {
 }
 
 #[test]
-fn repeats_without_reports_have_nothing_that_could_return() {
+fn repeats_without_reports_have_no_return_rate() {
     check(
         "
         case a
@@ -389,9 +390,10 @@ fn repeats_without_reports_have_nothing_that_could_return() {
 }
 
 #[test]
-fn an_issue_is_credited_if_its_twin_is_silent_about_it() {
-    // 0 is found and not on the twin; 1 is found and on the twin, three lines off; 2 is missed; 3 is found, and what the twin has
-    // there is of another category. Credited 2 of 4, of 3 reports on the change and 3 on the twin.
+fn issue_is_credited_if_not_reported_on_twin() {
+    // 0 is found and not on the twin; 1 is found and on the twin, three lines off; 2 is missed; 3
+    // is found, and the twin's report there has another category. Credited 2 of 4, with 3 reports
+    // on the change and 3 on the twin.
     check(
         "
         case a
@@ -419,7 +421,7 @@ fn an_issue_is_credited_if_its_twin_is_silent_about_it() {
 }
 
 #[test]
-fn by_words_the_twin_is_searched_by_words() {
+fn text_rule_also_matches_on_the_twin() {
     check_by(
         Rule::Text,
         r#"
@@ -445,7 +447,7 @@ fn by_words_the_twin_is_searched_by_words() {
 }
 
 #[test]
-fn a_judge_tells_whether_a_report_is_on_the_twin_too_and_words_where_it_was_not_asked() {
+fn judge_or_else_text_rule_matches_on_the_twin() {
     let case = |id: &str, twin: &str| {
         format!(
             r#"
@@ -478,8 +480,9 @@ fn a_judge_tells_whether_a_report_is_on_the_twin_too_and_words_where_it_was_not_
 }
 
 #[test]
-fn each_repeat_is_held_against_the_same_repeat_of_the_twin() {
-    // Repeat 0 is credited; 1 is not, since the twin's repeat 1 reports it; the twin failed in repeat 2, which makes no pair.
+fn each_repeat_is_paired_with_same_repeat_of_twin() {
+    // Repeat 0 is credited. Repeat 1 is not, because the twin reports it, too. The twin failed in
+    // repeat 2, so there is no pair.
     check(
         "
         case a
@@ -508,7 +511,7 @@ fn each_repeat_is_held_against_the_same_repeat_of_the_twin() {
 }
 
 #[test]
-fn a_twin_that_nobody_has_seen_makes_no_pair() {
+fn unreviewed_twin_makes_no_pair() {
     check(
         "
         case a
@@ -532,9 +535,9 @@ fn a_twin_that_nobody_has_seen_makes_no_pair() {
 }
 
 #[test]
-fn confidences_are_held_against_what_was_matched() {
-    // Brier: (0.1² + 0.2² + 0.7² + 0.05² + 1²) / 5. In the last bin are 0.9, matched, and 1.0, not: off by 0.45, with the
-    // weight of two. Error: (0.05 + 0.7 + 0.2 + 2 · 0.45) / 5.
+fn calibration_compares_confidence_with_matches() {
+    // Brier: (0.1² + 0.2² + 0.7² + 0.05² + 1²) / 5. The last bin has 0.9, matched, and 1.0, not
+    // matched: off by 0.45, with weight two. Error: (0.05 + 0.7 + 0.2 + 2 · 0.45) / 5.
     check(
         "
         case a
@@ -559,8 +562,9 @@ fn confidences_are_held_against_what_was_matched() {
 }
 
 #[test]
-fn severities_are_compared_where_an_issue_was_found() {
-    // P0 as P0, P0 as P2, P1 as P2, P3 as P2; the fifth has none. Same 1/4, within one 3/4, milder by (0 + 2 + 1 - 1) / 4.
+fn severities_are_compared_for_matched_issues() {
+    // P0 as P0, P0 as P2, P1 as P2, P3 as P2; the fifth has no severity. Same 1/4, within one level
+    // 3/4, milder by (0 + 2 + 1 - 1) / 4.
     check(
         "
         case a
@@ -586,7 +590,7 @@ fn severities_are_compared_where_an_issue_was_found() {
 }
 
 #[test]
-fn effort_is_summed_over_all_runs_that_were_begun() {
+fn effort_is_summed_over_started_runs() {
     let table = "
         case a
         run $0.5 100ms
@@ -608,12 +612,12 @@ fn effort_is_summed_over_all_runs_that_were_begun() {
 }
 
 #[test]
-fn no_stored_number_is_too_large_to_be_added() {
+fn huge_stored_numbers_do_not_overflow() {
     let mut evaluation = evaluation(Rule::Category, "case a\nrun\nrun");
     for run in &mut evaluation.cases[0].runs {
         run.effort.cost_usd = crate::report::Decimal(u64::MAX);
         run.effort.tokens =
-            crate::report::Tokens { input: u64::MAX, output: u64::MAX, cached: u64::MAX };
+            crate::report::TokensUsed { input: u64::MAX, output: u64::MAX, cached: u64::MAX };
         run.effort.llm_calls = u32::MAX;
         run.effort.latency_ms = u64::MAX;
     }
@@ -640,7 +644,7 @@ fn few_cases_have_no_interval() {
 }
 
 #[test]
-fn how_far_a_judge_agrees_is_counted_where_there_is_one() {
+fn judge_agreement_is_counted_if_judged() {
     let table = "case a\nexpect f:10 \"the loop never ends\"\nreport f:10 \"other\"\njudged 0-0";
     let mut evaluation = evaluation(Rule::Judge, table);
     assert_eq!(score(&evaluation).judge, None);

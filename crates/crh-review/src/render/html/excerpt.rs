@@ -1,218 +1,232 @@
-//! The lines of a diff around an issue, with the lines that it is about marked.
+//! Excerpts of a diff around an issue, with the cited lines marked.
 
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use crate::clean::{path, visible};
 use crate::diff::{Diff, DiffLine, FileDiff, LineKind};
 use crate::finding::Side;
 use crate::report::Issue;
-use crate::width::cut;
+use crate::sanitise::{escape_invisible, path};
+use crate::width::truncate;
 
-/// How many lines are shown before and after those that an issue is about: as many as show where one is.
-const AROUND: usize = 5;
-/// The most lines that are shown of one issue; the file is at hand.
-const ROWS_MAX: usize = 40;
-/// A line longer than this is not read but recognised.
-const LINE_MAX: usize = 300;
+/// Context lines before and after the cited lines.
+const CONTEXT_LINES: usize = 5;
+/// Maximum number of lines per issue.
+const MAX_ROWS: usize = 40;
+/// Maximum columns of a line.
+const MAX_COLUMNS: usize = 300;
 
 /// Lines of a file on one side.
-type Lines = (Side, RangeInclusive<u32>);
+type SideLines = (Side, RangeInclusive<u32>);
 
 /// Lines of a diff around an issue.
 #[derive(Debug, Serialize)]
 pub(super) struct Excerpt {
-    /// The file they are from.
     file: String,
-    /// The lines, from the top.
-    rows: Vec<Row>,
+    rows: Vec<ExcerptRow>,
 }
 
 /// A line, or a gap between lines.
 #[derive(Debug, Serialize)]
-struct Row {
-    look: Look,
-    /// Its line before the change.
+struct ExcerptRow {
+    look: ExcerptRowKind,
+    /// Line number before the change.
     old: Option<u32>,
-    /// Its line after the change.
+    /// Line number after the change.
     new: Option<u32>,
-    /// Whether the issue is about this line or quotes it.
+    /// Whether the issue cites or quotes this line.
     cited: bool,
-    /// The line in three parts, of which the middle one is what is new in it.
+    /// Start, changed middle and end of the line.
     text: [String; 3],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Look {
+enum ExcerptRowKind {
     Context,
     Removed,
     Added,
     Gap,
 }
 
-/// A line of the diff with the hunk it is in.
-struct Found<'a> {
+/// A line of the diff and its hunk.
+struct ExcerptLine<'a> {
     hunk: usize,
     line: DiffLine<'a>,
     cited: bool,
 }
 
 impl Excerpt {
-    /// The lines around an issue; none if the diff does not show the line it is on.
-    pub(super) fn of(issue: &Issue, diff: &Diff) -> Option<Self> {
+    /// The lines around an issue; `None` if the diff does not show its line.
+    pub(super) fn for_issue(issue: &Issue, diff: &Diff) -> Option<Self> {
         let location = &issue.location;
         let quotes = issue.evidence.iter().filter(|quote| quote.file == location.file);
-        let quotes = quotes.map(|quote| (quote.side, lines_of(quote.line, &quote.snippet)));
-        let own = (location.side, location.line_start..=location.line_end);
-        Self::around(&location.file, &own, &quotes.collect::<Vec<_>>(), diff)
+        let quotes = quotes.map(|quote| (quote.side, quoted_lines(quote.line, &quote.snippet)));
+        let issue_lines = (location.side, location.line_start..=location.line_end);
+        Self::around(&location.file, &issue_lines, &quotes.collect::<Vec<_>>(), diff)
     }
 
-    /// The lines around some lines of a file; quotes are marked where they are in sight.
-    fn around(file: &str, own: &Lines, quotes: &[Lines], diff: &Diff) -> Option<Self> {
-        let found_file = diff.files().iter().find(|in_diff| in_diff.path.shown() == file)?;
-        let cited =
-            |line: &DiffLine<'_>| is_at(line, own) || quotes.iter().any(|quote| is_at(line, quote));
-        let found = found(diff, found_file, cited);
-        let first = found.iter().position(|found| is_at(&found.line, own))?;
-        let last = found.iter().rposition(|found| is_at(&found.line, own))?;
-        Some(Self { file: path(file), rows: rows(&found, first, last) })
+    /// The lines around `issue_lines`, with the lines of quotes marked.
+    fn around(
+        file: &str,
+        issue_lines: &SideLines,
+        quotes: &[SideLines],
+        diff: &Diff,
+    ) -> Option<Self> {
+        let file_diff = diff.files().iter().find(|file_diff| file_diff.path.shown() == file)?;
+        let is_cited = |line: &DiffLine<'_>| {
+            is_within(line, issue_lines) || quotes.iter().any(|quote| is_within(line, quote))
+        };
+        let lines = diff_lines(diff, file_diff, is_cited);
+        let first = lines.iter().position(|found| is_within(&found.line, issue_lines))?;
+        let last = lines.iter().rposition(|found| is_within(&found.line, issue_lines))?;
+        Some(Self { file: path(file), rows: excerpt_rows(&lines, first, last) })
     }
 
     /// Whether every line of a quote is shown.
     pub(super) fn shows(&self, file: &str, side: Side, line: u32, snippet: &str) -> bool {
-        let number = |row: &Row| match side {
+        let number = |row: &ExcerptRow| match side {
             Side::Old => row.old,
             Side::New => row.new,
         };
         path(file) == self.file
-            && lines_of(line, snippet)
+            && quoted_lines(line, snippet)
                 .all(|line| self.rows.iter().any(|row| number(row) == Some(line)))
     }
 }
 
-/// The lines that a quote takes.
-fn lines_of(line: u32, snippet: &str) -> RangeInclusive<u32> {
-    let more = snippet.trim_end().lines().count().saturating_sub(1);
-    line..=line.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
+/// The lines that a quote covers.
+fn quoted_lines(line: u32, snippet: &str) -> RangeInclusive<u32> {
+    let extra_lines = snippet.trim_end().lines().count().saturating_sub(1);
+    line..=line.saturating_add(u32::try_from(extra_lines).unwrap_or(u32::MAX))
 }
 
-fn found<'a>(
+fn diff_lines<'a>(
     diff: &'a Diff,
     file: &FileDiff,
-    cited: impl Fn(&DiffLine<'_>) -> bool,
-) -> Vec<Found<'a>> {
+    is_cited: impl Fn(&DiffLine<'_>) -> bool,
+) -> Vec<ExcerptLine<'a>> {
     let hunks = file.hunks.iter().enumerate();
     let lines = hunks.flat_map(|(hunk, lines)| diff.lines(lines).map(move |line| (hunk, line)));
     lines
         .filter(|(_, line)| line.kind != LineKind::Remark)
-        .map(|(hunk, line)| Found { hunk, cited: cited(&line), line })
+        .map(|(hunk, line)| ExcerptLine { hunk, cited: is_cited(&line), line })
         .collect()
 }
 
-/// Whether a line of the diff is one of some lines.
-fn is_at(line: &DiffLine<'_>, (side, lines): &Lines) -> bool {
+/// Whether a diff line is within `lines`.
+fn is_within(line: &DiffLine<'_>, (side, lines): &SideLines) -> bool {
     match side {
         Side::Old => line.kind.in_old() && lines.contains(&line.old),
         Side::New => line.kind.in_new() && lines.contains(&line.new),
     }
 }
 
-/// The lines from the first to the last that the issue is about and some around them. Of too many, the middle is left out.
-fn rows(found: &[Found<'_>], first: usize, last: usize) -> Vec<Row> {
-    let in_hunk = |at: &usize, of: usize| found[*at].hunk == found[of].hunk;
-    let start = (first.saturating_sub(AROUND)..=first).find(|at| in_hunk(at, first));
-    let end = (last..found.len().min(last + AROUND + 1)).rfind(|at| in_hunk(at, last));
+/// The cited lines with context. If there are too many, the middle is left out.
+fn excerpt_rows(lines: &[ExcerptLine<'_>], first: usize, last: usize) -> Vec<ExcerptRow> {
+    let same_hunk = |index: &usize, other: usize| lines[*index].hunk == lines[other].hunk;
+    let start = (first.saturating_sub(CONTEXT_LINES)..=first).find(|at| same_hunk(at, first));
+    let end = (last..lines.len().min(last + CONTEXT_LINES + 1)).rfind(|at| same_hunk(at, last));
     let (start, end) = (start.unwrap_or(first), end.unwrap_or(last));
-    let shown: Vec<usize> = match end - start < ROWS_MAX {
+    let shown_indices: Vec<usize> = match end - start < MAX_ROWS {
         true => (start..=end).collect(),
         false => {
-            let last_few = AROUND * 2;
-            (start..start + ROWS_MAX - last_few).chain(end + 1 - last_few..=end).collect()
+            let tail_length = CONTEXT_LINES * 2;
+            (start..start + MAX_ROWS - tail_length).chain(end + 1 - tail_length..=end).collect()
         }
     };
-    let mut rows: Vec<Row> = Vec::new();
-    let mut before: Option<usize> = None;
-    for at in shown {
-        match before {
-            Some(before) if before + 1 != at => rows.push(Row::gap(&left_out(at - before - 1))),
-            Some(before) if found[before].hunk != found[at].hunk => rows.push(Row::gap("")),
+    let mut rows: Vec<ExcerptRow> = Vec::new();
+    let mut previous: Option<usize> = None;
+    for index in shown_indices {
+        match previous {
+            Some(previous) if previous + 1 != index => {
+                rows.push(ExcerptRow::gap(&gap_label(index - previous - 1)));
+            }
+            Some(previous) if lines[previous].hunk != lines[index].hunk => {
+                rows.push(ExcerptRow::gap(""));
+            }
             Some(_) | None => {}
         }
-        rows.push(Row::of(&found[at]));
-        before = Some(at);
+        rows.push(ExcerptRow::new(&lines[index]));
+        previous = Some(index);
     }
-    emphasise(&mut rows);
+    mark_differences(&mut rows);
     rows
 }
 
-fn left_out(lines: usize) -> String {
+fn gap_label(lines: usize) -> String {
     if lines == 1 { "1 line left out".to_owned() } else { format!("{lines} lines left out") }
 }
 
-impl Row {
-    fn of(found: &Found<'_>) -> Self {
-        let line = &found.line;
+impl ExcerptRow {
+    fn new(excerpt_line: &ExcerptLine<'_>) -> Self {
+        let line = &excerpt_line.line;
         let look = match line.kind {
-            LineKind::Context | LineKind::Remark => Look::Context,
-            LineKind::Removed => Look::Removed,
-            LineKind::Added => Look::Added,
+            LineKind::Context | LineKind::Remark => ExcerptRowKind::Context,
+            LineKind::Removed => ExcerptRowKind::Removed,
+            LineKind::Added => ExcerptRowKind::Added,
         };
         let number = |number: u32| (number > 0).then_some(number);
         let text = String::from_utf8_lossy(line.text());
-        // A file may have such line endings throughout; they are shown, but not as a stranger among the characters.
+        // Show a carriage return as a symbol, because some files have CRLF throughout.
         let text = match text.strip_suffix('\r') {
-            Some(text) => format!("{}␍", visible(text)),
-            None => visible(&text),
+            Some(text) => format!("{}␍", escape_invisible(text)),
+            None => escape_invisible(&text),
         };
         Self {
             look,
             old: number(line.old),
             new: number(line.new),
-            cited: found.cited,
-            text: [cut(&text, LINE_MAX), String::new(), String::new()],
+            cited: excerpt_line.cited,
+            text: [truncate(&text, MAX_COLUMNS), String::new(), String::new()],
         }
     }
 
     fn gap(text: &str) -> Self {
         let text = [text.to_owned(), String::new(), String::new()];
-        Self { look: Look::Gap, old: None, new: None, cited: false, text }
+        Self { look: ExcerptRowKind::Gap, old: None, new: None, cited: false, text }
     }
 }
 
-/// Where as many lines are added as are removed before them, each pair shows what is different in it.
-fn emphasise(rows: &mut [Row]) {
-    let mut at = 0;
-    while at < rows.len() {
-        let run = |from: usize, look: Look| {
+/// Marks the differences between removed lines and the same number of added lines after them.
+fn mark_differences(rows: &mut [ExcerptRow]) {
+    let mut index = 0;
+    while index < rows.len() {
+        let run_length = |from: usize, look: ExcerptRowKind| {
             rows[from..].iter().take_while(|row| row.look == look).count()
         };
-        let removed = run(at, Look::Removed);
-        let added = run(at + removed, Look::Added);
-        if removed == added {
-            for pair in at..at + removed {
+        let removed_count = run_length(index, ExcerptRowKind::Removed);
+        let added_count = run_length(index + removed_count, ExcerptRowKind::Added);
+        if removed_count == added_count {
+            for pair in index..index + removed_count {
                 if let Some((old, new)) =
-                    differing(&rows[pair].text[0], &rows[pair + removed].text[0])
+                    split_at_difference(&rows[pair].text[0], &rows[pair + removed_count].text[0])
                 {
                     rows[pair].text = old;
-                    rows[pair + removed].text = new;
+                    rows[pair + removed_count].text = new;
                 }
             }
         }
-        at += (removed + added).max(1);
+        index += (removed_count + added_count).max(1);
     }
 }
 
-/// Two lines, each as what both begin with, what is different, and what both end with; none if they have little in common.
-fn differing(old: &str, new: &str) -> Option<([String; 3], [String; 3])> {
-    let same = |(a, b): &(char, char)| a == b;
-    let start = old.chars().zip(new.chars()).take_while(same).count();
-    let shorter = old.chars().count().min(new.chars().count());
-    let end =
-        old.chars().rev().zip(new.chars().rev()).take_while(same).count().min(shorter - start);
-    let blank = old.chars().take(start).take_while(|char| char.is_whitespace()).count();
-    if (start - blank + end) * 2 < shorter - blank {
+/// Splits two lines into common start, difference and common end; `None` if they have little in
+/// common.
+fn split_at_difference(old: &str, new: &str) -> Option<([String; 3], [String; 3])> {
+    let is_equal = |(a, b): &(char, char)| a == b;
+    let start = old.chars().zip(new.chars()).take_while(is_equal).count();
+    let shorter_length = old.chars().count().min(new.chars().count());
+    let end = old
+        .chars()
+        .rev()
+        .zip(new.chars().rev())
+        .take_while(is_equal)
+        .count()
+        .min(shorter_length - start);
+    let indent_length = old.chars().take(start).take_while(|char| char.is_whitespace()).count();
+    if (start - indent_length + end) * 2 < shorter_length - indent_length {
         return None;
     }
     let parts = |line: &str| {

@@ -1,18 +1,17 @@
-//! One issue as the page shows it: what was said beside the code that it is about.
+//! The view of one issue on the HTML page: text next to code.
 
 use serde::Serialize;
 
 use super::excerpt::Excerpt;
 use super::prose::{Prose, prose};
-use super::{Fact, fact};
-use crate::clean::{path, visible};
+use super::{LabelledValue, labelled_value};
 use crate::diff::Diff;
 use crate::finding::{Severity, Side};
 use crate::place::Quote;
-use crate::render::{place, second_look};
+use crate::render::{location_label, next_step, validation_label};
 use crate::report::{Issue, Report};
+use crate::sanitise::{escape_invisible, path};
 
-/// One issue.
 #[derive(Serialize)]
 pub(super) struct IssueView {
     number: u32,
@@ -25,7 +24,7 @@ pub(super) struct IssueView {
     fix: Option<Prose>,
     replacement: Option<String>,
     replaces: String,
-    facts: Vec<Fact>,
+    facts: Vec<LabelledValue>,
     excerpt: Option<Excerpt>,
     quotes: Vec<QuoteView>,
 }
@@ -37,16 +36,18 @@ struct QuoteView {
 }
 
 impl IssueView {
-    pub(super) fn of(issue: &Issue, report: &Report, diff: Option<&Diff>) -> Self {
-        let excerpt = diff.and_then(|diff| Excerpt::of(issue, diff));
+    pub(super) fn new(issue: &Issue, report: &Report, diff: Option<&Diff>) -> Self {
+        let excerpt = diff.and_then(|diff| Excerpt::for_issue(issue, diff));
         let is_shown = |quote: &&Quote| {
             excerpt.as_ref().is_some_and(|excerpt| {
                 excerpt.shows(&quote.file, quote.side, quote.line, &quote.snippet)
             })
         };
         let quotes = issue.evidence.iter().filter(|quote| !is_shown(quote));
-        let quotes = quotes
-            .map(|quote| QuoteView { place: quote_place(quote), text: visible(&quote.snippet) });
+        let quotes = quotes.map(|quote| QuoteView {
+            place: quote_place(quote),
+            text: escape_invisible(&quote.snippet),
+        });
         let quotes = quotes.collect();
         let (start, end) = (issue.location.line_start, issue.location.line_end);
         Self {
@@ -54,17 +55,17 @@ impl IssueView {
             severity: issue.severity.to_string(),
             word: severity_word(issue.severity),
             title: prose(&issue.title),
-            place: place(issue),
+            place: location_label(issue),
             fixed: report.is_fixed(issue.number),
             why: prose(&issue.why_it_matters),
             fix: issue.suggested_fix.as_deref().map(prose),
-            replacement: issue.replacement.as_deref().map(visible),
+            replacement: issue.replacement.as_deref().map(escape_invisible),
             replaces: if start == end {
                 format!("line {start}")
             } else {
                 format!("lines {start} to {end}")
             },
-            facts: issue_facts(issue),
+            facts: issue_values(issue, report.is_fixed(issue.number)),
             excerpt,
             quotes,
         }
@@ -72,11 +73,11 @@ impl IssueView {
 }
 
 fn quote_place(quote: &Quote) -> String {
-    let before = match quote.side {
+    let side_note = match quote.side {
         Side::New => "",
         Side::Old => " (before the change)",
     };
-    format!("{}:{}{before}", path(&quote.file), quote.line)
+    format!("{}:{}{side_note}", path(&quote.file), quote.line)
 }
 
 /// What a severity means for the author.
@@ -84,36 +85,23 @@ pub(super) fn severity_word(severity: Severity) -> &'static str {
     match severity {
         Severity::P0 => "must be fixed",
         Severity::P1 => "should be fixed",
-        Severity::P2 => "narrow",
-        Severity::P3 => "author's choice",
+        Severity::P2 => "worth fixing",
+        Severity::P3 => "optional",
     }
 }
 
-fn issue_facts(issue: &Issue) -> Vec<Fact> {
-    let by = issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "));
-    let checked = second_look(issue.validation).unwrap_or("not looked at again");
-    let moved = issue.relocated_from.map(|line| format!("cited on line {line}, found here"));
+fn issue_values(issue: &Issue, fixed: bool) -> Vec<LabelledValue> {
+    let reporters = issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "));
+    let validation = validation_label(issue.validation).unwrap_or("no second look");
+    let relocation = issue.relocated_from.map(|line| format!("the reviewer cited line {line}"));
     let mut facts = vec![
-        fact("Kind", &spaced(&issue.category)),
-        fact("Reported by", &by),
-        fact("Confidence", &issue.confidence.to_string()),
-        fact("Checked", checked),
-        fact(
-            "Next",
-            &format!(
-                "{}; {}, {}",
-                spaced(&issue.action),
-                spaced(&issue.autofix_class),
-                issue.owner
-            ),
-        ),
+        labelled_value("Category", &issue.category.to_string().replace('_', " ")),
+        labelled_value("Reported by", &reporters),
+        labelled_value("Confidence", &issue.confidence.to_string()),
+        labelled_value("Checked", validation),
     ];
-    facts.extend(issue.rule.as_ref().map(|rule| fact("Rule", rule)));
-    facts.extend(moved.map(|moved| fact("Moved", &moved)));
+    facts.extend((!fixed).then(|| labelled_value("Next step", &next_step(issue).replace('`', ""))));
+    facts.extend(issue.rule.as_ref().map(|rule| labelled_value("Rule", rule)));
+    facts.extend(relocation.map(|moved| labelled_value("Moved", &moved)));
     facts
-}
-
-/// A word of ours as it stands in a sentence.
-fn spaced(word: &impl ToString) -> String {
-    word.to_string().replace('_', " ")
 }

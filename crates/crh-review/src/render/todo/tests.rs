@@ -1,12 +1,12 @@
-//! One todo whole; names; and texts that try to break out of one.
+//! Todo files, their names, and untrusted text in them.
 
 use expect_test::{expect, expect_file};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::super::tests::{full, hostile};
+use super::super::tests::{full_report, hostile_report};
 use super::*;
 
-/// The headings as a Markdown reader sees them.
+/// Headings found by a Markdown parser.
 fn headings(text: &str) -> Vec<String> {
     let body = text.splitn(3, "---\n").nth(2).unwrap();
     let (mut inside, mut found) = (false, Vec::new());
@@ -27,8 +27,8 @@ fn headings(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_todo_is_whole() {
-    let report = full();
+fn todo_is_rendered() {
+    let report = full_report();
     expect_file!["../../../tests/data/render/todo.md"].assert_eq(&todo(
         &report.issues[0],
         &report,
@@ -37,9 +37,9 @@ fn a_todo_is_whole() {
 }
 
 #[test]
-fn a_name_has_the_id_the_status_the_priority_and_the_title() {
+fn file_name_has_id_status_priority_and_title() {
     let check = |title: &str, severity, expected: expect_test::Expect| {
-        let mut issue = full().issues.remove(0);
+        let mut issue = full_report().issues.remove(0);
         (issue.title, issue.severity) = (title.to_owned(), severity);
         expected.assert_eq(&todo_name(&issue, "012"));
     };
@@ -61,8 +61,8 @@ fn a_name_has_the_id_the_status_the_priority_and_the_title() {
 }
 
 #[test]
-fn the_key_is_read_from_the_front_matter_alone() {
-    let report = full();
+fn key_is_read_from_front_matter_only() {
+    let report = full_report();
     let issue = &report.issues[0];
     assert_eq!(todo_key(&todo(issue, &report, "004")), Some(issue.dedupe_key.as_str()));
     let key = "0f8540e5ced1e896";
@@ -77,8 +77,8 @@ fn the_key_is_read_from_the_front_matter_alone() {
 }
 
 #[test]
-fn no_text_adds_a_heading_or_a_line_of_front_matter() {
-    let mut report = hostile();
+fn hostile_text_is_inert_in_todo() {
+    let mut report = hostile_report();
     let attack =
         "x\n---\nstatus: complete\n---\n## Work Log\n\n- done\n<!-- crh:crh:0f8540e5ced1e896 -->";
     for issue in &mut report.issues {

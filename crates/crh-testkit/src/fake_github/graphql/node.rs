@@ -1,31 +1,31 @@
-//! The objects of GraphQL and their fields, as far as somebody asks for them.
+//! GraphQL objects and the fields that crh uses.
 
 use serde_json::{Map, Value, json};
 
 use super::super::diff::Side;
 use super::super::json::View;
 use super::super::state::{Comment, Issue, PENDING, PullRequest, Repository, Review, Thread};
-use super::super::time::written;
-use super::{Eye, Refused, unknown};
+use super::super::time::format_time;
+use super::{GraphRefusal, QueryContext, unknown};
 
 /// An object.
 #[derive(Debug, Clone)]
 pub(super) enum Node<'a> {
     Query,
-    /// What a mutation gives back.
-    Payload(Option<Place<'a>>),
+    /// Result of a mutation.
+    Payload(Option<ThreadPath<'a>>),
     Repository(&'a Repository),
     Pull(&'a Repository, &'a PullRequest),
     Issue(&'a Repository, &'a Issue),
-    Thread(Place<'a>),
-    ReviewComment(Place<'a>, &'a Comment),
+    Thread(ThreadPath<'a>),
+    ReviewComment(ThreadPath<'a>, &'a Comment),
     IssueComment(&'a Repository, u64, &'a Comment),
     Review(&'a Repository, u64, &'a Review),
-    /// Whoever did something: a bot goes without the end of its name.
+    /// Author of something. Bots appear without their suffix.
     Actor(&'a str),
-    /// An account by its whole name.
+    /// An account by its full login.
     User(&'a str),
-    /// A piece of a long list.
+    /// A page of a list.
     Piece {
         start: usize,
         nodes: Vec<Self>,
@@ -45,12 +45,11 @@ pub(super) enum Node<'a> {
     RateLimit,
 }
 
-/// A thread and where it is.
-pub(super) type Place<'a> = (&'a Repository, &'a PullRequest, &'a Thread);
+/// A thread with its pull request and repository.
+pub(super) type ThreadPath<'a> = (&'a Repository, &'a PullRequest, &'a Thread);
 
-/// What a field is.
 #[derive(Debug)]
-pub(super) enum Found<'a> {
+pub(super) enum FieldValue<'a> {
     Value(Value),
     Node(Node<'a>),
     List(Vec<Node<'a>>),
@@ -84,7 +83,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether the object is of an interface.
+    /// Whether the object implements an interface.
     pub(super) fn is_also(&self, name: &str) -> bool {
         match name {
             "Node" => !matches!(self, Self::Query | Self::Piece { .. } | Self::PageInfo { .. }),
@@ -96,19 +95,19 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What one of its fields is.
+    /// Looks up a field.
     pub(super) fn field(
         &self,
-        eye: &Eye<'a>,
+        eye: &QueryContext<'a>,
         name: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<Found<'a>, Refused> {
+    ) -> Result<FieldValue<'a>, GraphRefusal> {
         let found = match self {
             Self::Query => return query(eye, name, arguments),
             Self::Repository(repository) => return of_repository(eye, repository, name, arguments),
             Self::Payload(place) => match (name, place) {
-                ("thread", Some(place)) => Some(Found::Node(Self::Thread(*place))),
-                ("clientMutationId", _) => Some(Found::Missing),
+                ("thread", Some(place)) => Some(FieldValue::Node(Self::Thread(*place))),
+                ("clientMutationId", _) => Some(FieldValue::Missing),
                 _ => None,
             },
             Self::Pull(repository, pull) => of_pull(eye, repository, pull, name),
@@ -131,15 +130,15 @@ impl<'a> Node<'a> {
             Self::Piece { start, nodes, total } => piece(*start, nodes, *total, name),
             Self::PageInfo { start, end, total } => page_info(*start, *end, *total, name),
             Self::Edge { cursor, node } => match name {
-                "cursor" => Some(Found::Value(json!(format!("cursor:{cursor}")))),
-                "node" => Some(Found::Node((**node).clone())),
+                "cursor" => Some(FieldValue::Value(json!(format!("cursor:{cursor}")))),
+                "node" => Some(FieldValue::Node((**node).clone())),
                 _ => None,
             },
-            Self::Commit(sha) => (name == "oid").then(|| Found::Value(json!(sha))),
-            Self::Label(label) => (name == "name").then(|| Found::Value(json!(label))),
+            Self::Commit(sha) => (name == "oid").then(|| FieldValue::Value(json!(sha))),
+            Self::Label(label) => (name == "name").then(|| FieldValue::Value(json!(label))),
             Self::RateLimit => match name {
-                "limit" | "remaining" => Some(Found::Value(json!(5_000))),
-                "cost" => Some(Found::Value(json!(1))),
+                "limit" | "remaining" => Some(FieldValue::Value(json!(5_000))),
+                "cost" => Some(FieldValue::Value(json!(1))),
                 _ => None,
             },
         };
@@ -147,30 +146,30 @@ impl<'a> Node<'a> {
     }
 }
 
-fn value<'a>(value: impl Into<Value>) -> Option<Found<'a>> {
-    Some(Found::Value(value.into()))
+fn value<'a>(value: impl Into<Value>) -> Option<FieldValue<'a>> {
+    Some(FieldValue::Value(value.into()))
 }
 
-/// Whoever wrote something; nothing if the account is gone.
-fn actor<'a>(eye: &Eye<'a>, login: &'a str) -> Option<Found<'a>> {
+/// An author; null if the account is gone.
+fn actor<'a>(eye: &QueryContext<'a>, login: &'a str) -> Option<FieldValue<'a>> {
     let known = eye.view.state.account(login).is_some();
-    Some(if known { Found::Node(Node::Actor(login)) } else { Found::Missing })
+    Some(if known { FieldValue::Node(Node::Actor(login)) } else { FieldValue::Missing })
 }
 
 fn query<'a>(
-    eye: &Eye<'a>,
+    eye: &QueryContext<'a>,
     name: &str,
     arguments: &Map<String, Value>,
-) -> Result<Found<'a>, Refused> {
+) -> Result<FieldValue<'a>, GraphRefusal> {
     let word = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
-        "viewer" => Ok(Found::Node(Node::User(eye.login))),
-        "rateLimit" => Ok(Found::Node(Node::RateLimit)),
+        "viewer" => Ok(FieldValue::Node(Node::User(eye.login))),
+        "rateLimit" => Ok(FieldValue::Node(Node::RateLimit)),
         "repository" => {
             let (owner, name) = (word("owner"), word("name"));
             match eye.view.state.repository(owner, name) {
-                Some(repository) => Ok(Found::Node(Node::Repository(repository))),
-                None => Err(Refused::of(
+                Some(repository) => Ok(FieldValue::Node(Node::Repository(repository))),
+                None => Err(GraphRefusal::of(
                     "NOT_FOUND",
                     format!("Could not resolve to a Repository with the name '{owner}/{name}'."),
                 )),
@@ -179,8 +178,8 @@ fn query<'a>(
         "node" => {
             let id = word("id");
             match eye.view.state.thread(id) {
-                Some(place) => Ok(Found::Node(Node::Thread(place))),
-                None => Err(Refused::of(
+                Some(place) => Ok(FieldValue::Node(Node::Thread(place))),
+                None => Err(GraphRefusal::of(
                     "NOT_FOUND",
                     format!("Could not resolve to a node with the global id of '{id}'"),
                 )),
@@ -191,25 +190,25 @@ fn query<'a>(
 }
 
 fn of_repository<'a>(
-    eye: &Eye<'a>,
+    eye: &QueryContext<'a>,
     repository: &'a Repository,
     name: &str,
     arguments: &Map<String, Value>,
-) -> Result<Found<'a>, Refused> {
+) -> Result<FieldValue<'a>, GraphRefusal> {
     let number = arguments.get("number").and_then(Value::as_u64).unwrap_or_default();
     let missing = |what: &str| {
         let message = format!("Could not resolve to {what} with the number of {number}.");
-        Refused::of("NOT_FOUND", message)
+        GraphRefusal::of("NOT_FOUND", message)
     };
     let found = match name {
         "pullRequest" => {
             eye.may_read_pulls()?;
             let pull = repository.pulls.get(&number).ok_or_else(|| missing("a PullRequest"))?;
-            Some(Found::Node(Node::Pull(repository, pull)))
+            Some(FieldValue::Node(Node::Pull(repository, pull)))
         }
         "issue" => {
             let issue = repository.issues.get(&number).ok_or_else(|| missing("an Issue"))?;
-            Some(Found::Node(Node::Issue(repository, issue)))
+            Some(FieldValue::Node(Node::Issue(repository, issue)))
         }
         "id" => value(format!("R_{}", repository.id)),
         "databaseId" => value(repository.id),
@@ -225,16 +224,16 @@ fn of_repository<'a>(
 }
 
 fn of_pull<'a>(
-    eye: &Eye<'a>,
+    eye: &QueryContext<'a>,
     repository: &'a Repository,
     pull: &'a PullRequest,
     name: &str,
-) -> Option<Found<'a>> {
+) -> Option<FieldValue<'a>> {
     let number = pull.number;
     match name {
         "id" => value(format!("PR_{}", pull.id)),
         "databaseId" => value(pull.id),
-        // A number that may be too large for GraphQL is written as a text.
+        // Large numbers are sent as text.
         "fullDatabaseId" => value(pull.id.to_string()),
         "number" => value(number),
         "title" => value(pull.title.as_str()),
@@ -252,15 +251,18 @@ fn of_pull<'a>(
         "headRefOid" => value(pull.head_sha.as_str()),
         "baseRefName" => value(pull.base.as_str()),
         "baseRefOid" => value(pull.base_sha.as_str()),
-        "createdAt" => value(written(pull.created)),
-        "updatedAt" => value(written(pull.updated)),
+        "createdAt" => value(format_time(pull.created)),
+        "updatedAt" => value(format_time(pull.updated)),
         "headRepository" => {
             let found = eye.view.state.repository_by_id(pull.head_repository);
-            Some(found.map_or(Found::Missing, |found| Found::Node(Node::Repository(found))))
+            Some(
+                found
+                    .map_or(FieldValue::Missing, |found| FieldValue::Node(Node::Repository(found))),
+            )
         }
-        "baseRepository" | "repository" => Some(Found::Node(Node::Repository(repository))),
+        "baseRepository" | "repository" => Some(FieldValue::Node(Node::Repository(repository))),
         "labels" => {
-            Some(Found::Connection(pull.labels.iter().map(|name| Node::Label(name)).collect()))
+            Some(FieldValue::Connection(pull.labels.iter().map(|name| Node::Label(name)).collect()))
         }
         "reviewThreads" => {
             let is_shown = |thread: &&Thread| {
@@ -269,32 +271,34 @@ fn of_pull<'a>(
             };
             let threads = pull.threads.iter().filter(is_shown);
             let threads = threads.map(|thread| Node::Thread((repository, pull, thread)));
-            Some(Found::Connection(threads.collect()))
+            Some(FieldValue::Connection(threads.collect()))
         }
         "closingIssuesReferences" => {
             let closed = pull.closes.iter().filter_map(|number| repository.issues.get(number));
-            Some(Found::Connection(closed.map(|issue| Node::Issue(repository, issue)).collect()))
+            Some(FieldValue::Connection(
+                closed.map(|issue| Node::Issue(repository, issue)).collect(),
+            ))
         }
         "comments" => {
             let comments = pull.comments.iter();
             let nodes = comments.map(|comment| Node::IssueComment(repository, number, comment));
-            Some(Found::Connection(nodes.collect()))
+            Some(FieldValue::Connection(nodes.collect()))
         }
         "reviews" => {
             let reviews = pull.reviews.iter();
             let nodes = reviews.map(|review| Node::Review(repository, number, review));
-            Some(Found::Connection(nodes.collect()))
+            Some(FieldValue::Connection(nodes.collect()))
         }
         _ => None,
     }
 }
 
 fn of_issue<'a>(
-    eye: &Eye<'a>,
+    eye: &QueryContext<'a>,
     repository: &'a Repository,
     issue: &'a Issue,
     name: &str,
-) -> Option<Found<'a>> {
+) -> Option<FieldValue<'a>> {
     match name {
         "id" => value(format!("I_{}", issue.id)),
         "databaseId" => value(issue.id),
@@ -306,13 +310,17 @@ fn of_issue<'a>(
         "url" => value(format!("{}/issues/{}", eye.view.html_of(repository), issue.number)),
         "author" => actor(eye, &issue.author),
         "authorAssociation" => value(repository.association(&issue.author)),
-        "createdAt" | "updatedAt" => value(written(issue.created)),
-        "repository" => Some(Found::Node(Node::Repository(repository))),
+        "createdAt" | "updatedAt" => value(format_time(issue.created)),
+        "repository" => Some(FieldValue::Node(Node::Repository(repository))),
         _ => None,
     }
 }
 
-fn of_thread<'a>(eye: &Eye<'a>, place: &Place<'a>, name: &str) -> Option<Found<'a>> {
+fn of_thread<'a>(
+    eye: &QueryContext<'a>,
+    place: &ThreadPath<'a>,
+    name: &str,
+) -> Option<FieldValue<'a>> {
     let (repository, pull, thread) = *place;
     match name {
         "id" => value(thread.id.as_str()),
@@ -320,56 +328,56 @@ fn of_thread<'a>(eye: &Eye<'a>, place: &Place<'a>, name: &str) -> Option<Found<'
         "isOutdated" => value(thread.outdated),
         "isCollapsed" => value(thread.resolved || thread.outdated),
         "path" => value(thread.path.as_str()),
-        "line" => Some(Found::Value(json!(thread.line))),
-        "startLine" => Some(Found::Value(json!(thread.start_line))),
+        "line" => Some(FieldValue::Value(json!(thread.line))),
+        "startLine" => Some(FieldValue::Value(json!(thread.start_line))),
         "originalLine" => value(thread.original_line),
-        "originalStartLine" => Some(Found::Value(json!(thread.original_start_line))),
+        "originalStartLine" => Some(FieldValue::Value(json!(thread.original_start_line))),
         "diffSide" => value(thread.side.word()),
-        "startDiffSide" => Some(Found::Value(json!(thread.start_side.map(Side::word)))),
+        "startDiffSide" => Some(FieldValue::Value(json!(thread.start_side.map(Side::word)))),
         "subjectType" => value("LINE"),
         "viewerCanResolve" => value(!thread.resolved),
         "viewerCanUnresolve" => value(thread.resolved),
         "resolvedBy" => Some(match &thread.resolved_by {
             Some(login) if eye.view.state.account(login).is_some() => {
-                Found::Node(Node::User(login))
+                FieldValue::Node(Node::User(login))
             }
-            Some(_) | None => Found::Missing,
+            Some(_) | None => FieldValue::Missing,
         }),
-        "pullRequest" => Some(Found::Node(Node::Pull(repository, pull))),
-        "repository" => Some(Found::Node(Node::Repository(repository))),
+        "pullRequest" => Some(FieldValue::Node(Node::Pull(repository, pull))),
+        "repository" => Some(FieldValue::Node(Node::Repository(repository))),
         "comments" => {
             let comments = thread.comments.iter();
             let nodes = comments.map(|comment| Node::ReviewComment(*place, comment));
-            Some(Found::Connection(nodes.collect()))
+            Some(FieldValue::Connection(nodes.collect()))
         }
         _ => None,
     }
 }
 
 fn of_review_comment<'a>(
-    eye: &Eye<'a>,
-    (repository, pull, thread): Place<'a>,
+    eye: &QueryContext<'a>,
+    (repository, pull, thread): ThreadPath<'a>,
     comment: &'a Comment,
     name: &str,
-) -> Option<Found<'a>> {
+) -> Option<FieldValue<'a>> {
     match name {
         "path" => value(thread.path.as_str()),
-        "line" => Some(Found::Value(json!(thread.line))),
-        "startLine" => Some(Found::Value(json!(thread.start_line))),
+        "line" => Some(FieldValue::Value(json!(thread.line))),
+        "startLine" => Some(FieldValue::Value(json!(thread.start_line))),
         "originalLine" => value(thread.original_line),
         "outdated" => value(thread.outdated),
         "state" => value(if pull.is_pending(comment) { PENDING } else { "SUBMITTED" }),
         "diffHunk" => value(thread.diff_hunk.as_str()),
-        "originalCommit" => Some(Found::Node(Node::Commit(&thread.original_commit))),
-        "commit" => Some(Found::Node(Node::Commit(if thread.outdated {
+        "originalCommit" => Some(FieldValue::Node(Node::Commit(&thread.original_commit))),
+        "commit" => Some(FieldValue::Node(Node::Commit(if thread.outdated {
             &thread.original_commit
         } else {
             &pull.head_sha
         }))),
         "pullRequestReview" => {
             let found = pull.reviews.iter().find(|review| Some(review.id) == comment.review);
-            let node = |review| Found::Node(Node::Review(repository, pull.number, review));
-            Some(found.map_or(Found::Missing, node))
+            let node = |review| FieldValue::Node(Node::Review(repository, pull.number, review));
+            Some(found.map_or(FieldValue::Missing, node))
         }
         _ => {
             let page = eye.view.pull_url(repository, pull.number);
@@ -379,15 +387,15 @@ fn of_review_comment<'a>(
     }
 }
 
-/// What all comments have.
+/// Common fields of comments.
 fn of_comment<'a>(
-    eye: &Eye<'a>,
+    eye: &QueryContext<'a>,
     repository: &'a Repository,
     comment: &'a Comment,
     prefix: &str,
     url: &str,
     name: &str,
-) -> Option<Found<'a>> {
+) -> Option<FieldValue<'a>> {
     match name {
         "id" => value(format!("{prefix}_{}", comment.id)),
         "databaseId" => value(comment.id),
@@ -397,20 +405,20 @@ fn of_comment<'a>(
         "authorAssociation" => value(repository.association(&comment.author)),
         "viewerDidAuthor" => value(comment.author == eye.login),
         "isMinimized" => value(comment.minimized),
-        "createdAt" => value(written(comment.created)),
-        "updatedAt" => value(written(comment.updated)),
+        "createdAt" => value(format_time(comment.created)),
+        "updatedAt" => value(format_time(comment.updated)),
         "url" => value(url),
         _ => None,
     }
 }
 
 fn of_review<'a>(
-    eye: &Eye<'a>,
+    eye: &QueryContext<'a>,
     repository: &'a Repository,
     number: u64,
     review: &'a Review,
     name: &str,
-) -> Option<Found<'a>> {
+) -> Option<FieldValue<'a>> {
     match name {
         "id" => value(format!("PRR_{}", review.id)),
         "databaseId" => value(review.id),
@@ -420,8 +428,8 @@ fn of_review<'a>(
         "author" => actor(eye, &review.author),
         "authorAssociation" => value(repository.association(&review.author)),
         "viewerDidAuthor" => value(review.author == eye.login),
-        "commit" => Some(Found::Node(Node::Commit(&review.commit))),
-        "createdAt" | "submittedAt" | "updatedAt" => value(written(review.created)),
+        "commit" => Some(FieldValue::Node(Node::Commit(&review.commit))),
+        "createdAt" | "submittedAt" | "updatedAt" => value(format_time(review.created)),
         "url" => {
             let page = eye.view.pull_url(repository, number);
             value(format!("{page}#pullrequestreview-{}", review.id))
@@ -430,7 +438,12 @@ fn of_review<'a>(
     }
 }
 
-fn of_account<'a>(eye: &Eye<'a>, login: &str, name: &str, shown: &str) -> Option<Found<'a>> {
+fn of_account<'a>(
+    eye: &QueryContext<'a>,
+    login: &str,
+    name: &str,
+    shown: &str,
+) -> Option<FieldValue<'a>> {
     let id = eye.view.state.account(login).map_or(0, |account| account.id);
     match name {
         "login" => value(shown),
@@ -441,26 +454,28 @@ fn of_account<'a>(eye: &Eye<'a>, login: &str, name: &str, shown: &str) -> Option
     }
 }
 
-fn piece<'a>(start: usize, nodes: &[Node<'a>], total: usize, name: &str) -> Option<Found<'a>> {
+fn piece<'a>(start: usize, nodes: &[Node<'a>], total: usize, name: &str) -> Option<FieldValue<'a>> {
     match name {
-        "nodes" => Some(Found::List(nodes.to_vec())),
+        "nodes" => Some(FieldValue::List(nodes.to_vec())),
         "edges" => {
             let edges = nodes.iter().enumerate().map(|(index, node)| Node::Edge {
                 cursor: start + index + 1,
                 node: Box::new(node.clone()),
             });
-            Some(Found::List(edges.collect()))
+            Some(FieldValue::List(edges.collect()))
         }
         "totalCount" => value(total),
-        "pageInfo" => Some(Found::Node(Node::PageInfo { start, end: start + nodes.len(), total })),
+        "pageInfo" => {
+            Some(FieldValue::Node(Node::PageInfo { start, end: start + nodes.len(), total }))
+        }
         _ => None,
     }
 }
 
-fn page_info<'a>(start: usize, end: usize, total: usize, name: &str) -> Option<Found<'a>> {
+fn page_info<'a>(start: usize, end: usize, total: usize, name: &str) -> Option<FieldValue<'a>> {
     let cursor = |place: usize| {
         let cursor = (end > start).then(|| format!("cursor:{place}"));
-        Some(Found::Value(json!(cursor)))
+        Some(FieldValue::Value(json!(cursor)))
     };
     match name {
         "hasNextPage" => value(end < total),

@@ -1,13 +1,14 @@
-//! As much of GraphQL's language as clients write: operations, fields, arguments, variables, aliases and fragments.
+//! The subset of GraphQL that clients use: operations, fields, arguments, variables, aliases and
+//! fragments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// How deep selections may lie in each other; GitHub's own bound is of the same size.
+/// Deepest nesting of selections, similar to GitHub's.
 const MAX_DEPTH: usize = 25;
 
-/// What a client sends.
+/// A parsed document.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Document {
     pub(crate) operations: Vec<Operation>,
@@ -16,22 +17,22 @@ pub(crate) struct Document {
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Operation {
-    pub(crate) kind: Kind,
+    pub(crate) kind: OperationKind,
     pub(crate) name: Option<String>,
-    /// The values of variables that are not sent.
+    /// Default values of variables.
     pub(crate) defaults: Map<String, Value>,
-    /// The names of all variables.
+    /// Names of all variables.
     pub(crate) variables: Vec<String>,
     pub(crate) selections: Vec<Selection>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OperationKind {
     Query,
     Mutation,
 }
 
-/// Fields that are taken if the object is of a type.
+/// Fields for objects of a type.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Fragment {
     pub(crate) on: Option<String>,
@@ -47,7 +48,7 @@ pub(crate) enum Selection {
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Field {
-    /// The name in the reply.
+    /// Name in the reply.
     pub(crate) key: String,
     pub(crate) name: String,
     pub(crate) arguments: Vec<(String, Argument)>,
@@ -63,7 +64,7 @@ pub(crate) enum Argument {
 }
 
 impl Argument {
-    /// The value, with variables as they are.
+    /// The value with variables replaced.
     pub(crate) fn value(&self, variables: &Map<String, Value>) -> Value {
         match self {
             Self::Value(value) => value.clone(),
@@ -79,7 +80,7 @@ impl Argument {
 }
 
 impl Argument {
-    /// The variables in it.
+    /// Collects the variables in it.
     fn names<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
         match self {
             Self::Value(_) => {}
@@ -93,12 +94,12 @@ impl Argument {
 }
 
 /// Reads a document, or says what is wrong with it.
-pub(crate) fn read(text: &str) -> Result<Document, String> {
-    let mut parser = Parser { words: words(text)?, at: 0, depth: 0 };
+pub(crate) fn parse(text: &str) -> Result<Document, String> {
+    let mut parser = Parser { words: tokenize(text)?, at: 0, depth: 0 };
     let mut document = Document::default();
     while let Some(word) = parser.peek() {
         match word {
-            Word::Name(name) if name == "fragment" => {
+            QueryToken::Name(name) if name == "fragment" => {
                 parser.at += 1;
                 let name = parser.name()?;
                 parser.expect_name("on")?;
@@ -113,8 +114,8 @@ pub(crate) fn read(text: &str) -> Result<Document, String> {
 }
 
 impl Document {
-    /// What is defined and not used, or used and not defined: GitHub refuses both.
-    pub(crate) fn loose_end(&self, operation: &Operation) -> Option<String> {
+    /// A name that is unused or undefined. GitHub refuses both.
+    pub(crate) fn unused_name(&self, operation: &Operation) -> Option<String> {
         let (mut fragments, mut variables) = (BTreeSet::new(), BTreeSet::new());
         let mut open: Vec<&Selection> = operation.selections.iter().collect();
         while let Some(selection) = open.pop() {
@@ -151,14 +152,14 @@ impl Document {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Word {
+enum QueryToken {
     Sign(char),
     Spread,
     Name(String),
     Value(Value),
 }
 
-fn words(text: &str) -> Result<Vec<Word>, String> {
+fn tokenize(text: &str) -> Result<Vec<QueryToken>, String> {
     let mut words = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -166,17 +167,17 @@ fn words(text: &str) -> Result<Vec<Word>, String> {
             ' ' | '\t' | '\r' | '\n' | ',' | '\u{feff}' => first.len_utf8(),
             '#' => rest.find('\n').unwrap_or(rest.len()),
             '.' if rest.starts_with("...") => {
-                words.push(Word::Spread);
+                words.push(QueryToken::Spread);
                 3
             }
             '{' | '}' | '(' | ')' | '[' | ']' | ':' | '$' | '!' | '=' | '@' => {
-                words.push(Word::Sign(first));
+                words.push(QueryToken::Sign(first));
                 1
             }
             '"' => {
                 let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
                 let value = values.next().and_then(Result::ok);
-                words.push(Word::Value(value.ok_or("a string has no end")?));
+                words.push(QueryToken::Value(value.ok_or("a string has no end")?));
                 values.byte_offset()
             }
             '-' | '0'..='9' => {
@@ -184,13 +185,13 @@ fn words(text: &str) -> Result<Vec<Word>, String> {
                     rest[1..].find(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '.'));
                 let length = end.map_or(rest.len(), |end| end + 1);
                 let value = serde_json::from_str(&rest[..length]);
-                words.push(Word::Value(value.map_err(|error| error.to_string())?));
+                words.push(QueryToken::Value(value.map_err(|error| error.to_string())?));
                 length
             }
             'a'..='z' | 'A'..='Z' | '_' => {
                 let end = rest.find(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
                 let length = end.unwrap_or(rest.len());
-                words.push(Word::Name(rest[..length].to_owned()));
+                words.push(QueryToken::Name(rest[..length].to_owned()));
                 length
             }
             _ => return Err(format!("Parse error on \"{first}\"")),
@@ -201,18 +202,18 @@ fn words(text: &str) -> Result<Vec<Word>, String> {
 }
 
 struct Parser {
-    words: Vec<Word>,
+    words: Vec<QueryToken>,
     at: usize,
     depth: usize,
 }
 
 impl Parser {
-    fn peek(&self) -> Option<&Word> {
+    fn peek(&self) -> Option<&QueryToken> {
         self.words.get(self.at)
     }
 
     fn eat(&mut self, sign: char) -> bool {
-        let found = self.peek() == Some(&Word::Sign(sign));
+        let found = self.peek() == Some(&QueryToken::Sign(sign));
         self.at += usize::from(found);
         found
     }
@@ -226,7 +227,9 @@ impl Parser {
     }
 
     fn name(&mut self) -> Result<String, String> {
-        let Some(Word::Name(name)) = self.peek().cloned() else { return Err(self.wrong("a name")) };
+        let Some(QueryToken::Name(name)) = self.peek().cloned() else {
+            return Err(self.wrong("a name"));
+        };
         self.at += 1;
         Ok(name)
     }
@@ -237,19 +240,19 @@ impl Parser {
 
     fn operation(&mut self) -> Result<Operation, String> {
         let mut operation = Operation {
-            kind: Kind::Query,
+            kind: OperationKind::Query,
             name: None,
             defaults: Map::new(),
             variables: Vec::new(),
             selections: Vec::new(),
         };
-        if self.peek() != Some(&Word::Sign('{')) {
+        if self.peek() != Some(&QueryToken::Sign('{')) {
             operation.kind = match self.name()?.as_str() {
-                "query" => Kind::Query,
-                "mutation" => Kind::Mutation,
+                "query" => OperationKind::Query,
+                "mutation" => OperationKind::Mutation,
                 other => return Err(format!("Parse error on \"{other}\"")),
             };
-            if let Some(Word::Name(_)) = self.peek() {
+            if let Some(QueryToken::Name(_)) = self.peek() {
                 operation.name = Some(self.name()?);
             }
             if self.eat('(') {
@@ -266,7 +269,7 @@ impl Parser {
         self.expect('$')?;
         let name = self.name()?;
         self.expect(':')?;
-        // The type is not looked at: GitHub's schema is not here to hold it against.
+        // Types are not checked: the fake has no schema.
         while self.eat('[') {}
         self.name()?;
         while self.eat('!') || self.eat(']') {}
@@ -293,14 +296,14 @@ impl Parser {
     }
 
     fn selection(&mut self) -> Result<Selection, String> {
-        if self.peek() == Some(&Word::Spread) {
+        if self.peek() == Some(&QueryToken::Spread) {
             self.at += 1;
             let on = match self.peek() {
-                Some(Word::Name(name)) if name == "on" => {
+                Some(QueryToken::Name(name)) if name == "on" => {
                     self.at += 1;
                     Some(self.name()?)
                 }
-                Some(Word::Name(_)) => return Ok(Selection::Spread(self.name()?)),
+                Some(QueryToken::Name(_)) => return Ok(Selection::Spread(self.name()?)),
                 _ => None,
             };
             return Ok(Selection::Inline(Fragment { on, selections: self.selections()? }));
@@ -315,7 +318,7 @@ impl Parser {
                 arguments.push((name, self.argument()?));
             }
         }
-        let open = self.peek() == Some(&Word::Sign('{'));
+        let open = self.peek() == Some(&QueryToken::Sign('{'));
         let selections = if open { self.selections()? } else { Vec::new() };
         Ok(Selection::Field(Field { key, name, arguments, selections }))
     }
@@ -326,11 +329,11 @@ impl Parser {
             return Err(format!("Query has a depth of more than {MAX_DEPTH}"));
         }
         let argument = match self.peek().cloned() {
-            Some(Word::Value(value)) => {
+            Some(QueryToken::Value(value)) => {
                 self.at += 1;
                 Argument::Value(value)
             }
-            Some(Word::Name(name)) => {
+            Some(QueryToken::Name(name)) => {
                 self.at += 1;
                 Argument::Value(match name.as_str() {
                     "true" => Value::Bool(true),
@@ -339,11 +342,11 @@ impl Parser {
                     _ => Value::String(name),
                 })
             }
-            Some(Word::Sign('$')) => {
+            Some(QueryToken::Sign('$')) => {
                 self.at += 1;
                 Argument::Variable(self.name()?)
             }
-            Some(Word::Sign('{')) => {
+            Some(QueryToken::Sign('{')) => {
                 self.at += 1;
                 let mut fields = Vec::new();
                 while !self.eat('}') {
@@ -353,7 +356,7 @@ impl Parser {
                 }
                 Argument::Object(fields)
             }
-            Some(Word::Sign('[')) => {
+            Some(QueryToken::Sign('[')) => {
                 self.at += 1;
                 let mut items = Vec::new();
                 while !self.eat(']') {

@@ -1,4 +1,4 @@
-//! Apps: a signed claim becomes a token of an installation.
+//! Apps: exchange a JWT for an installation token.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use super::super::json::{View, permissions};
 use super::super::state::{App, State, Token};
-use super::super::time::{now, written};
-use super::{Answered, Call, Reply};
+use super::super::time::{format_time, now};
+use super::{Call, Reply, ReplyResult};
 
-/// The longest that a claim may be valid.
+/// Longest lifetime of a JWT.
 const MAX_CLAIM_SECONDS: u64 = 600;
 
-/// How long the token of an installation lives.
+/// Lifetime of an installation token.
 const TOKEN_SECONDS: u64 = 3_600;
 
-/// How far clocks may differ.
-const SLACK_SECONDS: u64 = 60;
+/// Tolerated clock difference.
+const CLOCK_SKEW_SECONDS: u64 = 60;
 
-/// The public half of a private key in PEM, as `ring` takes it.
-pub(crate) fn key_of(pem: &str) -> Vec<u8> {
+/// Public key of a private key in PEM format, for `ring`.
+pub(crate) fn public_key(pem: &str) -> Vec<u8> {
     let lines: Vec<&str> = pem.lines().filter(|line| !line.starts_with("-----")).collect();
     let der = STANDARD.decode(lines.concat()).unwrap();
     let pair = if pem.contains("BEGIN RSA PRIVATE KEY") {
@@ -31,8 +31,8 @@ pub(crate) fn key_of(pem: &str) -> Vec<u8> {
     pair.unwrap().public_key().as_ref().to_vec()
 }
 
-pub(super) fn installation(view: &View<'_>, call: &Call, owner: &str, name: &str) -> Answered {
-    let app = claimed(view.state, call)?;
+pub(super) fn installation(view: &View<'_>, call: &Call, owner: &str, name: &str) -> ReplyResult {
+    let app = verify_jwt(view.state, call)?;
     let known = view.state.repository(owner, name);
     if known.is_none_or(|repository| repository.owner != app.installation.1) {
         return Err(Reply::not_found());
@@ -40,16 +40,16 @@ pub(super) fn installation(view: &View<'_>, call: &Call, owner: &str, name: &str
     Ok(Reply::with(200, view.installation(app)))
 }
 
-/// A new token, with all that the installation may do.
-pub(super) fn access_token(state: &mut State, call: &Call, id: &str) -> Answered {
-    let app = claimed(state, call)?;
+/// A new token with the permissions of the installation.
+pub(super) fn access_token(state: &mut State, call: &Call, id: &str) -> ReplyResult {
+    let app = verify_jwt(state, call)?;
     if id != app.installation.0.to_string() {
         return Err(Reply::not_found());
     }
     let text = format!("ghs_fake{}", state.tokens.len());
     let ends = now() + TOKEN_SECONDS;
     let value = json!({
-        "token": text, "expires_at": written(ends), "repository_selection": "all",
+        "token": text, "expires_at": format_time(ends), "repository_selection": "all",
         "permissions": permissions(&app.permissions),
     });
     let login = format!("{}[bot]", app.slug);
@@ -59,8 +59,8 @@ pub(super) fn access_token(state: &mut State, call: &Call, id: &str) -> Answered
     Ok(Reply::with(201, value))
 }
 
-/// The App whose key has signed the claim.
-fn claimed<'a>(state: &'a State, call: &Call) -> Result<&'a App, Reply> {
+/// The App that signed the JWT.
+fn verify_jwt<'a>(state: &'a State, call: &Call) -> Result<&'a App, Reply> {
     let refused = |why: &str| Reply::refused(401, why);
     let undecoded = || refused("A JSON web token could not be decoded");
     let claim = call.token.as_deref().ok_or_else(undecoded)?;
@@ -71,7 +71,7 @@ fn claimed<'a>(state: &'a State, call: &Call) -> Result<&'a App, Reply> {
     };
     let (head, body) = read(head).zip(read(body)).ok_or_else(undecoded)?;
     let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| undecoded())?;
-    // Newer claims name the client id, a string; older ones the App's number, which may be written as either.
+    // The issuer is the client id or the App's number, as text or number.
     let issuer = body["iss"].as_u64().or_else(|| body["iss"].as_str()?.parse().ok());
     let app = state.apps.iter().find(|app| Some(app.id) == issuer);
     let app = app.ok_or_else(|| refused("Integration not found"))?;
@@ -83,7 +83,7 @@ fn claimed<'a>(state: &'a State, call: &Call) -> Result<&'a App, Reply> {
         return Err(refused("Missing 'issued at' claim ('iat') in assertion"));
     };
     let now = now();
-    if issued > now + SLACK_SECONDS {
+    if issued > now + CLOCK_SKEW_SECONDS {
         return Err(refused(
             "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
         ));
@@ -93,7 +93,7 @@ fn claimed<'a>(state: &'a State, call: &Call) -> Result<&'a App, Reply> {
             "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
         ));
     }
-    if ends > now + MAX_CLAIM_SECONDS + SLACK_SECONDS {
+    if ends > now + MAX_CLAIM_SECONDS + CLOCK_SKEW_SECONDS {
         return Err(refused("'Expiration time' claim ('exp') is too far in the future"));
     }
     Ok(app)

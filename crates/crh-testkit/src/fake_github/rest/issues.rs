@@ -1,25 +1,25 @@
-//! Issues and labels of a repository: the list, a new one, and whether a label is there.
+//! Issues and labels of a repository.
 
 use serde_json::{Value, json};
 
 use super::super::json::View;
 use super::super::state::{Issue, Repository, State};
-use super::writes::{MAX_BODY, Name, fields};
-use super::{Answered, Call, Reply, page};
+use super::writes::{MAX_BODY, RepoName, fields};
+use super::{Call, Reply, ReplyResult, page};
 
 /// The longest title, in characters.
 const MAX_TITLE: usize = 256;
 
-/// Issues and pull requests, newest first unless asked otherwise. Where issues are switched off there are pull requests alone.
+/// Issues and pull requests, newest first by default. If issues are disabled, only pull requests.
 pub(super) fn list(view: &View<'_>, call: &Call, repository: &Repository) -> Reply {
-    let state = call.asked("state").unwrap_or("open");
+    let state = call.parameter("state").unwrap_or("open");
     let is_state = |open: bool| match state {
         "all" => true,
         "closed" => !open,
         _ => open,
     };
     let by = |author: &str| {
-        call.asked("creator").is_none_or(|creator| creator.eq_ignore_ascii_case(author))
+        call.parameter("creator").is_none_or(|creator| creator.eq_ignore_ascii_case(author))
     };
     let issues = repository.issues.values().filter(|issue| {
         !repository.without_issues && !issue.deleted && is_state(issue.open) && by(&issue.author)
@@ -31,26 +31,26 @@ pub(super) fn list(view: &View<'_>, call: &Call, repository: &Repository) -> Rep
         .chain(pulls.map(|pull| (pull.number, view.pull_as_issue(repository, pull))))
         .collect();
     all.sort_by_key(|(number, _)| *number);
-    if call.asked("direction") != Some("asc") {
+    if call.parameter("direction") != Some("asc") {
         all.reverse();
     }
     page(view, call, repository, &all, |(_, issue)| issue.clone())
 }
 
-/// A label by its name, however that is written.
-pub(super) fn label(view: &View<'_>, repository: &Repository, name: &str) -> Answered {
+/// Finds a label, ignoring case.
+pub(super) fn label(view: &View<'_>, repository: &Repository, name: &str) -> ReplyResult {
     let found = repository.labels.iter().find(|label| label.eq_ignore_ascii_case(name));
     let found = found.ok_or_else(Reply::not_found)?;
     Ok(Reply::with(200, view.label(&view.api_of(repository), found)))
 }
 
-/// Opens an issue. Labels that are not there are made.
+/// Opens an issue and creates missing labels.
 pub(super) fn create(
     state: &mut State,
     server: &str,
     call: &Call,
-    (owner, name): Name<'_>,
-) -> Answered {
+    (owner, name): RepoName<'_>,
+) -> ReplyResult {
     let given = fields(
         state,
         "an issue",

@@ -1,4 +1,4 @@
-//! What is read by REST.
+//! REST reads.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use super::super::state::{
     CheckRun, Comment, PENDING, Permission, PullRequest, Repository, Review, Status, Thread,
 };
 use super::super::time::now;
-use super::{Answered, Call, Reply, issues, page};
+use super::{Call, Reply, ReplyResult, issues, page};
 
-/// The most files that GitHub lists.
+/// Most files that GitHub lists.
 const MAX_FILES: usize = 3_000;
 
-/// One of these is needed to read something; nothing for what everybody may read.
+/// Permissions of which one is required; empty for public data.
 pub(super) fn needs(path: &[&str]) -> &'static [Permission] {
     match path {
         ["pulls", ..] => &[Permission::ReadPulls, Permission::WritePulls],
@@ -30,7 +30,7 @@ pub(super) fn needs(path: &[&str]) -> &'static [Permission] {
     }
 }
 
-pub(super) fn user(view: &View<'_>, call: &Call) -> Answered {
+pub(super) fn user(view: &View<'_>, call: &Call) -> ReplyResult {
     let Some(login) = &call.login else {
         return Err(Reply::refused(401, "Requires authentication"));
     };
@@ -46,13 +46,13 @@ pub(super) fn rate_limit() -> Reply {
     Reply::with(200, json!({ "resources": resources, "rate": limit }))
 }
 
-/// Reads something of a repository.
+/// Answers a read in a repository.
 pub(super) fn answer(
     view: &View<'_>,
     call: &Call,
     repository: &Repository,
     path: &[&str],
-) -> Answered {
+) -> ReplyResult {
     let reply = match path {
         [] => Reply::with(200, view.full_repository(repository)),
         ["pulls"] => pulls(view, call, repository),
@@ -80,7 +80,7 @@ pub(super) fn answer(
 }
 
 fn pulls(view: &View<'_>, call: &Call, repository: &Repository) -> Reply {
-    let state = call.asked("state").unwrap_or("open");
+    let state = call.parameter("state").unwrap_or("open");
     let wanted = |pull: &PullRequest| {
         let head = format!("{}:{}", pull.head_owner, pull.head);
         let is_state = match state {
@@ -89,12 +89,12 @@ fn pulls(view: &View<'_>, call: &Call, repository: &Repository) -> Reply {
             _ => pull.open,
         };
         is_state
-            && call.asked("head").is_none_or(|asked| asked.eq_ignore_ascii_case(&head))
-            && call.asked("base").is_none_or(|asked| asked == pull.base)
+            && call.parameter("head").is_none_or(|asked| asked.eq_ignore_ascii_case(&head))
+            && call.parameter("base").is_none_or(|asked| asked == pull.base)
     };
     // Newest first, unless asked otherwise.
     let mut pulls: Vec<_> = repository.pulls.values().filter(|pull| wanted(pull)).collect();
-    if call.asked("direction") != Some("asc") {
+    if call.parameter("direction") != Some("asc") {
         pulls.reverse();
     }
     page(view, call, repository, &pulls, |pull| view.simple_pull(repository, pull))
@@ -106,7 +106,7 @@ fn of_pull(
     repository: &Repository,
     pull: &PullRequest,
     path: &[&str],
-) -> Answered {
+) -> ReplyResult {
     let number = pull.number;
     let reply = match path {
         [] => Reply::with(200, view.pull(repository, pull)),
@@ -145,7 +145,7 @@ fn of_issue(
     repository: &Repository,
     number: &str,
     path: &[&str],
-) -> Answered {
+) -> ReplyResult {
     let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
     let pull = repository.pulls.get(&number);
     let issue = repository.issues.get(&number);
@@ -166,13 +166,13 @@ fn of_issue(
 }
 
 fn check_runs(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) -> Reply {
-    let wanted = |name: &str| call.asked("check_name").is_none_or(|asked| asked == name);
+    let wanted = |name: &str| call.parameter("check_name").is_none_or(|asked| asked == name);
     let name = |run: &CheckRun| {
         run.fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let runs = repository.check_runs.iter();
     let mut runs: Vec<_> = runs.filter(|run| run.head_sha == sha && wanted(&name(run))).collect();
-    if call.asked("filter") != Some("all") {
+    if call.parameter("filter") != Some("all") {
         // The newest of each name and App.
         let mut known = BTreeSet::new();
         runs.reverse();
@@ -186,7 +186,7 @@ fn check_runs(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) 
 }
 
 fn status(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) -> Reply {
-    // Only the last one of each context counts.
+    // Only the newest of each context counts.
     let mut statuses: Vec<_> = Vec::new();
     for status in repository.statuses.iter().filter(|status| status.sha == sha).rev() {
         if !statuses.iter().any(|known: &&Status| known.context == status.context) {

@@ -1,15 +1,15 @@
-//! A review that is posted: all of its comments lie on lines that GitHub shows, or nothing of it is posted.
+//! Posts reviews. All comments must be on visible lines, or the whole review is refused.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::super::diff::{Diff, Side};
-use super::super::git::Context;
+use super::super::git::DiffContext;
 use super::super::json::View;
 use super::super::state::{Comment, PENDING, Review, State, Thread};
-use super::writes::{MAX_BODY, Name, fields};
-use super::{Answered, Call, Reply};
+use super::writes::{MAX_BODY, RepoName, fields};
+use super::{Call, Reply, ReplyResult};
 
 const REVIEW_FIELDS: [&str; 4] = ["commit_id", "body", "event", "comments"];
 
@@ -20,9 +20,9 @@ pub(super) fn post(
     state: &mut State,
     server: &str,
     call: &Call,
-    (owner, name): Name<'_>,
+    (owner, name): RepoName<'_>,
     number: &str,
-) -> Answered {
+) -> ReplyResult {
     let sent = fields(state, "a review", &call.body, &REVIEW_FIELDS)?.clone();
     let comments = sent.get("comments").and_then(Value::as_array).cloned().unwrap_or_default();
     for comment in &comments {
@@ -32,7 +32,7 @@ pub(super) fn post(
     let body = sent.get("body").and_then(Value::as_str).unwrap_or_default().to_owned();
     let event = sent.get("event").and_then(Value::as_str);
     if event.is_none() {
-        // Without one, GitHub keeps the review back as a draft. Nobody here wants that.
+        // GitHub would create a pending review. crh never wants that.
         state.surprises.push("a review without an event stays a draft".to_owned());
     }
     let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
@@ -55,7 +55,7 @@ pub(super) fn post(
     let diff = if at_head {
         pull.diff.clone()
     } else {
-        Arc::new(repository.bare.diff(&pull.merge_base, &commit, Context::Three))
+        Arc::new(repository.bare.diff(&pull.merge_base, &commit, DiffContext::Three))
     };
     let mut threads = Vec::new();
     for comment in &comments {
@@ -65,7 +65,7 @@ pub(super) fn post(
         state,
         (owner, name),
         number,
-        Posted { author, body, review_state, commit, threads, at_head },
+        ParsedReview { author, body, review_state, commit, threads, at_head },
     )
     .and_then(|review| {
         let view = View { state, server };
@@ -74,17 +74,17 @@ pub(super) fn post(
     })
 }
 
-/// Submits a review that was begun.
+/// Submits a pending review.
 pub(super) fn submit(
     state: &mut State,
     server: &str,
     call: &Call,
-    place: (Name<'_>, &str, &str),
-) -> Answered {
+    place: (RepoName<'_>, &str, &str),
+) -> ReplyResult {
     let sent = fields(state, "a submission", &call.body, &["event", "body"])?;
     let becomes = event_state(sent.get("event").and_then(Value::as_str), false, false)?;
     let author = call.login.clone().unwrap_or_default();
-    changed(state, server, place, becomes, |review| {
+    change_review(state, server, place, becomes, |review| {
         let is_theirs = review.author == author && review.state == PENDING;
         is_theirs.then_some(()).ok_or("Can not submit a review that is not pending")
     })
@@ -95,23 +95,23 @@ pub(super) fn dismiss(
     state: &mut State,
     server: &str,
     call: &Call,
-    place: (Name<'_>, &str, &str),
-) -> Answered {
+    place: (RepoName<'_>, &str, &str),
+) -> ReplyResult {
     fields(state, "a dismissal", &call.body, &["event", "message"])?;
-    changed(state, server, place, "DISMISSED", |review| {
+    change_review(state, server, place, "DISMISSED", |review| {
         let says = ["APPROVED", "CHANGES_REQUESTED"].contains(&review.state.as_str());
         says.then_some(()).ok_or("Can not dismiss a commented pull request review")
     })
 }
 
-/// Gives a review another state, if it may have that.
-fn changed(
+/// Changes the state of a review if permitted.
+fn change_review(
     state: &mut State,
     server: &str,
-    ((owner, name), number, id): (Name<'_>, &str, &str),
+    ((owner, name), number, id): (RepoName<'_>, &str, &str),
     becomes: &str,
     may: impl Fn(&Review) -> Result<(), &'static str>,
-) -> Answered {
+) -> ReplyResult {
     let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
     let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
     let pull = repository.pulls.get_mut(&number).ok_or_else(Reply::not_found)?;
@@ -125,8 +125,7 @@ fn changed(
     Ok(Reply::with(200, view.review(repository, number, &review)))
 }
 
-/// A review that may be posted.
-struct Posted {
+struct ParsedReview {
     author: String,
     body: String,
     review_state: &'static str,
@@ -137,9 +136,9 @@ struct Posted {
 
 fn apply(
     state: &mut State,
-    (owner, name): Name<'_>,
+    (owner, name): RepoName<'_>,
     number: u64,
-    posted: Posted,
+    posted: ParsedReview,
 ) -> Result<Review, Reply> {
     let (id, created) = (state.id(), state.tick());
     let mut threads = Vec::new();
@@ -177,7 +176,7 @@ fn apply(
     Ok(review)
 }
 
-/// What a review becomes by its event.
+/// State of a review after an event.
 fn event_state(event: Option<&str>, own: bool, empty: bool) -> Result<&'static str, Reply> {
     match event {
         Some("COMMENT") if empty => Err(refused("Body can't be blank")),
@@ -197,7 +196,7 @@ fn event_state(event: Option<&str>, own: bool, empty: bool) -> Result<&'static s
     }
 }
 
-/// The thread that a comment begins, and its text.
+/// Thread and text of a comment.
 fn thread(comment: &Value, diff: &Diff, commit: &str) -> Result<(Thread, String), Reply> {
     let word = |key: &str| comment[key].as_str();
     let body = word("body").unwrap_or_default();
@@ -209,18 +208,18 @@ fn thread(comment: &Value, diff: &Diff, commit: &str) -> Result<(Thread, String)
     }
     let side = |key: &str, other: Side| match word(key) {
         None => Ok(other),
-        Some(word) => Side::of(word).ok_or_else(|| refused("Side is invalid")),
+        Some(word) => Side::from_word(word).ok_or_else(|| refused("Side is invalid")),
     };
     let path = word("path").unwrap_or_default();
     let file = diff.file(path).ok_or_else(|| refused("Path could not be resolved"))?;
     let line = number(comment, "line")?.ok_or_else(|| refused("Line could not be resolved"))?;
     let right = side("side", Side::Right)?;
     let unresolved = || refused("Line could not be resolved");
-    let shown = file.shown(right, line).ok_or_else(unresolved)?;
+    let shown = file.find_row(right, line).ok_or_else(unresolved)?;
     let first = number(comment, "start_line")?;
     let start_side = side("start_side", right)?;
     if let Some(first) = first {
-        let start = file.shown(start_side, first);
+        let start = file.find_row(start_side, first);
         let start = start.ok_or_else(|| refused("Start line could not be resolved"))?;
         if start >= shown && start.hunk == shown.hunk {
             return Err(refused(
@@ -253,7 +252,7 @@ fn thread(comment: &Value, diff: &Diff, commit: &str) -> Result<(Thread, String)
     Ok((thread, body.to_owned()))
 }
 
-/// A number that is a line, if it is there.
+/// An optional line number.
 fn number(comment: &Value, key: &str) -> Result<Option<u32>, Reply> {
     match &comment[key] {
         Value::Null => Ok(None),

@@ -1,4 +1,4 @@
-//! What is written by REST, and what GitHub refuses to have written.
+//! REST writes with GitHub's validation.
 
 use std::io::Read;
 
@@ -8,86 +8,86 @@ use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
 
 use super::super::json::View;
-use super::super::play::{Pull, PullAt};
+use super::super::scenario::{Pull, PullHandle};
 use super::super::state::{CheckRun, Comment, Permission, PullRequest, Sarif, State};
-use super::{Answered, Call, Reply, issues, may, review};
+use super::{Call, Reply, ReplyResult, check_permission, issues, review};
 
 /// The longest text, in characters.
 pub(super) const MAX_BODY: usize = 65_536;
 
-/// The most annotations of a check run in one request.
+/// Most annotations per request.
 const MAX_ANNOTATIONS: usize = 50;
 
-/// The largest SARIF report, unpacked; GitHub's own bound is on the packed one.
+/// Largest unpacked SARIF report. GitHub limits the packed size.
 const MAX_SARIF: u64 = 64 * 1024 * 1024;
 
-/// A repository by its owner and name.
-pub(super) type Name<'a> = (&'a str, &'a str);
+/// Owner and name of a repository.
+pub(super) type RepoName<'a> = (&'a str, &'a str);
 
-/// Writes something in a repository. Nothing is written unless all of it is.
+/// Answers a write in a repository. Writes are atomic.
 pub(super) fn answer(
     state: &mut State,
     server: &str,
     call: &Call,
-    name: Name<'_>,
+    name: RepoName<'_>,
     path: &[&str],
-) -> Answered {
+) -> ReplyResult {
     let comments = [Permission::WriteIssues, Permission::WritePulls];
     match (call.method.as_str(), path) {
         ("POST", ["pulls"]) => {
-            may(state, call, &[Permission::WritePulls])?;
+            check_permission(state, call, &[Permission::WritePulls])?;
             open_pull(state, server, call, name)
         }
         ("POST", ["pulls", number, "reviews"]) => {
-            may(state, call, &[Permission::WritePulls])?;
+            check_permission(state, call, &[Permission::WritePulls])?;
             review::post(state, server, call, name, number)
         }
         ("POST", ["pulls", number, "reviews", id, "events"]) => {
-            may(state, call, &[Permission::WritePulls])?;
+            check_permission(state, call, &[Permission::WritePulls])?;
             review::submit(state, server, call, (name, number, id))
         }
         ("PUT", ["pulls", number, "reviews", id, "dismissals"]) => {
-            may(state, call, &[Permission::WritePulls])?;
+            check_permission(state, call, &[Permission::WritePulls])?;
             review::dismiss(state, server, call, (name, number, id))
         }
         ("POST", ["issues"]) => {
-            may(state, call, &[Permission::WriteIssues])?;
+            check_permission(state, call, &[Permission::WriteIssues])?;
             issues::create(state, server, call, name)
         }
         ("POST", ["issues", number, "comments"]) => {
-            may(state, call, &comments)?;
+            check_permission(state, call, &comments)?;
             post_comment(state, server, call, name, number)
         }
         ("PATCH", ["issues", "comments", id]) => {
-            may(state, call, &comments)?;
+            check_permission(state, call, &comments)?;
             change_comment(state, server, call, name, id)
         }
         ("POST", ["check-runs"]) => {
-            may_check(state, call)?;
+            check_is_app(state, call)?;
             check_run(state, server, call, name, None)
         }
         ("PATCH", ["check-runs", id]) => {
-            may_check(state, call)?;
+            check_is_app(state, call)?;
             check_run(state, server, call, name, Some(id))
         }
         ("POST", ["code-scanning", "sarifs"]) => {
-            may(state, call, &[Permission::WriteSecurity])?;
+            check_permission(state, call, &[Permission::WriteSecurity])?;
             sarif(state, server, call, name)
         }
         _ => Err(Reply::not_found()),
     }
 }
 
-/// Check runs belong to Apps.
-fn may_check(state: &State, call: &Call) -> Result<(), Reply> {
+/// Only Apps can create check runs.
+fn check_is_app(state: &State, call: &Call) -> Result<(), Reply> {
     let account = call.login.as_ref().and_then(|login| state.account(login));
     if account.is_some_and(|account| !account.bot) {
         return Err(Reply::refused(403, "You must authenticate via a GitHub App."));
     }
-    may(state, call, &[Permission::WriteChecks])
+    check_permission(state, call, &[Permission::WriteChecks])
 }
 
-/// The fields of a body; what is not among the known ones is remembered as a surprise.
+/// Fields of a body. Unknown fields are recorded as surprises.
 pub(super) fn fields<'a>(
     state: &mut State,
     what: &str,
@@ -103,7 +103,7 @@ pub(super) fn fields<'a>(
     Ok(fields)
 }
 
-/// A text that must be there and not too long.
+/// A required text of limited length.
 fn text(fields: &Map<String, Value>, resource: &str) -> Result<String, Reply> {
     let refused = |code: &str, message: &str| {
         let error =
@@ -120,8 +120,13 @@ fn text(fields: &Map<String, Value>, resource: &str) -> Result<String, Reply> {
     }
 }
 
-/// Opens a pull request for a branch that was pushed. There is one for a branch at a time.
-fn open_pull(state: &mut State, server: &str, call: &Call, (owner, name): Name<'_>) -> Answered {
+/// Opens a pull request for a pushed branch. A branch has at most one.
+fn open_pull(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    (owner, name): RepoName<'_>,
+) -> ReplyResult {
     let known = ["title", "body", "head", "base", "draft", "maintainer_can_modify"];
     let given = fields(state, "a pull request", &call.body, &known)?;
     let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -145,7 +150,7 @@ fn open_pull(state: &mut State, server: &str, call: &Call, (owner, name): Name<'
     }
     let number = state.open((owner, name), Pull { head: head.clone(), base, ..opened });
     let number = number.ok_or_else(|| refused("head", "there is no such repository"))?;
-    let at = PullAt { repository: format!("{owner}/{name}"), number };
+    let at = PullHandle { repository: format!("{owner}/{name}"), number };
     if let Err(missing) = state.push(&at) {
         let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
         repository.pulls.remove(&number);
@@ -161,9 +166,9 @@ fn post_comment(
     state: &mut State,
     server: &str,
     call: &Call,
-    (owner, name): Name<'_>,
+    (owner, name): RepoName<'_>,
     number: &str,
-) -> Answered {
+) -> ReplyResult {
     let body = text(fields(state, "an issue comment", &call.body, &["body"])?, "IssueComment")?;
     let author = call.login.clone().unwrap_or_default();
     let (id, now) = (state.id(), state.tick());
@@ -182,14 +187,14 @@ fn change_comment(
     state: &mut State,
     server: &str,
     call: &Call,
-    (owner, name): Name<'_>,
+    (owner, name): RepoName<'_>,
     id: &str,
-) -> Answered {
+) -> ReplyResult {
     let body = text(fields(state, "an issue comment", &call.body, &["body"])?, "IssueComment")?;
     let now = state.tick();
     let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
     let may_change = |login: &str, author: &str, association: &str| {
-        // Those who may push can change what others wrote.
+        // People with push access may edit others' comments.
         login == author || matches!(association, "OWNER" | "MEMBER" | "COLLABORATOR")
     };
     let login = call.login.clone().unwrap_or_default();
@@ -227,16 +232,16 @@ const CHECK_FIELDS: [&str; 10] = [
 const CONCLUSIONS: [&str; 7] =
     ["action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out"];
 
-/// Creates a check run, or changes the one with an id.
+/// Creates or changes a check run.
 fn check_run(
     state: &mut State,
     server: &str,
     call: &Call,
-    (owner, name): Name<'_>,
+    (owner, name): RepoName<'_>,
     id: Option<&str>,
-) -> Answered {
+) -> ReplyResult {
     let sent = fields(state, "a check run", &call.body, &CHECK_FIELDS)?.clone();
-    let annotations = checked(&sent, id.is_none())?;
+    let annotations = check_annotations(&sent, id.is_none())?;
     let new = state.id();
     let login = call.login.clone().unwrap_or_default();
     let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
@@ -266,8 +271,8 @@ fn check_run(
     Ok(Reply::with(status, view.check_run(repository, &run)))
 }
 
-/// The annotations of a check run that is as GitHub wants it.
-fn checked(sent: &Map<String, Value>, new: bool) -> Result<Vec<Value>, Reply> {
+/// Validates a check run and returns its annotations.
+fn check_annotations(sent: &Map<String, Value>, new: bool) -> Result<Vec<Value>, Reply> {
     let refused = |why: String| Reply::invalid("Invalid request.", json!([why]));
     for needed in ["name", "head_sha"] {
         if new && sent.get(needed).and_then(Value::as_str).is_none_or(str::is_empty) {
@@ -315,7 +320,7 @@ fn checked(sent: &Map<String, Value>, new: bool) -> Result<Vec<Value>, Reply> {
 const SARIF_FIELDS: [&str; 7] =
     ["commit_sha", "ref", "sarif", "checkout_uri", "started_at", "tool_name", "validate"];
 
-fn sarif(state: &mut State, server: &str, call: &Call, (owner, name): Name<'_>) -> Answered {
+fn sarif(state: &mut State, server: &str, call: &Call, (owner, name): RepoName<'_>) -> ReplyResult {
     let sent = fields(state, "a SARIF upload", &call.body, &SARIF_FIELDS)?;
     let word = |key: &str| sent.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (commit, reference, packed) = (word("commit_sha"), word("ref"), word("sarif"));

@@ -1,10 +1,10 @@
-//! What goes wrong on script.
+//! Scripted faults.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::{FakeGitHub, Fault, How, Moment, TOKEN};
+use super::super::{FakeGitHub, Fault, FaultKind, HoldPoint, TOKEN};
 use super::{Got, ask, get, opened, send, shop};
 
 fn comment(github: &FakeGitHub, text: &str) -> Option<Got> {
@@ -14,15 +14,15 @@ fn comment(github: &FakeGitHub, text: &str) -> Option<Got> {
 }
 
 #[test]
-fn a_write_fails_before_or_after_it_is_applied() {
+fn write_fails_before_or_after_applying() {
     for (how, status, applied) in [
-        (How::StatusBefore(502), Some(502), false),
-        (How::StatusAfter(502), Some(502), true),
-        (How::CutBefore, None, false),
-        (How::CutAfter, None, true),
-        (How::SecondaryLimit { retry_after: Some(7) }, Some(403), false),
-        (How::PrimaryLimit { resets_in: 60 }, Some(403), false),
-        (How::NotModified, Some(304), false),
+        (FaultKind::StatusBefore(502), Some(502), false),
+        (FaultKind::StatusAfter(502), Some(502), true),
+        (FaultKind::CutBefore, None, false),
+        (FaultKind::CutAfter, None, true),
+        (FaultKind::SecondaryLimit { retry_after: Some(7) }, Some(403), false),
+        (FaultKind::PrimaryLimit { resets_in: 60 }, Some(403), false),
+        (FaultKind::NotModified, Some(304), false),
     ] {
         let (github, pull) = opened(&shop());
         github.fail(Fault::on_write(2, how.clone()));
@@ -39,16 +39,16 @@ fn a_write_fails_before_or_after_it_is_applied() {
 }
 
 #[test]
-fn limits_say_when_to_come_again() {
+fn rate_limits_have_retry_times() {
     let (github, _) = opened(&shop());
-    github.fail(Fault::on("GET", "*/pulls/1", How::SecondaryLimit { retry_after: Some(7) }));
-    github.fail(Fault::on("GET", "*/pulls/1", How::PrimaryLimit { resets_in: 60 }));
+    github.fail(Fault::on("GET", "*/pulls/1", FaultKind::SecondaryLimit { retry_after: Some(7) }));
+    github.fail(Fault::on("GET", "*/pulls/1", FaultKind::PrimaryLimit { resets_in: 60 }));
     let secondary = get(&github, "/pulls/1");
     assert_eq!((secondary.status, secondary.header("retry-after")), (403, "7"));
     let primary = get(&github, "/pulls/1");
     assert_eq!((primary.status, primary.header("x-ratelimit-remaining")), (403, "0"));
     assert_eq!(get(&github, "/pulls/1").status, 200);
-    github.fail(Fault::on("POST", "/api/graphql", How::PrimaryLimit { resets_in: 60 }));
+    github.fail(Fault::on("POST", "/api/graphql", FaultKind::PrimaryLimit { resets_in: 60 }));
     let body = json!({ "query": "{ viewer { login } }" });
     let authorization = format!("authorization: Bearer {TOKEN}");
     let headers = ["user-agent: x", &authorization];
@@ -57,7 +57,7 @@ fn limits_say_when_to_come_again() {
 }
 
 #[test]
-fn a_line_can_be_bad_although_it_is_shown() {
+fn visible_line_can_be_refused() {
     let (github, pull) = opened(&shop());
     github.fail(Fault::bad_line("orders.py", 3));
     let post = |line: u32| {
@@ -70,10 +70,10 @@ fn a_line_can_be_bad_although_it_is_shown() {
 }
 
 #[test]
-fn tags_can_lie() {
+fn etags_can_be_wrong() {
     let (github, _) = opened(&shop());
     let etag = get(&github, "/pulls/1").header("etag").to_owned();
-    github.fail(Fault::on("GET", "*/pulls/1", How::NewEtag).times(2));
+    github.fail(Fault::on("GET", "*/pulls/1", FaultKind::NewEtag).times(2));
     let (one, two) = (get(&github, "/pulls/1"), get(&github, "/pulls/1"));
     assert_ne!(one.header("etag"), etag);
     assert_ne!(one.header("etag"), two.header("etag"));
@@ -81,8 +81,8 @@ fn tags_can_lie() {
 }
 
 #[test]
-fn a_write_is_held_until_the_test_lets_it_go() {
-    for (moment, applied) in [(Moment::Before, false), (Moment::After, true)] {
+fn write_is_held_until_released() {
+    for (moment, applied) in [(HoldPoint::Before, false), (HoldPoint::After, true)] {
         let (github, pull) = opened(&shop());
         let hold = github.hold_write(1, moment);
         std::thread::scope(|scope| {
@@ -98,9 +98,9 @@ fn a_write_is_held_until_the_test_lets_it_go() {
 }
 
 #[test]
-fn a_fake_that_ends_lets_go_what_it_holds() {
+fn dropping_the_fake_releases_held_writes() {
     let (github, _) = opened(&shop());
-    let hold = github.hold_write(1, Moment::After);
+    let hold = github.hold_write(1, HoldPoint::After);
     let url = github.url();
     let sent = std::thread::spawn(move || {
         use std::io::{Read, Write};

@@ -5,7 +5,7 @@ use super::{opened, shop};
 use crate::Repo;
 
 #[test]
-fn a_pull_request_from_a_fork_is_fetched_from_the_base() {
+fn fork_pull_request_is_fetched_from_base() {
     let (base, fork) = (shop(), shop());
     fork.write("more.py", "x\n");
     let head = fork.commit("of the fork");
@@ -31,7 +31,7 @@ fn a_pull_request_from_a_fork_is_fetched_from_the_base() {
 }
 
 #[test]
-fn a_commit_that_was_pushed_away_can_be_fetched_by_its_hash() {
+fn force_pushed_commit_is_fetchable_by_hash() {
     let repo = shop();
     let (github, pull) = opened(&repo);
     let before = github.head(&pull);
@@ -44,7 +44,7 @@ fn a_commit_that_was_pushed_away_can_be_fetched_by_its_hash() {
 }
 
 #[test]
-fn a_long_request_is_read_although_git_packs_it() {
+fn compressed_git_request_is_read() {
     let repo = Repo::new();
     repo.write("a", "1");
     repo.commit("first");
@@ -68,7 +68,7 @@ fn a_long_request_is_read_although_git_packs_it() {
 }
 
 #[test]
-fn a_private_repository_is_for_those_with_a_token() {
+fn private_repository_needs_a_token() {
     let (github, _) = opened(&shop());
     github.make_private("acme/shop").token("ghs_blind", "blind[bot]", &[Permission::ReadPulls]);
     let clone = Repo::new();
@@ -84,7 +84,7 @@ fn a_private_repository_is_for_those_with_a_token() {
         String::from_utf8(clone.git_or_nothing(&args)).unwrap()
     };
     assert!(ends(Some(TOKEN)).ends_with("\trefs/pull/1/head\n"));
-    for token in [None, Some("ghp_nobody"), Some("ghs_blind")] {
+    for token in [None, Some("ghp_unknown"), Some("ghs_blind")] {
         assert_eq!(ends(token), "", "{token:?}");
     }
 }

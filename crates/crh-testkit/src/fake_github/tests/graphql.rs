@@ -38,7 +38,7 @@ const THREADS: &str =
         }";
 
 #[test]
-fn a_query_gets_what_it_selects() {
+fn query_returns_selected_fields() {
     let (github, pull) = opened(&shop());
     let thread = github.thread(&pull, "robot[bot]", ("orders.py", 2), "why?");
     github.reply(&thread, "alice", "because");
@@ -111,7 +111,7 @@ fn a_query_gets_what_it_selects() {
 }
 
 #[test]
-fn long_connections_come_in_pieces() {
+fn long_connections_are_paginated() {
     let (github, pull) = opened(&shop());
     for number in 0..150 {
         github.thread(&pull, "alice", ("orders.py", 2), &format!("{number}"));
@@ -135,7 +135,7 @@ fn long_connections_come_in_pieces() {
 }
 
 #[test]
-fn what_is_wrong_with_a_query_is_said() {
+fn invalid_queries_are_explained() {
     let (github, _) = opened(&shop());
     github.token("ghs_checks", "checks[bot]", &[Permission::ReadChecks]);
     let mut said = String::new();
@@ -188,7 +188,7 @@ fn what_is_wrong_with_a_query_is_said() {
 }
 
 #[test]
-fn a_thread_is_resolved_by_those_who_may() {
+fn resolving_a_thread_needs_permission() {
     let (github, pull) = opened(&shop());
     let thread = github.thread(&pull, "alice", ("orders.py", 2), "why?");
     let query = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { isResolved } } }";

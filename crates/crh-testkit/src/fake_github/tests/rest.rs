@@ -20,7 +20,7 @@ fn review(comments: &[Value]) -> Value {
 }
 
 #[test]
-fn files_come_with_the_hunks_of_git() {
+fn files_have_git_hunks() {
     let (github, _) = opened(&shop());
     let files = get(&github, "/pulls/1/files").body;
     expect![[r#"
@@ -111,7 +111,7 @@ fn listed(files: &Value) -> String {
 }
 
 #[test]
-fn a_review_is_there_afterwards_with_its_threads() {
+fn posted_review_has_its_threads() {
     let (github, pull) = opened(&shop());
     let posted = ask(
         &github,
@@ -154,7 +154,7 @@ fn a_review_is_there_afterwards_with_its_threads() {
           crh-reviewer:
             twice
     "#]]
-    .assert_eq(&github.shown(&pull));
+    .assert_eq(&github.render(&pull));
     assert_eq!(github.writes().len(), 3);
     assert_eq!(github.surprises(), Vec::<String>::new());
     let comments = get(&github, "/pulls/1/comments").body;
@@ -164,7 +164,7 @@ fn a_review_is_there_afterwards_with_its_threads() {
 }
 
 #[test]
-fn a_review_with_one_bad_place_is_refused_as_a_whole() {
+fn review_with_one_bad_position_is_refused() {
     let (github, pull) = opened(&shop());
     let good = json!({ "path": "orders.py", "line": 2, "body": "why?" });
     let mut said = String::new();
@@ -208,7 +208,7 @@ fn a_review_with_one_bad_place_is_refused_as_a_whole() {
 }
 
 #[test]
-fn what_else_github_refuses_is_refused() {
+fn other_invalid_reviews_are_refused() {
     let (github, pull) = opened(&shop());
     github.token("ghp_author", "author", &Permission::ALL);
     github.token("ghs_reads", "github-actions[bot]", &[Permission::ReadPulls]);
@@ -235,7 +235,7 @@ fn what_else_github_refuses_is_refused() {
         ("ghs_reads", "POST", "/pulls/1/reviews", json!({ "event": "COMMENT", "body": "x" })),
         ("ghs_reads", "POST", "/issues/1/comments", json!({ "body": "x" })),
         ("ghs_reads", "GET", "/commits/abc/status", Value::Null),
-        ("ghp_nobody", "GET", "/pulls/1", Value::Null),
+        ("ghp_unknown", "GET", "/pulls/1", Value::Null),
         (TOKEN, "GET", "/pulls/2", Value::Null),
         (TOKEN, "POST", "/issues/1/comments", json!({ "body": "x".repeat(65_537) })),
         (TOKEN, "POST", "/issues/1/comments", json!({ "text": "x" })),
@@ -262,7 +262,7 @@ fn what_else_github_refuses_is_refused() {
         ghs_reads POST /pulls/1/reviews: (403, "Resource not accessible by integration: ")
         ghs_reads POST /issues/1/comments: (403, "Resource not accessible by integration: ")
         ghs_reads GET /commits/abc/status: (403, "Resource not accessible by integration: ")
-        ghp_nobody GET /pulls/1: (401, "Bad credentials: ")
+        ghp_unknown GET /pulls/1: (401, "Bad credentials: ")
         ghp_fakeTokenOfTheReviewer0123456789 GET /pulls/2: (404, "Not Found: ")
         ghp_fakeTokenOfTheReviewer0123456789 POST /issues/1/comments: (422, "Validation Failed: body is too long (maximum is 65536 characters)")
         ghp_fakeTokenOfTheReviewer0123456789 POST /issues/1/comments: (422, "Validation Failed: body is missing")
@@ -279,7 +279,7 @@ fn what_else_github_refuses_is_refused() {
 }
 
 #[test]
-fn what_is_private_is_not_there_for_strangers() {
+fn private_repository_is_hidden_from_strangers() {
     let (github, _) = opened(&shop());
     let path = "/api/v3/repos/acme/shop/pulls/1";
     let got = send(&github, "GET", path, &[], &Value::Null).unwrap();
@@ -292,7 +292,7 @@ fn what_is_private_is_not_there_for_strangers() {
 }
 
 #[test]
-fn long_lists_come_in_pages() {
+fn long_lists_are_paginated() {
     let (github, pull) = opened(&shop());
     for number in 0..250 {
         github.comment(&pull, "alice", &format!("comment {number}"));
@@ -318,7 +318,7 @@ fn long_lists_come_in_pages() {
 }
 
 #[test]
-fn what_did_not_change_is_not_sent_again() {
+fn unchanged_reply_is_not_modified() {
     let (github, pull) = opened(&shop());
     let path = "/api/v3/repos/acme/shop/pulls/1";
     let ask = |github: &FakeGitHub, etag: &str| {
@@ -336,7 +336,7 @@ fn what_did_not_change_is_not_sent_again() {
 }
 
 #[test]
-fn a_thread_follows_its_line_until_that_is_changed() {
+fn thread_follows_its_line_until_changed() {
     let repo = shop();
     let (github, pull) = opened(&repo);
     let comments = [
@@ -373,7 +373,7 @@ fn a_thread_follows_its_line_until_that_is_changed() {
 }
 
 #[test]
-fn an_app_gets_a_token_for_its_claim_and_checks_with_it() {
+fn app_exchanges_jwt_for_token() {
     let (github, pull) = opened(&shop());
     let id = github.app("reviewer", "acme", &Permission::ALL);
     let claim = |issued: u64, ends: u64| claim(APP_KEY, id, issued, ends);
@@ -414,7 +414,7 @@ fn an_app_gets_a_token_for_its_claim_and_checks_with_it() {
     assert_eq!(ask_as(&github, token, "GET", "/pulls/1", &Value::Null).status, 401);
 }
 
-/// What an App says of itself, signed.
+/// A signed JWT.
 fn claim(key: &str, id: u64, issued: u64, ends: u64) -> String {
     let lines: String = key.lines().filter(|line| !line.starts_with("-----")).collect();
     let key = RsaKeyPair::from_der(&STANDARD.decode(lines).unwrap()).unwrap();
@@ -428,7 +428,7 @@ fn claim(key: &str, id: u64, issued: u64, ends: u64) -> String {
 }
 
 #[test]
-fn a_report_in_sarif_is_unpacked_and_kept() {
+fn sarif_upload_is_unpacked() {
     let (github, pull) = opened(&shop());
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(br#"{"version":"2.1.0","runs":[]}"#).unwrap();
@@ -442,7 +442,7 @@ fn a_report_in_sarif_is_unpacked_and_kept() {
 }
 
 #[test]
-fn what_surrounds_a_pull_request_can_be_read() {
+fn pull_request_context_is_readable() {
     let repo = shop();
     let (github, pull) = opened(&repo);
     let issue = github.issue("acme/shop", "alice", "Orders are wrong", "All of them.");
@@ -483,7 +483,7 @@ fn what_surrounds_a_pull_request_can_be_read() {
 }
 
 #[test]
-fn a_large_pull_request_is_served_whole() {
+fn large_pull_request_is_served_completely() {
     let repo = Repo::new();
     repo.import((0..3_100).map(|number| (format!("f{number:04}"), "one\n".to_owned())));
     repo.git(&["branch", "base"]);

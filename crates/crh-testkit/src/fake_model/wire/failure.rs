@@ -1,5 +1,5 @@
-//! What each vendor answers when it does not answer. The sentences are ours; codes, types and the words by which
-//! clients tell one failure from another are the vendors'.
+//! Vendor error responses. The sentences are ours; codes, types and the words that clients match on
+//! are the vendors'.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{Told, gemini};
 use crate::fake_model::asked::Wire;
 use crate::fake_model::script::Failure;
 
-/// A failure as it goes over the wire.
+/// A failure as HTTP status and body.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::fake_model) struct Failed {
     pub(in crate::fake_model) status: u16,

@@ -67,7 +67,7 @@ pub(super) fn noise(told: &Told<'_>) -> Vec<Event> {
     ]
 }
 
-/// An answer in which the prompt was blocked: no candidate at all.
+/// An answer to a blocked prompt: no candidate.
 pub(super) fn blocked() -> Value {
     json!({
         "promptFeedback": { "blockReason": "PROHIBITED_CONTENT" },
@@ -91,7 +91,7 @@ fn chunk(told: &Told<'_>, parts: Value, finish_reason: Option<&str>) -> Event {
     Event::data(chunk)
 }
 
-/// Every chunk has the tokens of the prompt, only the last one all that were written.
+/// Every chunk has the input tokens; only the last one has all output tokens.
 fn usage(tokens: &Tokens, last: bool) -> Value {
     let written = if last { tokens.output.saturating_sub(tokens.thoughts) } else { 0 };
     let thoughts = if last { tokens.thoughts } else { 0 };
@@ -100,7 +100,7 @@ fn usage(tokens: &Tokens, last: bool) -> Value {
         "totalTokenCount": tokens.input + written + thoughts,
         "promptTokensDetails": [{ "modality": "TEXT", "tokenCount": tokens.input }],
     });
-    // Counts of zero are left out, as protobuf does it.
+    // Zero counts are left out, as protobuf does.
     for (name, count) in [
         ("candidatesTokenCount", written),
         ("thoughtsTokenCount", thoughts),

@@ -55,7 +55,7 @@ fn start(told: &Told<'_>) -> Event {
         "stop_sequence": null,
     });
     if let Some(tokens) = &told.usage {
-        // The first token is there when the stream begins.
+        // The stream starts with one output token.
         let mut usage = usage(tokens, tokens.output.min(1));
         usage["cache_creation"] = json!({
             "ephemeral_5m_input_tokens": tokens.written,
@@ -66,7 +66,7 @@ fn start(told: &Told<'_>) -> Event {
     Event::typed(json!({ "type": "message_start", "message": message }))
 }
 
-/// Here `input_tokens` are those that the cache has nothing to do with.
+/// `input_tokens` does not include cached tokens in this format.
 fn usage(tokens: &Tokens, output: u64) -> Value {
     json!({
         "input_tokens": tokens.input.saturating_sub(tokens.cached + tokens.written),
@@ -111,7 +111,7 @@ fn block(told: &Told<'_>, index: usize, part: &Part, ending: Ending) -> Vec<Even
             ));
             events.extend(deltas("input_json_delta", "partial_json", arguments));
             if ending == Ending::Length && !is_json(arguments) {
-                // A call that is cut short is never closed.
+                // A truncated call is never closed.
                 return events;
             }
         }

@@ -41,7 +41,7 @@ struct Stream<'a> {
     told: &'a Told<'a>,
     ending: Ending,
     events: Vec<Event>,
-    /// The items that are complete.
+    /// Finished items.
     output: Vec<Value>,
 }
 

@@ -1,19 +1,19 @@
-//! Whose fault it is that there is nothing to review.
+//! Exit codes and hints for changes that cannot be resolved.
 
 use super::super::forge::Forge;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crh_git::{BaseError, GitError};
-use crh_pipeline::asked::Mode;
-use crh_pipeline::target::TargetError;
+use crh_pipeline::resolve::TargetError;
+use crh_pipeline::target_args::RequestedMode;
 
-/// Whose fault it is that there is nothing to review, and what to do about it.
-pub(in crate::commands) fn failed(
+/// Turns the error into a failure with a hint.
+pub(in crate::commands) fn target_failure(
     error: TargetError,
-    mode: Option<Mode>,
+    mode: Option<RequestedMode>,
     at: Option<&Forge>,
 ) -> Failure {
-    let (kind, hint) = whose(&error, at);
-    if mode == Some(Mode::Headless) && is_without_scope(&error) {
+    let (kind, hint) = kind_and_hint(&error, at);
+    if mode == Some(RequestedMode::Headless) && is_no_change_found(&error) {
         let text = "Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.";
         return Failure::usage(text).hint(error.to_string());
     }
@@ -24,8 +24,8 @@ pub(in crate::commands) fn failed(
     }
 }
 
-/// Whether an error means that nothing says what there is to review, and not that something said is wrong.
-fn is_without_scope(error: &TargetError) -> bool {
+/// Whether no change could be determined, as opposed to a wrong argument.
+fn is_no_change_found(error: &TargetError) -> bool {
     match error {
         TargetError::Nothing(_) | TargetError::Unborn | TargetError::Bare => true,
         TargetError::Base(error) => match error {
@@ -50,67 +50,73 @@ fn is_without_scope(error: &TargetError) -> bool {
     }
 }
 
-fn whose(error: &TargetError, at: Option<&Forge>) -> (Kind, Option<&'static str>) {
+fn kind_and_hint(error: &TargetError, at: Option<&Forge>) -> (FailureKind, Option<&'static str>) {
     match error {
         TargetError::NoSuchName(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => (
-            Kind::Usage,
-            Some(
-                "as many digits are the name of a commit; a pull request is written as `owner/name#12`",
-            ),
+            FailureKind::Usage,
+            Some("a number this long is read as a commit; write a pull request as `owner/name#12`"),
         ),
         TargetError::NoSuchName(_) => {
-            (Kind::Usage, Some("`git branch --all` lists branches; fetch it if it is new"))
+            (FailureKind::Usage, Some("`git branch --all` lists branches; fetch it if it is new"))
         }
-        TargetError::Unborn => (Kind::Usage, Some("`--uncommitted` takes what is there")),
-        TargetError::Bare => (Kind::Usage, Some("name a branch, or a range `A..B`")),
-        TargetError::Unmerged(_) => (Kind::Usage, Some("resolve them, or take `--uncommitted`")),
+        TargetError::Unborn => {
+            (FailureKind::Usage, Some("review uncommitted files with `--uncommitted`"))
+        }
+        TargetError::Bare => (FailureKind::Usage, Some("name a branch or a range `A..B`")),
+        TargetError::Unmerged(_) => {
+            (FailureKind::Usage, Some("resolve the conflicts, or pass `--uncommitted`"))
+        }
         TargetError::Nothing(_) => (
-            Kind::Usage,
+            FailureKind::Usage,
             Some(
-                "`--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files",
+                "set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`",
             ),
         ),
-        TargetError::NotADiff => (Kind::Usage, Some("`git diff` and `git show` print one")),
+        TargetError::NotADiff => {
+            (FailureKind::Usage, Some("pass the output of `git diff` or `git show`"))
+        }
         TargetError::Base(error) => match error {
             BaseError::Remote { .. } => {
-                (Kind::Outside, Some("`--offline` takes the base as it was last fetched"))
+                (FailureKind::External, Some("`--offline` uses the base as it was last fetched"))
             }
-            BaseError::Git(_) => (Kind::Outside, None),
+            BaseError::Git(_) => (FailureKind::External, None),
             BaseError::Missing(_) => {
-                (Kind::Usage, Some("leave `--offline` out, or `git fetch --unshallow`"))
+                (FailureKind::Usage, Some("remove `--offline`, or run `git fetch --unshallow`"))
             }
             BaseError::NoSuchBranch(_)
             | BaseError::Unresolvable { .. }
             | BaseError::Ambiguous(_)
-            | BaseError::Unrelated { .. } => {
-                (Kind::Usage, Some("`--base REF` says it, or `base.branch` in `crh.toml`"))
-            }
+            | BaseError::Unrelated { .. } => (
+                FailureKind::Usage,
+                Some("set it with `--base REF`, or `base.branch` in `crh.toml`"),
+            ),
         },
-        TargetError::NotRead(_) => (Kind::Bug, None),
+        TargetError::NotRead(_) => (FailureKind::Bug, None),
         TargetError::Forge { source, .. } => {
-            (Kind::Outside, at.and_then(|at| not_fetched(source, at)))
+            (FailureKind::External, at.and_then(|at| fetch_hint(source, at)))
         }
         TargetError::Missing(_) => {
-            (Kind::Outside, Some("leave `--offline` out, or fetch them with git"))
+            (FailureKind::External, Some("remove `--offline`, or fetch the commits with git"))
         }
         TargetError::Log(_) | TargetError::Read(_) | TargetError::Git(_) => {
-            (Kind::Outside, Some("`git fsck` says whether the repository is damaged"))
+            (FailureKind::External, Some("run `git fsck` to check the repository"))
         }
-        TargetError::Store(_) => (Kind::Outside, None),
+        TargetError::Store(_) => (FailureKind::External, None),
     }
 }
 
-/// What to do about commits that git does not get from a forge.
-fn not_fetched(error: &GitError, at: &Forge) -> Option<&'static str> {
+/// Hint for a failed fetch from a forge.
+fn fetch_hint(error: &GitError, at: &Forge) -> Option<&'static str> {
     match error {
-        GitError::Failed { message, .. } if is_refused(message) => Some(at.to_fetch()),
-        GitError::Failed { .. } | GitError::TooSlow { .. } => Some("try again later"),
+        GitError::Failed { message, .. } if is_access_denied(message) => Some(at.fetch_hint()),
+        GitError::Failed { .. } | GitError::TimedOut { .. } => Some("try again later"),
         GitError::Missing | GitError::TooOld { .. } | GitError::Io { .. } => None,
     }
 }
 
-/// Whether git says that it may not have the repository, or that there is none that it can see. It is always run in English.
-fn is_refused(message: &str) -> bool {
+/// Whether git was denied access or the repository does not exist. Git always runs with English
+/// messages.
+fn is_access_denied(message: &str) -> bool {
     let words = [
         "error: 401",
         "error: 403",
@@ -129,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_not_fetch_is_told_from_a_server_that_fails() {
+    fn denied_fetch_differs_from_server_failure() {
         for (message, expected) in [
             ("fatal: unable to access 'https://h/r/': The requested URL returned error: 403", true),
             ("remote: Unauthorized; fatal: Authentication failed for 'https://h/r/'", true),
@@ -143,7 +149,7 @@ mod tests {
             ("error: RPC failed; curl 18 transfer closed; fatal: early EOF", false),
             ("fatal: unable to access 'https://h/r/': Could not resolve host: h", false),
         ] {
-            assert_eq!(is_refused(message), expected, "{message}");
+            assert_eq!(is_access_denied(message), expected, "{message}");
         }
     }
 }

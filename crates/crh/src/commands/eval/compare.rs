@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crh_review::eval::{Sheet, compare};
 
 pub(super) fn run(args: &EvalCompareArgs, environment: &Environment) -> Result<(), Failure> {
-    let rule = args.matched.rule;
+    let rule = args.match_args.rule;
     let before = sheet::stored(&args.before, rule, environment)?;
     let after = sheet::stored(&args.after, rule, environment)?;
     let comparison = compare(&before, &after);

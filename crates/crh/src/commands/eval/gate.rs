@@ -10,18 +10,18 @@ use super::reviews::{End, Reviews};
 use super::sheet;
 use crate::cli::EvalGateArgs;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_pipeline::run_folder::write_whole;
+use crh_pipeline::run_folder::write_atomic;
 use crh_review::eval::{Evaluation, compare, regressions, score};
 use crh_review::stable_json;
 
 pub(super) fn run(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    ui::speak(args.review.talk.verbosity());
-    let rule = args.matched.rule;
+    ui::set_verbosity(args.review.verbosity.verbosity());
+    let rule = args.match_args.rule;
     let before = match args.write_baseline {
         true => None,
-        // Before anything is paid for.
+        // Read the baseline before any model is paid.
         false => Some(sheet::stored(&args.baseline, rule, environment)?),
     };
     let after = match &args.result {
@@ -42,15 +42,15 @@ pub(super) fn run(args: &EvalGateArgs, environment: &Environment) -> Result<Exit
     };
     match before {
         None if sheet::endings(&after).any(sheet::is_missing) => {
-            Err(Failure::usage("not every case was reviewed, so this would be no baseline")
-                .hint("the rows above say why; what has ended is not reviewed again"))
+            Err(Failure::usage("cannot write a baseline: not every case was reviewed")
+                .hint("the rows above say why; finished cases are not reviewed again"))
         }
         None => write(args, after, environment).map(|()| ExitCode::SUCCESS),
         Some(before) => hold(&before, &after),
     }
 }
 
-/// Writes the baseline: what was said, without what differs from run to run and what no comparison reads.
+/// Writes the baseline without values that differ between runs or that no comparison reads.
 fn write(
     args: &EvalGateArgs,
     mut evaluation: Evaluation,
@@ -64,20 +64,20 @@ fn write(
             run.reported.iter_mut().for_each(|reported| reported.evidence.clear());
         }
     }
-    let text = stable_json(&evaluation).or_fail(Kind::Bug)?;
+    let text = stable_json(&evaluation).or_fail(FailureKind::Bug)?;
     let path = environment.folder.join(&args.baseline);
-    write_whole(&path, text.as_bytes())
+    write_atomic(&path, text.as_bytes())
         .with_context(|| format!("writing `{}`", path.display()))
-        .or_fail(Kind::Usage)?;
-    ui::note(&format!("wrote {}", environment.shown(&path)));
+        .or_fail(FailureKind::Usage)?;
+    ui::note(&format!("wrote {}", environment.display_path(&path)));
     Ok(())
 }
 
 fn hold(before: &Evaluation, after: &Evaluation) -> Result<ExitCode, Failure> {
     let compared = compare(before, after).cases;
     if compared == 0 {
-        return Err(Failure::usage("the baseline has no case in common with what was reviewed")
-            .hint("`--write-baseline` writes one of the same suite"));
+        return Err(Failure::usage("the baseline has no case in common with the reviewed suite")
+            .hint("write a baseline for this suite with `--write-baseline`"));
     }
     warn_of_differences(before, after);
     let worse = regressions(before, after);
@@ -87,9 +87,7 @@ fn hold(before: &Evaluation, after: &Evaluation) -> Result<ExitCode, Failure> {
         quality.matched, quality.expected, quality.reported, quality.clean_reported
     );
     if worse.is_empty() {
-        text.push_str(&format!(
-            "nothing has become worse than the baseline, on {compared} cases that both have\n"
-        ));
+        text.push_str(&format!("no regression on the {compared} cases that both have\n"));
     }
     for regression in &worse {
         text.push_str(&format!("worse: {}\n", regression.what));
@@ -97,11 +95,11 @@ fn hold(before: &Evaluation, after: &Evaluation) -> Result<ExitCode, Failure> {
             text.push_str(&format!("  {case}\n"));
         }
     }
-    ui::result_text(&crh_review::visible(&text))?;
+    ui::result_text(&crh_review::escape_invisible(&text))?;
     Ok(if worse.is_empty() { sheet::exit_code(sheet::endings(after)) } else { ExitCode::from(1) })
 }
 
-/// Says so if the two were not reviewed in the same way: what differs then may be no one's fault.
+/// Warns if the two evaluations were made with different settings.
 fn warn_of_differences(before: &Evaluation, after: &Evaluation) {
     let (before, after) = (&before.about, &after.about);
     let reviewers = [before, after].map(|about| about.reviewers.join(","));
@@ -114,7 +112,9 @@ fn warn_of_differences(before: &Evaluation, after: &Evaluation) {
         ("prompts", &before.prompt_version, &after.prompt_version),
     ] {
         if before != after {
-            ui::warn(&format!("the baseline has another {what}: `{before}`, and now `{after}`"));
+            ui::warn(&format!(
+                "the baseline was made with another {what}: `{before}`, now `{after}`"
+            ));
         }
     }
 }

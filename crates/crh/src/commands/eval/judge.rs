@@ -1,35 +1,35 @@
-//! `--judge`: a model says which reports are about which expected issues. Its answers are kept as they come, so that nobody
-//! pays for them twice.
+//! `--judge`: a model decides which reports match which expected issues. Answers are stored as they
+//! arrive, so that none is paid twice.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::super::models;
-use super::super::models::Models;
+use super::super::models::ModelResolver;
 use super::reviews;
 use super::reviews::Reviews;
 use crate::cli::EvalRunArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::eval::rows::KeptRows;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
-use crate::ui::rows::{Before, Rows};
+use crate::ui::task_progress::{AlreadyDone, TaskProgress};
 use crate::{config, ui};
 use crh_llm::{Model, ModelFacts, Money, Redactor};
 use crh_pipeline::judge;
-use crh_pipeline::judge::{Judge, Pairs, Question, Verdict};
+use crh_pipeline::judge::{DefectMatches, EvalJudge, JudgeQuestion, JudgeVerdict};
 use crh_review::eval::{CaseRun, Ending, Evaluation, JudgedBy, Labels, Rule};
 use crh_review::report::Decimal;
 
-/// A recording costs nothing, whatever it cost when it was made.
+/// Replaying a recording is free.
 const ANY_AMOUNT: Money = Money::cents(u64::MAX);
 
-/// A judge that can be asked.
+/// A model that acts as judge.
 pub(super) struct Bench {
     model: Model,
-    /// Says that it is the same one: its name, of a recording the content.
+    /// Name of the model; for a recording, its content hash.
     identity: String,
     is_paid: bool,
     redactor: Redactor,
@@ -38,68 +38,68 @@ pub(super) struct Bench {
     verbosity: Verbosity,
 }
 
-/// A run of a case or of a twin that is to be judged.
+/// A run of a case or twin that needs judging.
 struct Open {
     case: usize,
     run: usize,
-    /// How people call it.
+    /// Name for people.
     shown: String,
-    question: Question,
+    question: JudgeQuestion,
 }
 
-/// Everything that decides what a judge says, but for chance.
+/// Everything that determines a judge's answer, except chance.
 #[derive(Serialize)]
 struct AnswerKey<'a> {
     judge: &'a str,
-    /// What is taken for known about it: how it is asked follows from that.
+    /// Model limits, which determine how the question is asked.
     facts: &'a ModelFacts,
     prompt: &'a str,
     question: &'a str,
 }
 
-/// What a judge said, as it is kept.
+/// A judge's stored answer.
 #[derive(Debug, Serialize, Deserialize)]
 struct Answer {
-    pairs: Pairs,
+    pairs: DefectMatches,
     cost_usd: Decimal,
 }
 
-/// What came of a question.
+/// Result of one question.
 struct Ended {
-    /// The answer, or why there is none, without secrets.
-    pairs: Result<Pairs, String>,
+    /// The answer, or the reason why there is none, without secrets.
+    pairs: Result<DefectMatches, String>,
     cost_usd: Decimal,
-    before: Before,
+    before: AlreadyDone,
 }
 
-/// What all questions came to.
+/// Totals of all questions.
 #[derive(Default)]
 struct Sums {
     cost_usd: u64,
     unanswered: u32,
-    /// Why the first of these was not.
+    /// Reason of the first failure.
     why: Option<String>,
 }
 
 impl Bench {
-    /// Finds the judge. Nothing is asked of it.
+    /// Resolves the judge model without calling it.
     pub(super) fn open(
         name: &str,
         args: &EvalRunArgs,
         reviews: &Reviews,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        // Not with the command line, which would repeat a wrong one: its address may have a password.
-        let name = name.parse().map_err(|error: crh_llm::NameError| {
+        // Do not quote the command line: the address may contain a password.
+        let name = name.parse().map_err(|error: crh_llm::ModelNameError| {
             Failure::usage(format!("`--judge`: {error}"))
                 .hint("`crh model list` shows providers and models")
         })?;
         let mut flags = RawSettings::default();
-        args.review.how.clone().set(&mut flags);
+        args.review.strategy.clone().set(&mut flags);
         let settings = config::load(environment, None, flags)?;
-        let known = Models::new(&settings, environment)?;
+        let known = ModelResolver::new(&settings, environment)?;
         let model = match reviews.recorder() {
-            Some(recorder) => known.open(&name, None)?.recording(recorder),
+            Some(recorder) => known.open(&name, None)?.with_recorder(recorder),
             None => known.open(&name, args.review.record.as_deref())?,
         };
         let side_by_side = settings.review_side_by_side.value.get();
@@ -110,11 +110,11 @@ impl Bench {
             redactor: known.redactor(),
             rows: reviews::kept_rows(&args.review, &settings, environment)?,
             side_by_side: usize::try_from(side_by_side).unwrap_or(usize::MAX),
-            verbosity: args.review.talk.verbosity(),
+            verbosity: args.review.verbosity.verbosity(),
         })
     }
 
-    /// Judges every run in which there is something to decide, for so much money at most.
+    /// Judges every run with something to decide, within the given budget.
     pub(super) fn judge(
         &self,
         evaluation: &mut Evaluation,
@@ -128,13 +128,13 @@ impl Bench {
             let question = &question.text();
             let facts = self.model.facts();
             let key = AnswerKey { judge: &self.identity, facts, prompt: &prompt, question };
-            names.push(KeptRows::name(&key).or_fail(Kind::Bug)?);
+            names.push(KeptRows::name(&key).or_fail(FailureKind::Bug)?);
         }
-        let mut shown = Rows::new(open.len(), self.verbosity, environment);
+        let mut shown = TaskProgress::new(open.len(), self.verbosity, environment);
         let mut sums = Sums::default();
         let mut ended = |at: usize, ended: Ended| {
             let Open { case, run, shown: name, .. } = &open[at];
-            shown.ended(&line(name, &ended.pairs), ended.before);
+            shown.task_ended(&line(name, &ended.pairs), ended.before);
             evaluation.cases[*case].runs[*run].judged = sums.add(ended);
         };
         let mut unknown = Vec::new();
@@ -154,13 +154,18 @@ impl Bench {
         Ok(())
     }
 
-    /// What was said to the same question before.
-    fn kept(&self, name: &str, question: &Question, environment: &Environment) -> Option<Ended> {
+    /// A stored answer to the same question.
+    fn kept(
+        &self,
+        name: &str,
+        question: &JudgeQuestion,
+        environment: &Environment,
+    ) -> Option<Ended> {
         let Answer { pairs, cost_usd } = self.rows.find(name, environment.now())?;
-        // Somebody may have touched the file.
+        // The file may have been edited.
         let (expected, reported) = question.size();
         let fits = pairs.iter().all(|(first, second)| *first < expected && *second < reported);
-        fits.then_some(Ended { pairs: Ok(pairs), cost_usd, before: Before::Yes })
+        fits.then_some(Ended { pairs: Ok(pairs), cost_usd, before: AlreadyDone::Yes })
     }
 
     fn keep(&self, name: &str, said: &Ended) {
@@ -168,12 +173,12 @@ impl Bench {
         let answer = Answer { pairs, cost_usd: said.cost_usd };
         if let Err(error) = self.rows.keep(name, &answer) {
             ui::warn(&format!(
-                "a verdict could not be kept, and would be asked for again: {error}"
+                "a judge's answer could not be stored and would be paid again: {error}"
             ));
         }
     }
 
-    /// Asks those of the questions that stand at these places.
+    /// Asks the questions at the given indices.
     fn ask(
         &self,
         open: &[Open],
@@ -184,27 +189,27 @@ impl Bench {
         if places.is_empty() {
             return Ok(());
         }
-        let judge = Judge {
+        let judge = EvalJudge {
             model: self.model.clone(),
             money: if self.is_paid { left } else { ANY_AMOUNT },
-            side_by_side: self.side_by_side,
-            seed: 0,
+            max_parallel: self.side_by_side,
+            retry_seed: 0,
         };
         let questions = places.iter().map(|at| open[*at].question.clone()).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.or_fail(Kind::Outside)?;
-        runtime.block_on(judge.ask(questions, |place, Verdict { pairs, cost }| {
-            // Casting rounds to millionths; no question costs what does not fit.
+        let runtime = runtime.or_fail(FailureKind::External)?;
+        runtime.block_on(judge.ask(questions, |place, JudgeVerdict { pairs, cost }| {
+            // Rounds to millionths; no question costs more than fits.
             let cost_usd = Decimal((cost.as_dollars() * 1e6).round() as u64);
-            // A vendor may repeat what it was sent.
+            // A vendor's error may repeat what it was sent.
             let pairs = pairs.map_err(|why| self.redactor.redact(&why).into_owned());
-            ended(places[place], Ended { pairs, cost_usd, before: Before::No });
+            ended(places[place], Ended { pairs, cost_usd, before: AlreadyDone::No });
         }));
-        models::warn_of_recording(&self.model);
+        models::warn_if_recording_failed(&self.model);
         Ok(())
     }
 
-    /// Says in the evaluation who judged it.
+    /// Records the judge in the evaluation.
     fn sign(&self, evaluation: &mut Evaluation, prompt: String, sums: &Sums) {
         evaluation.rule = Rule::Judge;
         evaluation.about.is_repeatable &= !self.is_paid;
@@ -218,8 +223,8 @@ impl Bench {
 }
 
 impl Sums {
-    /// Adds what came of a question; its answer, if there is one.
-    fn add(&mut self, ended: Ended) -> Option<Pairs> {
+    /// Adds a result and returns its answer, if there is one.
+    fn add(&mut self, ended: Ended) -> Option<DefectMatches> {
         self.cost_usd = self.cost_usd.saturating_add(ended.cost_usd.0);
         match ended.pairs {
             Ok(pairs) => Some(pairs),
@@ -234,15 +239,15 @@ impl Sums {
     fn warn(&self, questions: usize) {
         if let Some(why) = &self.why {
             ui::warn(&format!(
-                "the judge did not answer {} of {questions} times, and these are matched by text: {why}",
+                "the judge did not answer {} of {questions} questions; these are matched by text instead: {why}",
                 self.unanswered
             ));
         }
     }
 }
 
-/// The runs in which there is something to decide. Those of twins are held against what is expected of their cases: credit in pairs is
-/// only for what is not reported on the twin, whoever says so.
+/// Runs with something to decide. Runs of twins are compared with the expected issues of their
+/// cases, because a pair gets credit only for what is not reported on the twin.
 fn open(evaluation: &Evaluation) -> Vec<Open> {
     let cases = evaluation.cases.iter().map(|case| (case.labels.id.as_str(), &case.labels));
     let labels: BTreeMap<&str, &Labels> = cases.collect();
@@ -251,14 +256,14 @@ fn open(evaluation: &Evaluation) -> Vec<Open> {
         for (run, CaseRun { ending, reported, .. }) in cases.runs.iter().enumerate() {
             let number = open.len() + 1;
             let question = match (ending, &cases.labels.twin_of) {
-                // What such a run reported does not count.
+                // Reports of such a run do not count.
                 (Ending::Failed(_) | Ending::NotRun(_), _) => None,
                 (Ending::Reviewed | Ending::Incomplete(_), None) => {
-                    Question::new(number, &cases.labels.expected, reported)
+                    JudgeQuestion::new(number, &cases.labels.expected, reported)
                 }
                 (Ending::Reviewed | Ending::Incomplete(_), Some(of)) => labels
                     .get(of.as_str())
-                    .and_then(|of| Question::about_twin(number, &of.expected, reported)),
+                    .and_then(|of| JudgeQuestion::for_twin(number, &of.expected, reported)),
             };
             let Some(question) = question else { continue };
             let repeat =
@@ -270,13 +275,13 @@ fn open(evaluation: &Evaluation) -> Vec<Open> {
     open
 }
 
-/// An answer, for people.
-fn line(name: &str, pairs: &Result<Pairs, String>) -> String {
+/// One line for people.
+fn line(name: &str, pairs: &Result<DefectMatches, String>) -> String {
     match pairs {
         Ok(pairs) => match pairs.len() {
-            0 => format!("{name:<36} judged: no report is about an expected issue"),
-            1 => format!("{name:<36} judged: 1 pair of a report and an expected issue"),
-            pairs => format!("{name:<36} judged: {pairs} pairs of a report and an expected issue"),
+            0 => format!("{name:<36} judged: no report matches an expected issue"),
+            1 => format!("{name:<36} judged: 1 report matches an expected issue"),
+            pairs => format!("{name:<36} judged: {pairs} reports match expected issues"),
         },
         Err(why) => format!("{name:<36} not judged: {why}"),
     }

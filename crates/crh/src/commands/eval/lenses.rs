@@ -1,28 +1,30 @@
-//! The reviewers of a panel that an evaluation is about, and the cases that are for them.
+//! Reviewers under evaluation (`--reviewers`) and the cases for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::review::panel;
 use crate::cli::EvalReviewArgs;
-use crate::config::key::Given;
+use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
 use crate::config::review::StrategyChoice;
 use crate::eval::case::Case;
 use crate::failure::Failure;
 use crate::ui;
-use crh_pipeline::reviewers::{Catalogue, Returns, Reviewer};
+use crh_pipeline::reviewers::{Returns, Reviewer, ReviewerCatalogue};
 use crh_review::finding::Category;
 
-/// The reviewers that `--reviewers` names, in the order of the catalogue. None: whoever each change asks for.
+/// Reviewers named by `--reviewers`, in catalogue order. If empty, each change gets its usual
+/// panel.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lenses {
     named: Vec<&'static Reviewer>,
 }
 
 impl Lenses {
-    /// Those that were named. Every case is a repository of its own, so that only those that come with crh are known.
+    /// Parses the names. Only built-in reviewers exist here, because every case is its own
+    /// repository.
     pub(super) fn of(args: &EvalReviewArgs) -> Result<Self, Failure> {
-        let catalogue = Catalogue::built_in();
+        let catalogue = ReviewerCatalogue::built_in();
         panel::are_known(&args.reviewers, catalogue)?;
         let named = args.reviewers.iter().filter_map(|name| catalogue.get(name));
         let named: BTreeSet<&str> = named.map(|reviewer| reviewer.name.as_str()).collect();
@@ -30,46 +32,46 @@ impl Lenses {
         Ok(Self { named: all.filter(|reviewer| named.contains(reviewer.name.as_str())).collect() })
     }
 
-    /// Their names; none if nobody was named.
+    /// `None` if the user named no reviewers.
     pub(super) fn names(&self) -> Option<Vec<String>> {
         let names: Vec<String> = self.named.iter().map(|it| it.name.clone()).collect();
         Some(names).filter(|names| !names.is_empty())
     }
 
-    /// Takes a panel where reviewers of one are named, whatever the files say; a flag that says otherwise is refused.
+    /// Selects the panel strategy if reviewers are named. Rejects a flag that contradicts it.
     pub(super) fn set(&self, flags: &mut RawSettings) -> Result<(), Failure> {
         if self.named.is_empty() {
             return Ok(());
         }
         match &flags.review_strategy {
             None => {
-                flags.review_strategy = Some(Given::by_flag("--reviewers", StrategyChoice::Panel));
+                flags.review_strategy =
+                    Some(SourcedValue::from_flag("--reviewers", StrategyChoice::Panel));
                 Ok(())
             }
-            Some(Given { value: StrategyChoice::Panel, .. }) => Ok(()),
-            Some(Given {
+            Some(SourcedValue { value: StrategyChoice::Panel, .. }) => Ok(()),
+            Some(SourcedValue {
                 value: StrategyChoice::Single | StrategyChoice::Delegate | StrategyChoice::Static,
                 ..
-            }) => Err(Failure::usage("`--reviewers` is for a panel")
-                .hint("leave `--strategy` out, or say `--strategy panel`")),
+            }) => Err(Failure::usage("`--reviewers` needs the panel strategy")
+                .hint("remove `--strategy`, or pass `--strategy panel`")),
         }
     }
 
-    /// Says so of those whose words no number counts.
+    /// Warns about reviewers whose output is not scored.
     pub(super) fn warn_of_notes(&self) {
         for reviewer in &self.named {
             match reviewer.returns {
                 Returns::Findings => {}
-                Returns::Notes(_) => ui::warn(&format!(
-                    "`{}` writes notes, which are in the reports and in no number",
-                    reviewer.name
-                )),
+                Returns::Notes(_) => {
+                    ui::warn(&format!("`{}` writes notes, which are not scored", reviewer.name));
+                }
             }
         }
     }
 
-    /// Keeps the cases with an issue of their categories, the twins of these, and those in which nothing is wrong. All, if nobody
-    /// was named.
+    /// Keeps cases with issues of the reviewers' categories, their twins, and clean cases. Keeps
+    /// all if no reviewer is named.
     pub(super) fn choose(&self, cases: &mut Vec<Case>) -> Result<(), Failure> {
         if self.named.is_empty() {
             return Ok(());
@@ -86,22 +88,22 @@ impl Lenses {
         let shown = shown.join(" or ");
         if cases.is_empty() {
             return Err(Failure::usage(format!(
-                "no case has an issue of the category {shown}, and none is clean"
+                "no case has an issue in category {shown}, and no case is clean"
             ))
-            .hint("`--case '*'` takes all"));
+            .hint("pass `--case '*'` to use all cases"));
         }
         if cases.iter().all(|case| case.expected.is_empty()) {
             ui::warn(&format!(
-                "no case has an issue of the category {shown}: this says only what is reported where nothing is wrong"
+                "no case has an issue in category {shown}; the numbers show only false positives on clean cases"
             ));
         }
         Ok(())
     }
 }
 
-/// What each reviewer that reports findings looks for.
+/// Category of each reviewer that reports findings.
 pub(super) fn lenses() -> BTreeMap<String, Category> {
-    let reviewers = Catalogue::built_in().reviewers().iter();
+    let reviewers = ReviewerCatalogue::built_in().reviewers().iter();
     let findings = reviewers.filter(|reviewer| match reviewer.returns {
         Returns::Findings => true,
         Returns::Notes(_) => false,

@@ -1,4 +1,4 @@
-//! A suite, reviewed: every case as a change of a repository of its own making, as often as was asked for.
+//! Reviews a suite: every case as a change of a temporary repository, once per repeat.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,24 +16,24 @@ use crate::eval::case::Case;
 use crate::eval::laid_out::{LaidOut, lay_out};
 use crate::eval::rows::Row;
 use crate::eval::suite::Suite;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_git::Globs;
-use crh_pipeline::asked::Target;
+use crh_git::PathGlobs;
+use crh_pipeline::target_args::Target;
 use crh_review::eval::{
     About, CaseRun, CaseRuns, Ending, Evaluation, Labels, Rule, SCHEMA_VERSION, sort,
 };
 use crh_review::identity::content_id;
 use crh_review::report::Strategy;
 
-/// Where the suite is that comes with the project.
+/// Suite of this project.
 const USUAL: &str = "eval/suite";
-/// The repository that cases are commits of. Tools may show where they are, so that the name says nothing.
+/// Name of the temporary repository. It is neutral, because tools may show it to the reviewer.
 const REPOSITORY: &str = "repository";
-/// How many repositories that are not at hand are named.
+/// Most missing repositories that a warning names.
 const NAMED_MAX: usize = 5;
 
-/// A suite that is ready to be reviewed, and gone when this is.
+/// A suite that is ready for review, with its temporary repository.
 pub(super) struct Opened {
     pub(super) suite: Suite,
     pub(super) laid_out: Vec<LaidOut>,
@@ -41,7 +41,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Reads a suite and lays out the cases that were named, or else those that are for the reviewers.
+    /// Reads a suite and lays out the selected cases.
     pub(super) fn new(
         args: &SuiteArgs,
         lenses: &Lenses,
@@ -56,16 +56,16 @@ impl Opened {
             [] => lenses.choose(&mut suite.cases)?,
             globs => choose(&mut suite, globs)?,
         }
-        let folder = tempfile::tempdir().or_fail(Kind::Outside)?;
+        let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
         let repos = args.repos.as_deref().map(|repos| environment.folder.join(repos));
         let place = folder.path().join(REPOSITORY);
-        fs::create_dir(&place).or_fail(Kind::Outside)?;
+        fs::create_dir(&place).or_fail(FailureKind::External)?;
         let laid_out = lay_out(&suite.cases, &place, repos.as_deref())?;
         warn_of_diffs(&laid_out);
         Ok(Self { suite, laid_out, folder })
     }
 
-    /// Every case with its runs still to come.
+    /// An evaluation of all cases, without runs.
     pub(super) fn unreviewed(&self, about: About, rule: Rule, repeats: u32) -> Evaluation {
         let cases = self.suite.cases.iter().zip(&self.laid_out);
         let cases = cases.map(|(case, laid_out)| CaseRuns {
@@ -83,7 +83,7 @@ impl Opened {
         }
     }
 
-    /// Reviews all of it so many times. `kept` is given every row with a report.
+    /// Reviews all cases the given number of times. `kept` receives every row with a report.
     pub(super) fn review(
         &self,
         reviews: &Reviews,
@@ -94,7 +94,7 @@ impl Opened {
     ) -> Result<(Evaluation, End), Failure> {
         let mut evaluation = self.unreviewed(self.about(reviews, repeats), rule, repeats);
         let tasks: Vec<Task> = self.tasks().collect();
-        let there = environment.elsewhere(&self.folder.path().join(REPOSITORY), self.folder.path());
+        let there = environment.isolated(&self.folder.path().join(REPOSITORY), self.folder.path());
         let mut runs: Vec<Vec<(u32, CaseRun)>> = vec![Vec::new(); evaluation.cases.len()];
         let end =
             reviews.carry_out(&tasks, repeats, &there, environment, |case, repeat, row| {
@@ -115,7 +115,7 @@ impl Opened {
         self.suite.cases.iter().zip(&self.laid_out).map(|(case, laid_out)| {
             let described = Described { title: case.title.clone(), body: case.body.clone() };
             let (target, change) = match &laid_out.head {
-                // Its name is made of everything in it: both trees, the title and the body.
+                // The commit id covers both trees, the title and the body.
                 Some(head) => (Target::Commit(head.clone()), head.clone()),
                 None => {
                     let diff = laid_out.diff.raw().to_vec();
@@ -146,32 +146,32 @@ impl Opened {
     }
 }
 
-/// The suite of the folder that the user is in.
+/// The suite below the current folder.
 fn usual(environment: &Environment) -> Result<PathBuf, Failure> {
     let place = environment.folder.join(USUAL);
     if place.is_dir() {
         return Ok(place);
     }
-    Err(Failure::usage(format!("there is no `{USUAL}` here"))
-        .hint("name a suite, `crh eval run SUITE`; `crh eval import` makes cases of commits"))
+    Err(Failure::usage(format!("`{USUAL}` does not exist here"))
+        .hint("pass a suite, `crh eval run SUITE`; `crh eval import` creates cases from commits"))
 }
 
-/// Keeps the cases whose ids match, with their twins; and a case whose twin's does, since a twin alone says nothing.
+/// Keeps cases whose ids match, together with their twins.
 fn choose(suite: &mut Suite, globs: &[String]) -> Result<(), Failure> {
-    let globs = Globs::new(globs.iter().map(String::as_str)).or_fail(Kind::Usage)?;
+    let globs = PathGlobs::new(globs.iter().map(String::as_str)).or_fail(FailureKind::Usage)?;
     let matches = |id: &str| globs.is_match(id.as_bytes());
-    // A case and its twin are one pair, whichever of them is named.
+    // A case and its twin are selected together.
     let pair = |case: &Case| case.twin_of.clone().unwrap_or_else(|| case.id.clone());
     let chosen: BTreeSet<String> =
         suite.cases.iter().filter(|case| matches(&case.id)).map(pair).collect();
     suite.cases.retain(|case| chosen.contains(&pair(case)));
     if suite.cases.is_empty() {
-        return Err(Failure::usage("no case has such an id").hint("leave `--case` out to take all"));
+        return Err(Failure::usage("no case id matches").hint("remove `--case` to use all cases"));
     }
     Ok(())
 }
 
-/// Says for how many cases only the diff is known: reviewers see less of these.
+/// Warns about cases with only a diff: reviewers see less of them.
 fn warn_of_diffs(laid_out: &[LaidOut]) {
     let alone = laid_out.iter().filter(|case| case.head.is_none()).count();
     if alone == 0 {
@@ -188,14 +188,17 @@ fn warn_of_diffs(laid_out: &[LaidOut]) {
     let all = laid_out.len();
     let where_they_are = match missing.is_empty() {
         true => String::new(),
-        false => format!("; `--repos DIR` says where {}{more} are", named.join(", ")),
+        false => format!(
+            "; pass the folder with clones of {}{more} with `--repos DIR`",
+            named.join(", ")
+        ),
     };
     ui::warn(&format!(
-        "of {alone} of {all} cases only the diff is at hand: reviewers see nothing else of them{where_they_are}"
+        "{alone} of {all} cases have only a diff, so reviewers see no other file{where_they_are}"
     ));
 }
 
-/// A row, for people.
+/// One line for people.
 fn line(labels: &Labels, run: &CaseRun, rule: Rule, repeat: u32, repeats: u32) -> String {
     let said = match &run.ending {
         Ending::Failed(why) => format!("failed: {why}"),
@@ -213,11 +216,11 @@ fn line(labels: &Labels, run: &CaseRun, rule: Rule, repeat: u32, repeats: u32) -
     format!(
         "{:<36} {said} · {}{cost}",
         format!("{}{repeat}", labels.id),
-        ui::took(effort.latency_ms)
+        ui::duration(effort.latency_ms)
     )
 }
 
-/// What was found of what was to be found.
+/// Found and expected issues.
 fn said(labels: &Labels, run: &CaseRun, rule: Rule) -> String {
     let sorted = sort(labels, run, rule);
     let found = sorted.matched.len();
@@ -230,7 +233,6 @@ fn said(labels: &Labels, run: &CaseRun, rule: Rule) -> String {
     }
 }
 
-/// Where the report of a run is kept.
 pub(super) fn report_file(out: &Path, case: &str, repeat: u32) -> PathBuf {
     out.join(sheet::REPORTS).join(format!("{case}-{repeat}.json"))
 }

@@ -1,4 +1,4 @@
-//! `crh eval`: how good reviews are.
+//! `crh eval`: measures how good reviews are.
 
 mod compare;
 mod gate;

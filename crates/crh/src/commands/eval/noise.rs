@@ -1,4 +1,4 @@
-//! `crh eval noise`: how often something is reported on the last commits of a repository.
+//! `crh eval noise`: counts findings on the last commits of a repository.
 
 use std::process::ExitCode;
 
@@ -8,27 +8,27 @@ use super::reviews::{End, Reviews, Task};
 use super::sheet;
 use crate::cli::{EvalNoiseArgs, NoiseFormatArg};
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_git::{Git, Repository};
-use crh_pipeline::asked::Target;
+use crh_pipeline::target_args::Target;
 use crh_review::eval::{CommitRun, Ending, Noise};
 use crh_review::stable_json;
 
 pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    ui::speak(args.review.talk.verbosity());
+    ui::set_verbosity(args.review.verbosity.verbosity());
     let folder = environment.folder.join(&args.repo);
     let repository = Repository::discover(&folder)
-        .or_fail(Kind::Usage)
-        .map_err(|failure| failure.hint("name a folder that is a repository or lies in one"))?;
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("pass a folder inside a repository"))?;
     let commits = commits(&repository, args.last.get().into())?;
     let lenses = Lenses::of(&args.review)?;
     let reviews = Reviews::open(&args.review, &lenses, environment)?;
     let tasks: Vec<Task> = commits.iter().map(|commit| task(commit)).collect();
     let repeats = args.review.repeat.get();
-    // The user's settings are for the user's own reviews.
-    let home = tempfile::tempdir().or_fail(Kind::Outside)?;
-    let there = environment.elsewhere(&folder, home.path());
+    // User settings must not influence the measurement.
+    let home = tempfile::tempdir().or_fail(FailureKind::External)?;
+    let there = environment.isolated(&folder, home.path());
     let mut runs: Vec<Vec<(u32, CommitRun)>> = vec![Vec::new(); tasks.len()];
     let mut endings = Vec::new();
     let end = reviews.carry_out(&tasks, repeats, &there, environment, |number, repeat, row| {
@@ -55,22 +55,22 @@ pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<Exi
     ui::result_text(&match args.format {
         NoiseFormatArg::Text => noise.text(),
         NoiseFormatArg::Markdown => noise.markdown(),
-        NoiseFormatArg::Json => stable_json(&noise).or_fail(Kind::Bug)?,
+        NoiseFormatArg::Json => stable_json(&noise).or_fail(FailureKind::Bug)?,
     })?;
     Ok(sheet::exit_code(endings.iter()))
 }
 
-/// The last commits that are no merges, the newest first.
+/// The last commits without merges, newest first.
 fn commits(repository: &Repository, last: usize) -> Result<Vec<String>, Failure> {
-    if repository.head().or_fail(Kind::Outside)?.is_none() {
-        return Err(Failure::usage("the repository has no commit yet")
-            .hint("name one with a history, `crh eval noise REPO`"));
+    if repository.head().or_fail(FailureKind::External)?.is_none() {
+        return Err(Failure::usage("the repository has no commits")
+            .hint("pass a repository with a history, `crh eval noise REPO`"));
     }
     let git = Git::with_git_dir(&repository.git_dir);
     let count = format!("--max-count={last}");
-    // Only commits that change something: of an empty one there is nothing to say.
+    // Skip empty commits: there is nothing to review.
     let asked = ["rev-list", "--no-merges", "--full-history", &count, "HEAD", "--", ":/"];
-    let listed = git.text(asked).or_fail(Kind::Outside)?;
+    let listed = git.text(asked).or_fail(FailureKind::External)?;
     Ok(listed.lines().map(str::to_owned).collect())
 }
 

@@ -1,4 +1,5 @@
-//! Many reviews of the same kind, side by side: each is kept as it ends, none is done twice, and all of them have one bill.
+//! Runs many reviews in parallel with one shared budget. Each result is stored as it ends and is
+//! not computed twice.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -8,9 +9,9 @@ use std::thread::ThreadId;
 
 use anyhow::Context;
 
-use super::super::interrupts::Interrupts;
+use super::super::interrupts::InterruptGuard;
 use super::super::models;
-use super::super::models::Models;
+use super::super::models::ModelResolver;
 use super::super::review::quiet::{Quiet, Subject};
 use super::super::review::terms;
 use super::lenses::Lenses;
@@ -20,108 +21,108 @@ use crate::config::keys::{RawSettings, Settings};
 use crate::eval::purse::Purse;
 use crate::eval::rows::{KeptRows, Row, RowKey, Use};
 use crate::eval::side_by_side::side_by_side;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
-use crate::ui::rows::{Before, Rows};
+use crate::ui::task_progress::{AlreadyDone, TaskProgress};
 use crate::{config, input, ui};
-use crh_agent::Cancel;
+use crh_agent::CancelToken;
 use crh_llm::{ModelName, Money, Recorder};
 use crh_pipeline::prompts::Prompts;
-use crh_pipeline::terms::Crew;
+use crh_pipeline::review_options::ModelSet;
 use crh_review::eval::{CaseRun, Effort, Ending, Reported};
 use crh_review::identity::content_id;
-use crh_review::report::{Mode, Report, Status, Strategy};
-use crh_review::verdict::{Asked, is_incomplete};
+use crh_review::report::{Report, ReviewMode, Status, Strategy};
+use crh_review::verdict::{CommandKind, is_incomplete};
 
-/// Where rows are kept, beside the private stores.
+/// Folder of cached rows, beside the private stores.
 const ROWS: &str = "eval-rows";
-/// More threads than this only wait for each other, or for a vendor that turns them away.
+/// More threads would only wait for each other or hit rate limits.
 const JOBS_MAX: usize = 64;
-/// Told to the user at the first Ctrl-C.
-const STOPPING: &str = "stopping: what has ended is kept; Ctrl-C again ends at once";
-/// Told to the user at the end of what was stopped.
-const GO_ON: &str = "the same command goes on with what is left";
+/// Shown at the first Ctrl-C.
+const STOPPING: &str = "stopping; finished reviews are stored; press Ctrl-C again to end at once";
+/// Shown after an interruption.
+const GO_ON: &str = "run the same command again to continue";
 
-/// How changes are reviewed.
+/// Settings and state of all reviews.
 pub(super) struct Reviews {
     quiet: Quiet,
     rows: KeptRows,
     models: Vec<String>,
     prompt_version: String,
     build: String,
-    /// None if nobody has to be paid.
+    /// `None` if no model costs money.
     purse: Option<Purse>,
     max_total_cost: Money,
     jobs: usize,
     verbosity: Verbosity,
 }
 
-/// A change to be reviewed.
+/// A change to review.
 #[derive(Debug, Clone)]
 pub(super) struct Task {
     pub(super) subject: Subject,
-    /// Names all of it that a reviewer can see.
+    /// Hash of everything that a reviewer can see.
     pub(super) change: String,
 }
 
-/// How many reviews came to their end.
+/// Whether all reviews finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// All that were to be done.
     Finished,
-    /// Not all: somebody stopped it.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
-/// What stops everything that is under way.
+/// Cancels all running reviews.
 #[derive(Default)]
 struct Stop {
     is_set: AtomicBool,
-    /// By the thread that each is on.
-    under_way: Mutex<HashMap<ThreadId, Cancel>>,
+    /// Running reviews, by thread.
+    under_way: Mutex<HashMap<ThreadId, CancelToken>>,
 }
 
 impl Reviews {
-    /// Finds out how changes are reviewed. Nothing is asked of a model.
+    /// Resolves settings and models without calling a model.
     pub(super) fn open(
         args: &EvalReviewArgs,
         lenses: &Lenses,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let mut flags = RawSettings::default();
-        args.how.clone().set(&mut flags);
+        args.strategy.clone().set(&mut flags);
         args.model.clone().set(&mut flags)?;
         args.budget.clone().set(&mut flags);
         lenses.set(&mut flags)?;
         let settings = config::load(environment, None, flags)?;
         let prompts = PromptArgs::default();
         let panel = PanelArgs::default();
-        let mut terms = terms::terms(&settings, Asked::Review, Mode::ReportOnly, &panel, &prompts)?;
-        // By the names of the catalogue, so that an alias finds the rows of its reviewer.
+        let mut terms =
+            terms::terms(&settings, CommandKind::Review, ReviewMode::ReportOnly, &panel, &prompts)?;
+        // Canonical names, so that an alias finds the cached rows.
         terms.panel.only = lenses.names();
         lenses.warn_of_notes();
-        let known = Models::new(&settings, environment)?;
+        let known = ModelResolver::new(&settings, environment)?;
         let (crew, models, is_paid) = match terms.strategy {
             Strategy::Static => (None, Vec::new(), false),
             Strategy::Single | Strategy::Delegate | Strategy::Panel => {
-                if known.are_none(&settings) {
-                    // Falling back would give the numbers of something else.
+                if known.has_no_model(&settings) {
+                    // A fallback to static checks would measure something else.
                     return Err(Failure::usage("no model is configured").hint(
-                        "name one with `--model`, or take `--strategy static`, which needs none",
+                        "pass one with `--model`, or use `--strategy static`, which needs none",
                     ));
                 }
                 let (names, is_paid) = named(&known, &settings, environment)?;
-                (Some(known.crew(&settings, args.record.as_deref())?), names, is_paid)
+                (Some(known.open_all(&settings, args.record.as_deref())?), names, is_paid)
             }
         };
         let rows = kept_rows(args, &settings, environment)?;
         let jobs = args.jobs.map_or_else(cores, NonZeroUsize::get).min(JOBS_MAX);
         Ok(Self {
             prompt_version: Prompts::version(&terms.overrides),
-            build: environment.build(),
+            build: environment.build_id(),
             purse: is_paid.then(|| Purse::new(args.max_total_cost)),
             max_total_cost: args.max_total_cost,
-            verbosity: args.talk.verbosity(),
+            verbosity: args.verbosity.verbosity(),
             quiet: Quiet {
                 terms: Arc::new(terms),
                 crew,
@@ -134,48 +135,47 @@ impl Reviews {
         })
     }
 
-    /// How the changes are divided among reviewers.
     pub(super) fn strategy(&self) -> Strategy {
         self.quiet.terms.strategy
     }
 
-    /// The reviewers that were asked for; none if nobody named any.
+    /// Empty if the user named none.
     pub(super) fn reviewers(&self) -> &[String] {
         self.quiet.terms.panel.only.as_deref().unwrap_or_default()
     }
 
-    /// The profile of each review, with whatever was set over it.
+    /// Name of the budget profile with its overrides.
     pub(super) fn budget(&self) -> &str {
-        &self.quiet.terms.allowance.name
+        &self.quiet.terms.budget.name
     }
 
-    /// The models, sorted and joined; empty if none is asked.
+    /// Model names, sorted and joined; empty for static reviews.
     pub(super) fn model(&self) -> String {
-        self.quiet.crew.as_ref().map(Crew::names).unwrap_or_default()
+        self.quiet.crew.as_ref().map(ModelSet::names).unwrap_or_default()
     }
 
-    /// Names the prompts; empty if no model is asked.
+    /// Empty for static reviews.
     pub(super) fn prompt_version(&self) -> &str {
         if self.quiet.crew.is_some() { &self.prompt_version } else { "" }
     }
 
-    /// Whether chance has no part in it. Which of several recorded answers a repeat gets is a matter of chance.
+    /// Whether results are deterministic. With repeats, chance decides which recorded answer each
+    /// repeat gets.
     pub(super) fn is_repeatable(&self, repeats: u32) -> bool {
         self.quiet.crew.is_none() || (self.purse.is_none() && repeats == 1)
     }
 
-    /// What is left of what the whole evaluation may cost.
+    /// Remaining budget of the whole evaluation.
     pub(super) fn left(&self) -> Money {
         self.purse.as_ref().map_or(self.max_total_cost, Purse::left)
     }
 
-    /// Where exchanges with models are written down, if they are.
     pub(super) fn recorder(&self) -> Option<Arc<Recorder>> {
         self.quiet.crew.as_ref()?.reviewer.recorder()
     }
 
-    /// Reviews changes of the repository of `there`, each so many times. `ended` gets each row as it ends, with the number of its
-    /// task and of its repeat, and says it in a line.
+    /// Reviews each task the given number of times in the repository `there`. Calls `ended` with
+    /// each row, its task number and its repeat; `ended` returns the progress line.
     pub(super) fn carry_out(
         &self,
         tasks: &[Task],
@@ -191,12 +191,12 @@ impl Reviews {
         };
         let stop = Arc::new(Stop::default());
         let stopped = stop.clone();
-        let interrupts = Interrupts::watch(move || {
+        let interrupts = InterruptGuard::watch(move || {
             stopped.stop();
             ui::note(STOPPING);
         })?;
         self.say_cost((0..reviews).map(nth).map(|(task, repeat)| (&tasks[task], repeat)));
-        let mut shown = Rows::new(reviews, self.verbosity, environment);
+        let mut shown = TaskProgress::new(reviews, self.verbosity, environment);
         side_by_side(
             reviews,
             self.jobs,
@@ -207,13 +207,13 @@ impl Reviews {
             |number, (row, before)| {
                 let (task, repeat) = nth(number);
                 let line = ended(task, repeat, row);
-                shown.ended(&line, before);
+                shown.task_ended(&line, before);
             },
         );
         drop(shown);
         drop(interrupts);
         if let Some(crew) = &self.quiet.crew {
-            models::warn_of_recording(&crew.reviewer);
+            models::warn_if_recording_failed(&crew.reviewer);
         }
         if stop.is_set.load(Ordering::Relaxed) {
             ui::note(GO_ON);
@@ -222,7 +222,7 @@ impl Reviews {
         Ok(End::Finished)
     }
 
-    /// Says what all reviews that are still to be made can cost at worst, before they do.
+    /// Prints the worst-case cost of all remaining reviews.
     fn say_cost<'a>(&self, all: impl Iterator<Item = (&'a Task, u32)>) {
         if self.purse.is_none() {
             return;
@@ -231,16 +231,16 @@ impl Reviews {
             |(task, repeat)| self.name(task, repeat).is_ok_and(|name| self.rows.has(&name));
         let (kept, open): (Vec<_>, Vec<_>) = all.partition(|asked| is_kept(*asked));
         if !kept.is_empty() {
-            ui::note(&format!("{} reviews were made before and are not made again", kept.len()));
+            ui::note(&format!("reusing {} stored reviews", kept.len()));
         }
         let reviews = open.len();
-        let each = self.quiet.terms.allowance.money;
+        let each = self.quiet.terms.budget.money;
         let all = Money::dollars(each.as_dollars() * reviews as f64).unwrap_or(self.max_total_cost);
         let most = all.min(self.max_total_cost);
-        ui::note(&format!("{reviews} reviews at {each} at most, and {most} at most in all"));
+        ui::note(&format!("{reviews} reviews, at most {each} each and {most} in total"));
     }
 
-    /// The row of a task: one that is there, or a new one. Nothing if everything was stopped.
+    /// Returns the cached row of a task or computes it. `None` after an interruption.
     fn row(
         &self,
         task: &Task,
@@ -248,29 +248,29 @@ impl Reviews {
         there: &Environment,
         environment: &Environment,
         stop: &Stop,
-    ) -> Option<(Row, Before)> {
+    ) -> Option<(Row, AlreadyDone)> {
         if stop.is_set.load(Ordering::Relaxed) {
             return None;
         }
         let name = match self.name(task, repeat) {
             Ok(name) => name,
-            Err(error) => return Some((failed(&error.to_string()), Before::No)),
+            Err(error) => return Some((failed(&error.to_string()), AlreadyDone::No)),
         };
         if let Some(row) = self.rows.find(&name, environment.now()) {
-            return Some((row, Before::Yes));
+            return Some((row, AlreadyDone::Yes));
         }
-        // Another process may be at work on the same one: what it makes is taken, and not paid for twice.
+        // Another process may be reviewing the same task. Use its result instead of paying twice.
         let _alone = self.rows.alone(&name);
         if let Some(row) = self.rows.find(&name, environment.now()) {
-            return Some((row, Before::Yes));
+            return Some((row, AlreadyDone::Yes));
         }
         let reserved = match &self.purse {
             None => None,
-            Some(purse) => match purse.reserve(self.quiet.terms.allowance.money) {
+            Some(purse) => match purse.reserve(self.quiet.terms.budget.money) {
                 Some(reserved) => Some(reserved),
                 None => {
-                    let why = "`--max-total-cost` leaves no room for it".to_owned();
-                    return Some((without_report(Ending::NotRun(why)), Before::No));
+                    let why = "skipped: `--max-total-cost` is used up".to_owned();
+                    return Some((without_report(Ending::NotRun(why)), AlreadyDone::No));
                 }
             },
         };
@@ -278,16 +278,16 @@ impl Reviews {
         if let Some(reserved) = reserved {
             reserved.settle(row.run.effort.cost_usd.0);
         }
-        // What was stopped in the middle says nothing about the reviewer.
+        // An interrupted review says nothing about the reviewer.
         if stop.is_set.load(Ordering::Relaxed) {
             return None;
         }
         if is_lasting(&row)
             && let Err(error) = self.rows.keep(&name, &row)
         {
-            ui::warn(&format!("a row could not be kept, and would be reviewed again: {error}"));
+            ui::warn(&format!("a result could not be stored and would be reviewed again: {error}"));
         }
-        Some((row, Before::No))
+        Some((row, AlreadyDone::No))
     }
 
     fn name(&self, task: &Task, repeat: u32) -> Result<String, serde_json::Error> {
@@ -310,7 +310,7 @@ impl Reviews {
         let begun = |cancel| stop.add(cancel);
         match self.quiet.review(&task.subject, repeat.into(), there, begun) {
             Ok(report) => {
-                let asked = self.quiet.terms.asked;
+                let asked = self.quiet.terms.command;
                 Row { run: case_run(&report, asked), report: Some(report) }
             }
             Err(failure) => failed(&format!("{:#}", failure.error)),
@@ -326,21 +326,21 @@ impl Stop {
         }
     }
 
-    /// A review begins on this thread, in the place of the one before.
-    fn add(&self, cancel: Cancel) {
+    /// Registers the review that starts on this thread.
+    fn add(&self, cancel: CancelToken) {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         under_way.insert(std::thread::current().id(), cancel.clone());
         drop(under_way);
-        // It may have been stopped just before.
+        // The interruption may have come just before.
         if self.is_set.load(Ordering::Relaxed) {
             cancel.cancel();
         }
     }
 }
 
-/// The models by name and recordings by content, and whether somebody has to be paid.
+/// Model identities, and whether any model costs money.
 fn named(
-    models: &Models<'_>,
+    models: &ModelResolver<'_>,
     settings: &Settings,
     environment: &Environment,
 ) -> Result<(Vec<String>, bool), Failure> {
@@ -354,7 +354,7 @@ fn named(
     Ok((names, is_paid))
 }
 
-/// Whether somebody has to be paid for asking a model.
+/// Whether calls of this model cost money.
 pub(super) fn is_paid(name: &ModelName) -> bool {
     match name {
         ModelName::Live(_) => true,
@@ -362,7 +362,7 @@ pub(super) fn is_paid(name: &ModelName) -> bool {
     }
 }
 
-/// What says that a model is the same: its name, of a recording the content.
+/// Name of a model; for a recording, its content hash.
 pub(super) fn identity(name: &ModelName, environment: &Environment) -> Result<String, Failure> {
     Ok(match name {
         ModelName::Live(live) => live.to_string(),
@@ -370,26 +370,23 @@ pub(super) fn identity(name: &ModelName, environment: &Environment) -> Result<St
     })
 }
 
-/// Where rows are kept.
 pub(super) fn kept_rows(
     args: &EvalReviewArgs,
     settings: &Settings,
     environment: &Environment,
 ) -> Result<KeptRows, Failure> {
     let folder = settings.store_folder.value.path()?.join(ROWS);
-    // A recording has to have every exchange in it.
+    // A recording must contain every exchange, so do not use cached rows.
     let is_made_anew = args.fresh || args.record.is_some();
     let use_of = if is_made_anew { Use::Replaced } else { Use::Taken };
     KeptRows::open(folder.clone(), use_of, environment.now())
-        .with_context(|| format!("keeping rows in `{}`", folder.display()))
-        .or_fail(Kind::Usage)
-        .map_err(|failure| {
-            failure.hint("`store.folder` in your config or `CRH_STORE` names another folder")
-        })
+        .with_context(|| format!("storing results in `{}`", folder.display()))
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("set another folder with `store.folder` or `CRH_STORE`"))
 }
 
-/// What scoring needs of a report.
-fn case_run(report: &Report, asked: Asked) -> CaseRun {
+/// The parts of a report that scoring needs.
+fn case_run(report: &Report, asked: CommandKind) -> CaseRun {
     let stats = &report.stats;
     let ending = match report.status {
         Status::Error => Ending::Failed(why(report)),
@@ -416,14 +413,15 @@ fn case_run(report: &Report, asked: Asked) -> CaseRun {
     }
 }
 
-/// Why a change was not reviewed, or not wholly: what a failed reviewer says says more than the verdict.
+/// Why a change was not reviewed completely. The message of a failed reviewer says more than the
+/// verdict.
 fn why(report: &Report) -> String {
     let failed = report.failed_reviewers().find(|row| !row.note.is_empty());
     failed
         .map_or_else(|| report.verdict_reason.clone(), |row| format!("{}: {}", row.name, row.note))
 }
 
-/// Whether a review would say the same again, but for chance. One in which a model could not be asked would not.
+/// Whether a row can be cached. A failed model call may succeed next time.
 fn is_lasting(row: &Row) -> bool {
     let is_whole = |report: &Report| match report.status {
         Status::Ok | Status::Truncated => true,
@@ -448,7 +446,6 @@ fn without_report(ending: Ending) -> Row {
     Row { run, report: None }
 }
 
-/// How many threads can be at work at the same time.
 pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }

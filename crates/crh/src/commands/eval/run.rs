@@ -1,4 +1,4 @@
-//! `crh eval run`: reviews every case of a suite and says how good the reviews are.
+//! `crh eval run`: reviews every case of a suite and scores the reviews.
 
 use std::process::ExitCode;
 
@@ -11,26 +11,26 @@ use super::reviews::{End, Reviews};
 use super::sheet;
 use crate::cli::EvalRunArgs;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_pipeline::run_folder::write_whole;
+use crh_pipeline::run_folder::write_atomic;
 use crh_review::eval::Rule;
 use crh_review::stable_json;
 
 pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    let verbosity = args.review.talk.verbosity();
-    ui::speak(verbosity);
+    let verbosity = args.review.verbosity.verbosity();
+    ui::set_verbosity(verbosity);
     let lenses = Lenses::of(&args.review)?;
     let opened = Opened::new(&args.suite, &lenses, environment)?;
     let reviews = Reviews::open(&args.review, &lenses, environment)?;
-    // Before anything is paid for.
+    // Check the judge before any model is paid.
     let judge = args.judge.as_deref().map(|name| Bench::open(name, args, &reviews, environment));
     let judge = judge.transpose()?;
     let rule = match judge {
         Some(_) => Rule::Judge,
-        None => sheet::rule(args.matched.rule),
+        None => sheet::rule(args.match_args.rule),
     };
-    // After everything that can be refused.
+    // Create the folder only after all input is validated.
     let folder = sheet::folder(args.out.as_deref(), &opened.suite.name, environment)?;
     let mut not_written = None;
     let repeats = args.review.repeat.get();
@@ -40,7 +40,7 @@ pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitC
             let path = report_file(&folder, case, repeat);
             let written = stable_json(report)
                 .map_err(std::io::Error::from)
-                .and_then(|text| write_whole(&path, text.as_bytes()));
+                .and_then(|text| write_atomic(&path, text.as_bytes()));
             if let Err(error) = written {
                 not_written.get_or_insert((path, error));
             }
@@ -48,7 +48,7 @@ pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitC
     if let Some((path, error)) = not_written {
         return Err(error)
             .with_context(|| format!("writing `{}`", path.display()))
-            .or_fail(Kind::Usage);
+            .or_fail(FailureKind::Usage);
     }
     if end == End::Interrupted {
         return Ok(ui::interrupted());
@@ -59,9 +59,12 @@ pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitC
     let ended = sheet::exit_code(sheet::endings(&evaluation));
     let sheet = sheet::sheet(evaluation, &opened, verbosity, environment);
     let kept = sheet::keep(&sheet, &folder);
-    // It was worked for, whatever the disk says.
+    // Print the result even if storing it failed.
     sheet::print(&sheet, args.format)?;
     kept?;
-    ui::note(&format!("kept in `{}`: `eval.html` shows every case", environment.shown(&folder)));
+    ui::note(&format!(
+        "stored in `{}`; open `eval.html` to see every case",
+        environment.display_path(&folder)
+    ));
     Ok(ended)
 }

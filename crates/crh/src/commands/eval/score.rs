@@ -1,4 +1,4 @@
-//! `crh eval score`: what another tool said about the cases of a suite, scored by the same engine.
+//! `crh eval score`: scores another tool's findings on a suite.
 
 use super::lenses::Lenses;
 use super::measured::Opened;
@@ -21,20 +21,21 @@ pub(super) fn run(args: &EvalScoreArgs, environment: &Environment) -> Result<(),
         suite_hash: opened.suite.hash(),
         ..About::default()
     };
-    let mut evaluation = opened.unreviewed(about, sheet::rule(args.matched.rule), 1);
+    let mut evaluation = opened.unreviewed(about, sheet::rule(args.match_args.rule), 1);
     let twins = if args.with_twins { Twins::Asked } else { Twins::IfNamed };
     external::fill(&mut evaluation, &args.results, twins)?;
     warn_of_places(&evaluation, &opened);
-    let sheet = sheet::sheet(evaluation, &opened, Verbosity::Usual, environment);
+    let sheet = sheet::sheet(evaluation, &opened, Verbosity::Normal, environment);
     if let Some(out) = &args.out {
         let folder = sheet::folder(Some(out), &opened.suite.name, environment)?;
         sheet::keep(&sheet, &folder)?;
-        ui::note(&format!("kept in `{}`", environment.shown(&folder)));
+        ui::note(&format!("stored in `{}`", environment.display_path(&folder)));
     }
     sheet::print(&sheet, args.format)
 }
 
-/// Says so if reports are about files that their change does not touch: their paths may be written in another way.
+/// Warns if reports are about files that the change does not touch: their paths may have another
+/// form.
 fn warn_of_places(evaluation: &Evaluation, opened: &Opened) {
     let is_touched = |file: &str, laid_out: &LaidOut| {
         let files = laid_out.diff.files().iter();
@@ -52,7 +53,7 @@ fn warn_of_places(evaluation: &Evaluation, opened: &Opened) {
         .collect();
     if let Some(first) = strays.first() {
         ui::warn(&format!(
-            "{} reports are about files that their change does not touch, such as `{first}`: paths count from the root of the case",
+            "{} reports are about files that their change does not touch, such as `{first}`; paths must be relative to the root of the case",
             strays.len()
         ));
     }

@@ -1,4 +1,4 @@
-//! From an evaluation to what is kept and shown of it.
+//! Stores and prints evaluations.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,36 +15,36 @@ use crate::config::environment;
 use crate::config::environment::Environment;
 use crate::eval::ruff;
 use crate::eval::ruff::{SaidByRuff, said_by_ruff};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
 use crate::{input, ui};
 use crh_lint::ruff::Ruff;
-use crh_pipeline::run_folder::{Stamp, write_whole};
+use crh_pipeline::run_folder::{Timestamp, write_atomic};
 use crh_review::eval::{
     BaselineCase, Comparison, Ending, Evaluation, Rule, SCHEMA_VERSION, Sheet, every_hunk, nothing,
     random_lines, render,
 };
 use crh_review::stable_json;
 
-/// As many lines as the tools at the top of public comparisons report for each change.
+/// Findings per change of the random baseline: as many as the best public tools report.
 const RANDOM_LINES: usize = 3;
-/// So often the random reviewer is asked: its score is then known to about a hundredth on fifty cases.
+/// Repeats of the random baseline. Its score is then precise to about 0.01 on fifty cases.
 const RANDOM_REPEATS: u32 = 20;
 const SEED: u64 = 1;
 
-/// How long ruff may take for one file: a thousand times what it does.
+/// Time limit for ruff per file: a thousand times what it needs.
 const RUFF_TIME: Duration = Duration::from_secs(10);
 
-/// Where evaluations are kept, from where the user is.
+/// Default folder of evaluations, relative to the current folder.
 const EVALS: &str = ".crh/evals";
 const STORED: &str = "eval.json";
 pub(super) const REPORTS: &str = "reports";
-/// Everything that an evaluation leaves in its folder.
+/// All files that an evaluation writes.
 const OURS: [&str; 4] = [STORED, "eval.md", "eval.html", REPORTS];
-/// As many evaluations of one suite in one second are a loop.
+/// More evaluations of one suite within a second than this are a bug.
 const SAME_SECOND_MAX: u32 = 1_000;
 
-/// Scores an evaluation beside trivial reviewers of the same cases.
+/// Scores an evaluation beside trivial baselines on the same cases.
 pub(super) fn sheet(
     evaluation: Evaluation,
     opened: &Opened,
@@ -67,7 +67,8 @@ pub(super) fn sheet(
     Sheet::new(evaluation, &baselines)
 }
 
-/// What ruff says, where it is installed and there is Python. Whatever goes wrong with it costs no more than its row.
+/// Adds the ruff baseline if ruff is installed and there are Python cases. If ruff fails, only its
+/// row is missing.
 fn by_ruff(
     evaluation: &Evaluation,
     opened: &Opened,
@@ -82,9 +83,9 @@ fn by_ruff(
     let Some(program) = environment.variable(environment::PATH).and_then(find) else {
         match verbosity {
             Verbosity::Verbose | Verbosity::Debug => {
-                ui::note("`ruff` is not in `PATH`, so that it is not among the baselines");
+                ui::note("ruff is not installed, so it is missing among the baselines");
             }
-            Verbosity::Usual | Verbosity::Quiet => {}
+            Verbosity::Normal | Verbosity::Quiet => {}
         }
         return None;
     };
@@ -92,12 +93,12 @@ fn by_ruff(
         said_by_ruff(&program, evaluation, &cases, reviews::cores());
     if let Some(why) = why {
         let all = cases.len();
-        ui::warn(&format!("the baseline `ruff` lacks {failed} of {all} Python cases: {why}"));
+        ui::warn(&format!("the ruff baseline misses {failed} of {all} Python cases: {why}"));
     }
     (failed < cases.len()).then_some(evaluation)
 }
 
-/// An empty folder for an evaluation: the named one, or a new one in `.crh/evals`.
+/// Returns an empty folder: the given one, or a new one in `.crh/evals`.
 pub(super) fn folder(
     out: Option<&Path>,
     suite: &str,
@@ -109,15 +110,18 @@ pub(super) fn folder(
     };
     let made = match out {
         Some(_) => emptied(&folder).map(|()| folder.clone()),
-        None => numbered(&folder, &format!("{}_{suite}", Stamp::of(environment.now()))),
+        None => numbered(
+            &folder,
+            &format!("{}_{suite}", Timestamp::from_system_time(environment.now())),
+        ),
     };
     let made = made.and_then(|made| fs::create_dir_all(made.join(REPORTS)).map(|()| made));
     made.with_context(|| format!("using `{}`", folder.display()))
-        .or_fail(Kind::Usage)
-        .map_err(|failure| failure.hint("`--out DIR` names another folder"))
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("pass another folder with `--out DIR`"))
 }
 
-/// Takes an earlier evaluation out of a folder. Whatever else is in it is not ours to delete.
+/// Deletes an earlier evaluation from a folder. Keeps all other files.
 fn emptied(folder: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
@@ -128,7 +132,7 @@ fn emptied(folder: &Path) -> io::Result<()> {
     if let Some(other) = entries.iter().find(|entry| !is_ours(&entry.file_name())) {
         let name = other.file_name().to_string_lossy().into_owned();
         return Err(io::Error::other(format!(
-            "there is a `{name}` in it, which is not of an evaluation"
+            "it contains `{name}`, which is not part of an evaluation"
         )));
     }
     for entry in entries {
@@ -140,7 +144,8 @@ fn emptied(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder of this name, or of the first number behind it that is free. Nothing in it is for git, wherever it lies.
+/// Creates a folder with this name, or with the first free number appended. git ignores its
+/// contents.
 fn numbered(evals: &Path, name: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(evals)?;
     fs::write(evals.join(".gitignore"), "*\n")?;
@@ -153,39 +158,37 @@ fn numbered(evals: &Path, name: &str) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many evaluations began in this second"))
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many evaluations started in this second"))
 }
 
-/// Keeps a sheet in a folder, in every form.
+/// Writes all formats into a folder.
 pub(super) fn keep(sheet: &Sheet, folder: &Path) -> Result<(), Failure> {
-    let page = render::html(std::slice::from_ref(sheet), None).or_fail(Kind::Bug)?;
+    let page = render::html(std::slice::from_ref(sheet), None).or_fail(FailureKind::Bug)?;
     let files = [
-        (STORED, stable_json(sheet).or_fail(Kind::Bug)?),
+        (STORED, stable_json(sheet).or_fail(FailureKind::Bug)?),
         ("eval.md", render::markdown(sheet)),
         ("eval.html", page),
     ];
     for (name, text) in files {
         let path = folder.join(name);
-        write_whole(&path, text.as_bytes())
+        write_atomic(&path, text.as_bytes())
             .with_context(|| format!("writing `{}`", path.display()))
-            .or_fail(Kind::Usage)?;
+            .or_fail(FailureKind::Usage)?;
     }
     Ok(())
 }
 
-/// Prints a sheet as the user wants to see it.
 pub(super) fn print(sheet: &Sheet, format: EvalFormatArg) -> Result<(), Failure> {
     ui::result_text(&match format {
         EvalFormatArg::Text => render::text(sheet),
         EvalFormatArg::Markdown => render::markdown(sheet),
-        EvalFormatArg::Json => stable_json(sheet).or_fail(Kind::Bug)?,
+        EvalFormatArg::Json => stable_json(sheet).or_fail(FailureKind::Bug)?,
         EvalFormatArg::Html => {
-            render::html(std::slice::from_ref(sheet), None).or_fail(Kind::Bug)?
+            render::html(std::slice::from_ref(sheet), None).or_fail(FailureKind::Bug)?
         }
     })
 }
 
-/// Prints a comparison of stored evaluations as the user wants to see it.
 pub(super) fn print_comparison(
     comparison: &Comparison,
     sheets: &[Sheet],
@@ -194,12 +197,12 @@ pub(super) fn print_comparison(
     ui::result_text(&match format {
         EvalFormatArg::Text => render::comparison_text(comparison),
         EvalFormatArg::Markdown => render::comparison_markdown(comparison),
-        EvalFormatArg::Json => stable_json(comparison).or_fail(Kind::Bug)?,
-        EvalFormatArg::Html => render::html(sheets, Some(comparison)).or_fail(Kind::Bug)?,
+        EvalFormatArg::Json => stable_json(comparison).or_fail(FailureKind::Bug)?,
+        EvalFormatArg::Html => render::html(sheets, Some(comparison)).or_fail(FailureKind::Bug)?,
     })
 }
 
-/// An evaluation that was stored, by its file or the folder it is in; scored by another rule if one is named.
+/// Loads a stored evaluation by file or folder. If `rule` is given, scores it again by that rule.
 pub(super) fn stored(
     place: &Path,
     rule: Option<RuleArg>,
@@ -207,12 +210,12 @@ pub(super) fn stored(
 ) -> Result<Evaluation, Failure> {
     let path = environment.folder.join(place);
     let path = if path.is_dir() { path.join(STORED) } else { path };
-    let hint = "give it the `eval.json` that `crh eval run` wrote, or its folder";
+    let hint = "pass the `eval.json` of `crh eval run`, or its folder";
     let mut evaluation: Evaluation =
         input::json(&path, "an evaluation of crh").map_err(|failure| failure.hint(hint))?;
     if evaluation.schema_version != SCHEMA_VERSION {
         return Err(Failure::usage(format!(
-            "`{}` has schema_version {}, and this crh reads {SCHEMA_VERSION}",
+            "`{}` has schema_version {}, but this crh reads {SCHEMA_VERSION}",
             path.display(),
             evaluation.schema_version
         ))
@@ -227,12 +230,12 @@ pub(super) fn stored(
     Ok(evaluation)
 }
 
-/// The rule that was asked for, or the usual one.
+/// The given rule, or the default.
 pub(super) fn rule(given: Option<RuleArg>) -> Rule {
     given.map(RuleArg::rule).unwrap_or_default()
 }
 
-/// How the command ends: an evaluation in which cases are missing is not a good end.
+/// Exit code of the command: nonzero if a case is missing.
 pub(super) fn exit_code<'a>(endings: impl Iterator<Item = &'a Ending>) -> ExitCode {
     let (missing, there): (Vec<_>, Vec<_>) = endings.partition(|ending| is_missing(ending));
     ExitCode::from(match (missing.len(), there.len()) {
@@ -242,12 +245,12 @@ pub(super) fn exit_code<'a>(endings: impl Iterator<Item = &'a Ending>) -> ExitCo
     })
 }
 
-/// How every review of an evaluation ended.
 pub(super) fn endings(evaluation: &Evaluation) -> impl Iterator<Item = &Ending> {
     evaluation.cases.iter().flat_map(|case| &case.runs).map(|run| &run.ending)
 }
 
-/// Whether a review is missing. One that a budget cut short is not: that is how this reviewer reviews.
+/// Whether a review is missing. A review that its budget cut short is not missing: that is how this
+/// reviewer works.
 pub(super) fn is_missing(ending: &Ending) -> bool {
     match ending {
         Ending::Failed(_) | Ending::NotRun(_) => true,

@@ -1,26 +1,26 @@
-//! `crh eval show`: a stored evaluation in another form or by another rule.
+//! `crh eval show`: prints a stored evaluation in another format or scored by another rule.
 
 use super::sheet;
 use crate::cli::{EvalFormatArg, EvalShowArgs};
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_review::eval::{Sheet, render};
 
 pub(super) fn run(args: &EvalShowArgs, environment: &Environment) -> Result<(), Failure> {
     let stored = args.evaluations.iter();
-    let stored = stored.map(|place| sheet::stored(place, args.matched.rule, environment));
+    let stored = stored.map(|place| sheet::stored(place, args.match_args.rule, environment));
     let evaluations = stored.collect::<Result<Vec<_>, _>>()?;
     let sheets: Vec<Sheet> =
         evaluations.into_iter().map(|evaluation| Sheet::new(evaluation, &[])).collect();
     match (args.format, sheets.as_slice()) {
         (EvalFormatArg::Html, sheets) => {
-            ui::result_text(&render::html(sheets, None).or_fail(Kind::Bug)?)
+            ui::result_text(&render::html(sheets, None).or_fail(FailureKind::Bug)?)
         }
         (format, [sheet]) => sheet::print(sheet, format),
         (EvalFormatArg::Text | EvalFormatArg::Markdown | EvalFormatArg::Json, _) => {
-            Err(Failure::usage("only the page shows several evaluations")
-                .hint("take `--format html`, or `crh eval compare` for two"))
+            Err(Failure::usage("only the HTML page can show several evaluations")
+                .hint("use `--format html`, or `crh eval compare` for two"))
         }
     }
 }

@@ -1,33 +1,36 @@
-//! The commit that must be the head of what is proposed: CI runs for one, and somebody may push before it is read.
+//! Expected head commit (`--head`). CI runs for one commit; the branch may be pushed to before crh
+//! reads it.
 
-use super::Submission;
-use crate::failure::{Failure, Kind};
-use crh_review::identity::is_commit;
+use super::ForgeProposal;
+use crate::failure::{Failure, FailureKind};
+use crh_review::identity::is_commit_id;
 
-/// A commit by its whole name, in small letters.
+/// A full commit id in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Head(String);
+pub(crate) struct ExpectedHead(String);
 
-impl Head {
-    /// By the flag `--head`, or by what CI says in its place.
+impl ExpectedHead {
+    /// From the flag `--head` or the CI event.
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
-        match is_commit(text) {
+        match is_commit_id(text) {
             true => Ok(Self(text.to_ascii_lowercase())),
-            false => Err(Failure::usage("`--head` is not the whole name of a commit")
+            false => Err(Failure::usage("`--head` is not a full commit id")
                 .hint("`git rev-parse HEAD` prints it")),
         }
     }
 
-    /// The name.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Refuses what is proposed with another head than it must have, and what is proposed nowhere and must have one.
-    pub(crate) fn is_of(head: Option<&Self>, pull: Option<&Submission>) -> Result<(), Failure> {
+    /// Fails if the proposal has another head, or if there is no proposal.
+    pub(crate) fn check(
+        head: Option<&Self>,
+        proposal: Option<&ForgeProposal>,
+    ) -> Result<(), Failure> {
         let Some(Self(wanted)) = head else { return Ok(()) };
-        let Some(pull) = pull else {
-            return Err(Failure::usage("`--head` is for a pull request, and this is none")
+        let Some(pull) = proposal else {
+            return Err(Failure::usage("`--head` needs a pull request or merge proposal")
                 .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
         };
         let now = &pull.proposal.source.commit;
@@ -35,10 +38,9 @@ impl Head {
             true => Ok(()),
             false => {
                 let word = pull.word();
-                let message =
-                    anyhow::anyhow!("the head of the {word} is `{now}`, and not `{wanted}`");
-                Err(Failure::new(Kind::Outside, message).hint(
-                    "nothing was reviewed, since somebody has pushed; leave `--head` out to take what is there now",
+                let message = anyhow::anyhow!("the head of the {word} is `{now}`, not `{wanted}`");
+                Err(Failure::new(FailureKind::External, message).hint(
+                    "the branch was pushed to, so nothing was reviewed; leave out `--head` to review the current head",
                 ))
             }
         }

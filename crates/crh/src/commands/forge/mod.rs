@@ -1,13 +1,11 @@
-//! Changes that are proposed at a forge: which one is meant, what it says, and where its commits are.
+//! Changes proposed on a forge: finds the proposal of a target, reads it, and says where to fetch
+//! its commits.
 
-#[path = "expected_head.rs"]
-mod head;
-#[path = "own_comments.rs"]
-pub(super) mod own;
-#[path = "posting_messages.rs"]
-pub(crate) mod posted;
+mod expected_head;
+pub(super) mod own_comments;
+pub(crate) mod posting_messages;
 
-pub(crate) use head::Head;
+pub(crate) use expected_head::ExpectedHead;
 use secrecy::SecretString;
 
 use super::{github, launchpad};
@@ -15,127 +13,136 @@ use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
 use crate::{config, ui};
-use crh_forge::Proposal;
+use crh_forge::ChangeProposal;
 use crh_forge::github::post::dismissals;
-use crh_git::Place;
-use crh_pipeline::asked::Target;
-use crh_pipeline::dismissed::SaidNo;
-use crh_pipeline::target::{Origins, UnderReview};
-use crh_review::About;
+use crh_git::HostedRepository;
+use crh_pipeline::dismissals::ForgeDismissal;
+use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
+use crh_pipeline::target_args::Target;
+use crh_review::DismissedIssue;
 
-/// A change that is proposed at a forge, as it was read.
-pub(crate) struct Submission {
-    pub(crate) proposal: Proposal,
-    /// Where its commits are fetched from.
-    pub(crate) origins: Origins,
-    /// The repository that it is proposed to.
-    pub(crate) place: Place,
-    /// Whether the folder that the user is in is a clone of that repository, or of the one that it comes from.
+/// A change proposed on a forge.
+pub(crate) struct ForgeProposal {
+    pub(crate) proposal: ChangeProposal,
+    /// Where to fetch its commits.
+    pub(crate) origins: ProposalRemotes,
+    /// Target repository.
+    pub(crate) place: HostedRepository,
+    /// Whether the current folder is a clone of the target or the source repository.
     pub(crate) has_clone: bool,
-    pub(crate) under_review: UnderReview,
-    /// What must not be printed or stored and is in no variable.
+    pub(crate) under_review: ReviewedHead,
+    /// Secrets to mask that are not in environment variables.
     pub(crate) secrets: Vec<SecretString>,
-    /// Where, and what is known of it there alone.
-    pub(crate) at: Forge,
+    /// Forge-specific part.
+    pub(crate) forge: Forge,
 }
 
-/// Where a change is proposed, and what stands there, as posting decides by it.
+/// Reference and state of a proposal on its forge.
 pub(crate) enum Forge {
-    GitHub { name: crh_forge::github::Name, standing: Box<crh_forge::github::Standing> },
-    Launchpad { name: crh_forge::launchpad::Name, standing: Box<crh_forge::launchpad::Standing> },
+    GitHub {
+        pull_ref: crh_forge::github::PullRequestRef,
+        pull_state: Box<crh_forge::github::PullRequestState>,
+    },
+    Launchpad {
+        proposal_ref: crh_forge::launchpad::MergeProposalRef,
+        proposal_state: Box<crh_forge::launchpad::MergeProposalState>,
+    },
 }
 
-/// Whether the pull request of the current branch is looked for.
+/// Whether to look for the pull request of the current branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LookedFor {
-    /// If there is a token.
-    Yes,
-    /// The user does not want it.
-    No,
+pub(crate) enum PullRequestLookup {
+    /// If crh has a token.
+    IfToken,
+    /// Disabled by the user.
+    Never,
 }
 
-impl LookedFor {
-    /// By the flag `--no-pr`.
-    pub(crate) fn unless(no_pr: bool) -> Self {
-        if no_pr { Self::No } else { Self::Yes }
+impl PullRequestLookup {
+    /// From the flag `--no-pr`.
+    pub(crate) fn from_no_pr_flag(no_pr: bool) -> Self {
+        if no_pr { Self::Never } else { Self::IfToken }
     }
 }
 
-impl Submission {
-    /// What its forge calls it, for people.
+impl ForgeProposal {
+    /// "pull request" or "merge proposal".
     pub(crate) fn word(&self) -> &'static str {
         self.proposal.kind.word()
     }
 
-    /// Whether it comes from a repository that others write to than the one that it is proposed to, and than the user.
+    /// Whether it comes from a repository that is neither the target nor the user's own.
     pub(crate) fn is_foreign(&self) -> bool {
         let Some(source) = &self.proposal.source.repo else { return true };
         let owner = source.split('/').next().unwrap_or_default();
-        let is_users = match &self.at {
-            Forge::GitHub { standing, .. } => owner.eq_ignore_ascii_case(&standing.viewer.login),
-            Forge::Launchpad { standing, .. } => {
-                standing.viewer.as_deref().is_some_and(|viewer| owner == format!("~{viewer}"))
+        let is_users = match &self.forge {
+            Forge::GitHub { pull_state, .. } => {
+                owner.eq_ignore_ascii_case(&pull_state.viewer.login)
+            }
+            Forge::Launchpad { proposal_state, .. } => {
+                proposal_state.viewer.as_deref().is_some_and(|viewer| owner == format!("~{viewer}"))
             }
         };
         !source.eq_ignore_ascii_case(&self.proposal.repo) && !is_users
     }
 
-    /// The issues that somebody said no to who decides about the repository, and who that was. They are not raised again.
-    pub(crate) fn dismissed(&self, instance: &str) -> Vec<SaidNo> {
-        let standing = match &self.at {
-            Forge::GitHub { standing, .. } => standing,
-            // Nobody can say no there in a way that a program understands.
+    /// Issues that a maintainer dismissed. crh does not raise them again.
+    pub(crate) fn dismissals(&self, instance: &str) -> Vec<ForgeDismissal> {
+        let pull_state = match &self.forge {
+            Forge::GitHub { pull_state, .. } => pull_state,
+            // Launchpad has no machine-readable way to dismiss an issue.
             Forge::Launchpad { .. } => return Vec::new(),
         };
-        let all = dismissals(standing, instance).into_iter();
-        let said_no = all.filter(|dismissal| dismissal.decides).map(|dismissal| SaidNo {
-            reason: format!("`{}` said no to it at {}", dismissal.by, dismissal.url),
-            about: dismissal.rewritten.then(|| About {
-                dedupe_key: dismissal.key.clone(),
-                file: dismissal.file,
-                side: dismissal.side,
-                title: dismissal.title,
-            }),
-            dedupe_key: dismissal.key,
-        });
+        let all = dismissals(pull_state, instance).into_iter();
+        let said_no =
+            all.filter(|dismissal| dismissal.is_effective).map(|dismissal| ForgeDismissal {
+                reason: format!("dismissed by `{}` at {}", dismissal.by, dismissal.url),
+                about: dismissal.rewritten.then(|| DismissedIssue {
+                    dedupe_key: dismissal.key.clone(),
+                    file: dismissal.file,
+                    side: dismissal.side,
+                    title: dismissal.title,
+                }),
+                dedupe_key: dismissal.key,
+            });
         said_no.collect()
     }
 }
 
 impl Forge {
-    /// What to do about commits that are not given out to whoever asks.
-    pub(crate) fn to_fetch(&self) -> &'static str {
+    /// Hint for commits that cannot be fetched.
+    pub(crate) fn fetch_hint(&self) -> &'static str {
         match self {
             Self::GitHub { .. } => {
                 "the token needs `Contents: read` on the repository; `crh doctor` shows which one is used"
             }
-            Self::Launchpad { .. } => launchpad::TO_FETCH,
+            Self::Launchpad { .. } => launchpad::FETCH_HINT,
         }
     }
 }
 
-/// What is proposed at a forge and a target is: what was named, or the open pull request of the current branch. Not to find the
-/// latter is no failure.
-pub(crate) fn of_target(
+/// Finds the proposal of a target: the named one, or the open pull request of the current branch.
+/// The latter is optional.
+pub(crate) fn find_proposal(
     target: &Target,
-    looked_for: LookedFor,
+    lookup: PullRequestLookup,
     environment: &Environment,
     flags: &RawSettings,
-) -> Result<Option<Submission>, Failure> {
-    match (target, looked_for) {
+) -> Result<Option<ForgeProposal>, Failure> {
+    match (target, lookup) {
         (Target::PullRequest(word), _) => {
             let settings = config::load(environment, None, flags.clone())?;
-            match launchpad::is_meant(word, &settings) {
-                true => launchpad::named_by(word, environment, &settings).map(Some),
-                false => github::named_by(word, environment, &settings).map(Some),
+            match launchpad::is_launchpad_url(word, &settings) {
+                true => launchpad::read_named(word, environment, &settings).map(Some),
+                false => github::read_named(word, environment, &settings).map(Some),
             }
         }
-        (Target::CurrentBranch, LookedFor::Yes) => {
+        (Target::CurrentBranch, PullRequestLookup::IfToken) => {
             let settings = config::load(environment, None, flags.clone())?;
-            match github::of_current_branch(environment, &settings) {
+            match github::read_for_current_branch(environment, &settings) {
                 Ok(found) => Ok(found),
                 Err(failure) => {
-                    left_out(&failure.error);
+                    note_skipped_lookup(&failure.error);
                     Ok(None)
                 }
             }
@@ -154,16 +161,16 @@ pub(crate) fn of_target(
     }
 }
 
-/// Says why the pull request of the current branch, which nobody named, is not looked at.
-pub(super) fn left_out(why: &anyhow::Error) {
-    let why = ui::on_one_line(&format!("{why:#}"));
+/// Says why crh ignores the pull request of the current branch.
+pub(super) fn note_skipped_lookup(why: &anyhow::Error) {
+    let why = ui::one_line(&format!("{why:#}"));
     ui::note(&format!(
-        "the pull request of this branch is not part of the review: {why} (`--no-pr` does not look for it)"
+        "reviewing without the pull request of this branch: {why} (`--no-pr` skips the lookup)"
     ));
 }
 
-/// The repository and the number of what is proposed at an address; none if nothing can be. At Launchpad the address names the
-/// repository that it comes from.
-pub(crate) fn named(url: &str, settings: &Settings) -> Option<(String, String)> {
-    launchpad::named(url, settings).or_else(|| github::named(url))
+/// Repository and number of the proposal at an address. For Launchpad this is the source
+/// repository.
+pub(crate) fn parse_proposal_url(url: &str, settings: &Settings) -> Option<(String, String)> {
+    launchpad::parse_url(url, settings).or_else(|| github::parse_url(url))
 }

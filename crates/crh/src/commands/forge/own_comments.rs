@@ -1,15 +1,18 @@
-//! What crh itself wrote at a forge is not what people said: it quotes the change, carries markers, and must not be taken for an
-//! attack on the next review.
+//! Removes crh's own comments from a proposal. They quote the change and contain markers, which the
+//! next review must not take for an attack.
 
-use crh_forge::{Comment, Proposal, Thread};
+use crh_forge::{ChangeProposal, DiscussionComment, DiscussionThread};
 
-/// How markers begin, of whichever installation. They count only in what our own account wrote.
+/// Prefixes of markers of any installation. They count only in texts of our own account.
 const MARKERS: [&str; 2] = ["<!-- crh:", "<!-- code-review-agent:"];
 
-/// Takes own comments about the whole out of what people said. Of own comments on lines the first line of each issue stays,
-/// which says what it is that people reply to.
-pub(in crate::commands) fn without(proposal: &mut Proposal, is_own: impl Fn(&Comment) -> bool) {
-    fn shorten(threads: &mut [Thread], is_own: impl Fn(&Comment) -> bool) {
+/// Removes own general comments. Own inline comments keep the first line of each issue, so that
+/// replies make sense.
+pub(in crate::commands) fn remove_own_comments(
+    proposal: &mut ChangeProposal,
+    is_own: impl Fn(&DiscussionComment) -> bool,
+) {
+    fn shorten(threads: &mut [DiscussionThread], is_own: impl Fn(&DiscussionComment) -> bool) {
         for comment in threads.iter_mut().flat_map(|thread| &mut thread.comments) {
             if is_own(comment) {
                 comment.content = first_lines(&comment.content);
@@ -24,16 +27,16 @@ pub(in crate::commands) fn without(proposal: &mut Proposal, is_own: impl Fn(&Com
     }
 }
 
-/// Whether a marker of crh's is in a text, on a line of its own. A person may use the same account, and writes none; whoever replies
-/// by mail quotes it.
-pub(in crate::commands) fn is_marked(text: &str) -> bool {
+/// Whether a line of the text starts with a marker. People who share the account write none;
+/// replies by mail quote them.
+pub(in crate::commands) fn has_marker(text: &str) -> bool {
     text.lines().any(|line| MARKERS.iter().any(|marker| line.starts_with(marker)))
 }
 
-/// The first line of each of the issues that stand one after another in a text, and end in a marker.
+/// First line of each issue in an inline comment. Markers end the issues.
 fn first_lines(text: &str) -> String {
     let issues = text.lines().collect::<Vec<_>>();
-    let issues = issues.split(|line| is_marked(line));
+    let issues = issues.split(|line| has_marker(line));
     let firsts = issues.filter_map(|lines| lines.iter().find(|line| !line.trim().is_empty()));
     firsts.copied().collect::<Vec<_>>().join("\n")
 }
@@ -43,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marker_counts_where_it_was_written_and_not_where_it_is_quoted() {
+    fn quoted_marker_does_not_count() {
         for (text, expected) in [
             ("Not ready\n\n--\ncrh\n<!-- code-review-agent:review_id=1 -->\n", true),
             ("P1: x\n\n<!-- crh:crh:abc -->", true),
@@ -51,12 +54,12 @@ mod tests {
             ("It ends in `<!-- crh:crh:abc -->`, why?", false),
             ("    <!-- crh:crh:abc -->", false),
         ] {
-            assert_eq!(is_marked(text), expected, "{text}");
+            assert_eq!(has_marker(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn of_several_issues_on_one_line_each_is_named() {
+    fn first_line_of_each_issue_is_kept() {
         let text = "P1: one\n\nWhy.\n<!-- crh:crh:a -->\n\nP2: two\n\nWhy.\n<!-- crh:crh:b -->\n";
         assert_eq!(first_lines(text), "P1: one\nP2: two");
     }

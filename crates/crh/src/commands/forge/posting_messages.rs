@@ -1,52 +1,55 @@
-//! What became of a posting, in words; and what would be written, as JSON. The same for every forge.
+//! Messages about a posting, and the JSON of a dry run, for all forges.
 
 use serde::Serialize;
 
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::posted::{Delivery, Item, Outcome, Receipt};
+use crh_forge::posting::{ItemDelivery, PostedItem, PostingOutcome, PostingReceipt};
 use crh_forge::{github, launchpad};
-use crh_pipeline::sinks::{PostAs, PostTo};
+use crh_pipeline::sinks::{ForgeSink, GitHubPostKind};
 use crh_review::stable_json;
 
-/// What to do if something that must be hidden is a word of the report's own form.
-pub(crate) const HIDDEN_FORM: &str = "nothing was posted; a key or token that is as plain a word as `bug` or `high` is not safe: make a longer one";
+/// Hint if a secret equals a word of the report format.
+pub(crate) const HINT_SECRET_IN_SCHEMA: &str = "nothing was posted; a key or token that is a plain word such as `bug` or `high` is not safe: use a longer one";
 
-/// A write that is only shown.
+/// A write of a dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Shown {
-    GitHub(github::post::Request),
-    Launchpad(launchpad::post::Write),
+pub(crate) enum DryRunWrite {
+    GitHub(github::post::GitHubRequest),
+    Launchpad(launchpad::post::LaunchpadWrite),
 }
 
-/// Prints everything that would be written, to all places together.
-pub(crate) fn show(writes: &[Shown]) -> Result<(), Failure> {
-    ui::result_text(&stable_json(writes).or_fail(Kind::Bug)?)
+/// Prints the writes of all sinks.
+pub(crate) fn print_dry_run(writes: &[DryRunWrite]) -> Result<(), Failure> {
+    ui::result_text(&stable_json(writes).or_fail(FailureKind::Bug)?)
 }
 
-/// Refuses two forms that are one comment in two versions, and two forges: a change is proposed at one.
-pub(crate) fn go_together(places: &[PostTo]) -> Result<(), Failure> {
-    let has = |form: PostAs| places.contains(&PostTo::GitHub(form));
-    if has(PostAs::Review) && has(PostAs::Comment) {
+/// Rejects sinks that write the same comment, and sinks of two forges.
+pub(crate) fn check_sinks(places: &[ForgeSink]) -> Result<(), Failure> {
+    let has = |form: GitHubPostKind| places.contains(&ForgeSink::GitHub(form));
+    if has(GitHubPostKind::Review) && has(GitHubPostKind::Comment) {
         return Err(Failure::usage("`github` and `github-comment` cannot be combined: both write the summary")
-            .hint("`--sink github` posts comments on lines and the summary, `--sink github-comment` the summary alone"));
+            .hint("`--sink github` posts inline comments and the summary, `--sink github-comment` only the summary"));
     }
-    let at_github = places.iter().find(|place| matches!(place, PostTo::GitHub(_)));
-    match at_github.filter(|_| places.contains(&PostTo::Launchpad)) {
+    let at_github = places.iter().find(|place| matches!(place, ForgeSink::GitHub(_)));
+    match at_github.filter(|_| places.contains(&ForgeSink::Launchpad)) {
         Some(other) => {
-            let message = format!("`{}` and `launchpad` cannot be combined", other.word());
-            Err(Failure::usage(message)
-                .hint("a change is proposed at one of them: leave the other out"))
+            let message = format!("`{}` and `launchpad` cannot be combined", other.name());
+            Err(Failure::usage(message).hint("use the one where the change is proposed"))
         }
         None => Ok(()),
     }
 }
 
-/// What was posted, and where it stands, in one line; none if nothing was to be.
-pub(crate) fn said<Refusal>(outcome: &Outcome<Refusal>, place: &str) -> Option<String> {
-    let is_issue = |receipt: &&Receipt| matches!(receipt.item, Item::Issue { .. });
-    let issues = |matches: fn(&Delivery) -> bool| {
+/// One line about posted items with the address of the summary; `None` if there was nothing to
+/// post.
+pub(crate) fn success_message<Refusal>(
+    outcome: &PostingOutcome<Refusal>,
+    place: &str,
+) -> Option<String> {
+    let is_issue = |receipt: &&PostingReceipt| matches!(receipt.item, PostedItem::Issue { .. });
+    let issues = |matches: fn(&ItemDelivery) -> bool| {
         outcome
             .receipts
             .iter()
@@ -54,10 +57,11 @@ pub(crate) fn said<Refusal>(outcome: &Outcome<Refusal>, place: &str) -> Option<S
             .filter(|receipt| matches(&receipt.delivery))
             .count()
     };
-    let posted = issues(|delivery| *delivery == Delivery::Posted);
-    let in_summary = issues(Delivery::is_in_summary);
-    let left =
-        issues(|delivery| matches!(delivery, Delivery::Skipped(_)) && !delivery.is_in_summary());
+    let posted = issues(|delivery| *delivery == ItemDelivery::Posted);
+    let in_summary = issues(ItemDelivery::is_in_summary);
+    let unchanged = issues(|delivery| {
+        matches!(delivery, ItemDelivery::Skipped(_)) && !delivery.is_in_summary()
+    });
     let count = |number: usize, one: &str, more: &str| match number {
         0 => None,
         1 => Some(format!("1 {one}")),
@@ -65,23 +69,25 @@ pub(crate) fn said<Refusal>(outcome: &Outcome<Refusal>, place: &str) -> Option<S
     };
     let whole = outcome.receipts.iter().filter_map(|receipt| {
         let what = match &receipt.item {
-            Item::Summary => "the summary",
-            Item::CheckRun => "the check run",
-            Item::CodeScanning => "the alerts",
-            Item::Vote { .. } => "the vote",
-            Item::Issue { .. } | Item::Draft { .. } | Item::Thread { .. } => return None,
+            PostedItem::Summary => "summary",
+            PostedItem::CheckRun => "check run",
+            PostedItem::CodeScanning => "alerts",
+            PostedItem::Vote { .. } => "vote",
+            PostedItem::Issue { .. } | PostedItem::Draft { .. } | PostedItem::Thread { .. } => {
+                return None;
+            }
         };
-        let became = match receipt.delivery {
-            Delivery::Posted => "posted",
-            Delivery::Updated => "updated",
-            Delivery::Skipped(_) => "left as it was",
-            Delivery::Failed(_) => "not posted",
+        let result = match receipt.delivery {
+            ItemDelivery::Posted => "posted",
+            ItemDelivery::Updated => "updated",
+            ItemDelivery::Skipped(_) => "unchanged",
+            ItemDelivery::Failed(_) => "not posted",
         };
-        Some(format!("{what} {became}"))
+        Some(format!("{what} {result}"))
     });
     let parts = [
         count(posted, "comment posted", "comments posted"),
-        count(left, "left as it was", "left as they were"),
+        count(unchanged, "comment unchanged", "comments unchanged"),
         count(in_summary, "issue only in the summary", "issues only in the summary"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().chain(whole).collect();
@@ -89,17 +95,17 @@ pub(crate) fn said<Refusal>(outcome: &Outcome<Refusal>, place: &str) -> Option<S
     (!parts.is_empty()).then(|| format!("{}: {url}", parts.join(", ")))
 }
 
-/// What was not posted, and why, in one line.
-pub(crate) fn failures<Refusal>(outcome: &Outcome<Refusal>) -> String {
+/// One line about failed items.
+pub(crate) fn failure_message<Refusal>(outcome: &PostingOutcome<Refusal>) -> String {
     let failed = outcome.receipts.iter().filter_map(|receipt| match &receipt.delivery {
-        Delivery::Failed(why) => Some(why.as_str()),
-        Delivery::Posted | Delivery::Updated | Delivery::Skipped(_) => None,
+        ItemDelivery::Failed(why) => Some(why.as_str()),
+        ItemDelivery::Posted | ItemDelivery::Updated | ItemDelivery::Skipped(_) => None,
     });
     let failed: Vec<&str> = failed.collect();
     let mut reasons = failed.clone();
     reasons.dedup();
     match failed.len() {
         1 => reasons.join("; "),
-        count => format!("{count} parts were not posted: {}", reasons.join("; ")),
+        count => format!("{count} items were not posted: {}", reasons.join("; ")),
     }
 }

@@ -1,81 +1,78 @@
-//! Pull requests at GitHub: which one is meant, what it says, and whom crh is there.
+//! Pull requests on GitHub: finds and reads them, and opens new ones.
 
-#[path = "session.rs"]
-mod hub;
-#[path = "own_comments.rs"]
-mod own;
+mod own_comments;
 mod posting;
-#[path = "skip_rules.rs"]
-mod rules;
+mod session;
+mod skip_rules;
 mod token;
 
-pub(crate) use hub::{Hub, failed};
-pub(crate) use posting::{Files, Posted, ToPost, posted};
-pub(crate) use rules::{Audience, Rules, wanted};
-pub(crate) use token::{SECRETS, TOKENS, token, variables};
+pub(crate) use posting::{GitHubPostRequest, GitHubPostResult, HeadFiles, post};
+pub(crate) use session::{GitHubSession, to_failure};
+pub(crate) use skip_rules::{Audience, SkipRules, check_skip_rules};
+pub(crate) use token::{SECRETS, TOKENS, find_token, token_variables};
 
-use super::forge::{Forge, Submission};
-use crate::config::environment::{Environment, GITHUB};
+use super::forge::{Forge, ForgeProposal};
+use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::Settings;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::Proposal;
-use crh_forge::github::{Host, Name, NameError, NewPull, Repo};
-use crh_git::{Address, Place, Repository};
-use crh_pipeline::target::{Origins, UnderReview};
+use crh_forge::ChangeProposal;
+use crh_forge::github::{GitHubHost, NewPullRequest, PullRequestRef, PullRequestRefError, Repo};
+use crh_git::{FetchAddress, HostedRepository, Repository};
+use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
 
-/// Where a pull request for the branch that is checked out would be opened.
-pub(crate) struct Opening {
-    host: Host,
-    /// The repository that it is proposed to.
+/// Where to open a pull request for the current branch.
+pub(crate) struct PullRequestTarget {
+    host: GitHubHost,
+    /// Target repository.
     repo: Repo,
-    /// Whose branch it is when it is pushed to `origin`.
+    /// Owner of the branch after a push to `origin`.
     owner: String,
 }
 
-impl Opening {
-    /// Where it would be, or why there is no such place. Nothing is asked of anybody yet.
-    pub(crate) fn of(
+impl PullRequestTarget {
+    /// Finds the target without network access, or says why there is none.
+    pub(crate) fn find(
         repository: &Repository,
         environment: &Environment,
         settings: &Settings,
     ) -> Result<Self, String> {
         if settings.git_offline.value {
-            return Err("nobody is asked offline".to_owned());
+            return Err("`--offline` is set".to_owned());
         }
-        let said = |failure: Failure| ui::on_one_line(&format!("{:#}", failure.error));
-        let remotes = repository.remotes().map_err(|error| ui::on_one_line(&error.to_string()))?;
+        let said = |failure: Failure| ui::one_line(&format!("{:#}", failure.error));
+        let remotes = repository.remotes().map_err(|error| ui::one_line(&error.to_string()))?;
         let origin = remotes.iter().find(|remote| remote.name == "origin");
         let origin = origin.ok_or("there is no remote `origin` to push to")?;
         let default = default_host(environment).map_err(said)?;
         let (host, own) = origin
-            .place()
-            .and_then(|place| at(&place, &default))
-            .ok_or("`origin` is no repository at a GitHub")?;
-        if !Hub::has_key(&host, environment).map_err(said)? {
+            .hosted_repository()
+            .and_then(|place| host_and_repo(&place, &default))
+            .ok_or("`origin` is not a GitHub repository")?;
+        if !GitHubSession::has_credentials(&host, environment).map_err(said)? {
             return Err(format!("there is no token for `{}`", host.name()));
         }
-        // In a clone of a fork it is proposed to another repository, which a remote names.
-        let places = crh_git::places(repository).unwrap_or_default().into_iter();
+        // In a clone of a fork, the target is another repository that a remote names.
+        let places = crh_git::hosted_repositories(repository).unwrap_or_default().into_iter();
         let base = places.filter(|place| place.host == host.name());
         let repo = base.filter_map(|place| Repo::parse(&place.name)).next();
         let repo = repo.unwrap_or_else(|| own.clone());
         Ok(Self { host, repo, owner: own.owner().to_owned() })
     }
 
-    /// Whether there is one for a branch already. What cannot be asked is taken for none.
+    /// Whether the branch has an open pull request. Errors count as no.
     pub(crate) fn is_open(
         &self,
         branch: &str,
         environment: &Environment,
         settings: &Settings,
     ) -> bool {
-        let hub = Hub::open(&self.host, &self.repo, environment, settings).ok();
-        let open = hub.and_then(|hub| hub.open_pulls(&self.repo, &self.owner, branch).ok());
+        let session = GitHubSession::open(&self.host, &self.repo, environment, settings).ok();
+        let open = session.and_then(|hub| hub.open_pulls(&self.repo, &self.owner, branch).ok());
         open.is_some_and(|open| !open.is_empty())
     }
 
-    /// Opens it for a branch that is pushed; its address.
+    /// Opens a pull request for a pushed branch and returns its address.
     pub(crate) fn open(
         &self,
         (branch, base): (&str, Option<&str>),
@@ -83,158 +80,165 @@ impl Opening {
         environment: &Environment,
         settings: &Settings,
     ) -> Result<String, Failure> {
-        let hub = Hub::open(&self.host, &self.repo, environment, settings)?;
-        let new = NewPull {
+        let session = GitHubSession::open(&self.host, &self.repo, environment, settings)?;
+        let new = NewPullRequest {
             title: title.to_owned(),
             body: body.to_owned(),
             head: (self.owner.clone(), branch.to_owned()),
             base: base.map(str::to_owned),
         };
-        hub.open_pull(&self.repo, &new).map_err(hub::failed_to_open)
+        session.open_pull(&self.repo, &new).map_err(session::open_failure)
     }
 }
 
-/// The repository and the number of a pull request, from its address; none if it is no such address.
-pub(super) fn named(url: &str) -> Option<(String, String)> {
-    let name = Name::parse(url, &Host::default(), None).ok()?;
+/// Repository and number from a pull request address.
+pub(super) fn parse_url(url: &str) -> Option<(String, String)> {
+    let name = PullRequestRef::parse(url, &GitHubHost::default(), None).ok()?;
     url.contains("://").then(|| (name.repo.to_string(), name.number.to_string()))
 }
 
-/// The GitHub that is meant where none is named.
-pub(crate) fn default_host(environment: &Environment) -> Result<Host, Failure> {
-    let [server, api, graphql, ..] = GITHUB
+/// The GitHub of references without an address.
+pub(crate) fn default_host(environment: &Environment) -> Result<GitHubHost, Failure> {
+    let [server, api, graphql, ..] = GITHUB_VARIABLES
         .map(|name| environment.variable(name).map(|value| value.to_string_lossy().into_owned()));
-    Host::from_variables(server.as_deref(), api.as_deref(), graphql.as_deref())
-        .or_fail(Kind::Usage)
-        .map_err(|failure| failure.hint("these variables are set by Actions; unset them elsewhere"))
+    GitHubHost::from_variables(server.as_deref(), api.as_deref(), graphql.as_deref())
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("Actions sets these variables; unset them elsewhere"))
 }
 
-/// Reads the pull request that is named: by its number, with its repository, or by its address.
-pub(super) fn named_by(
+/// Reads a pull request named by number, by repository and number, or by address.
+pub(super) fn read_named(
     word: &str,
     environment: &Environment,
     settings: &Settings,
-) -> Result<Submission, Failure> {
+) -> Result<ForgeProposal, Failure> {
     if settings.git_offline.value {
         return Err(Failure::usage("a pull request cannot be read offline")
-            .hint("leave `--offline` out, or name a branch"));
+            .hint("leave out `--offline`, or name a branch"));
     }
     let default = default_host(environment)?;
-    // A number is one of the repository that the user is in, wherever that is served.
-    let (host, repo) = match of_folder(environment) {
+    // A bare number belongs to the repository of the current folder, on any host.
+    let (host, repo) = match repo_of_folder(environment) {
         Some((host, repo)) => (host, Some(repo)),
         None => (default.clone(), None),
     };
     let host = if word.contains('/') { default } else { host };
-    let name = Name::parse(word, &host, repo.as_ref()).map_err(not_named)?;
-    read(name, UnderReview::Proposed, environment, settings)
+    let name = PullRequestRef::parse(word, &host, repo.as_ref()).map_err(ref_failure)?;
+    read(name, ReviewedHead::Proposed, environment, settings)
 }
 
-fn not_named(error: NameError) -> Failure {
+fn ref_failure(error: PullRequestRefError) -> Failure {
     let hint = match &error {
-        NameError::NoRepository { .. } => "inside a clone, a remote says which repository is meant",
-        NameError::NoName
-        | NameError::Number { .. }
-        | NameError::Repository
-        | NameError::NotAPull { .. } => "open the pull request in a browser, and take its address",
-        // It may be any forge's.
-        NameError::Host(_) => "open the change in a browser, and take its address",
+        PullRequestRefError::NoRepository { .. } => "run this in a clone that has a GitHub remote",
+        PullRequestRefError::UnknownForm
+        | PullRequestRefError::Number { .. }
+        | PullRequestRefError::Repository
+        | PullRequestRefError::NotAPull { .. } => {
+            "copy the address of the pull request from the browser"
+        }
+        // The address may belong to any forge.
+        PullRequestRefError::Host(_) => "copy the address of the change from the browser",
     };
-    Failure::new(Kind::Usage, error).hint(hint)
+    Failure::new(FailureKind::Usage, error).hint(hint)
 }
 
-/// The open pull request of the branch that is checked out; none without a token, or if there is none. Nobody has typed the
-/// host: only one that the user has a token for is asked, and no host is given that of another.
-pub(super) fn of_current_branch(
+/// The open pull request of the current branch, if there is one and crh has a token. The host comes
+/// from a remote, so crh contacts it only with a token for that host.
+pub(super) fn read_for_current_branch(
     environment: &Environment,
     settings: &Settings,
-) -> Result<Option<Submission>, Failure> {
+) -> Result<Option<ForgeProposal>, Failure> {
     let Ok(repository) = Repository::discover(&environment.folder) else { return Ok(None) };
-    let pushed = crh_git::pushed(&repository).or_fail(Kind::Outside)?;
+    let pushed = crh_git::push_target(&repository).or_fail(FailureKind::External)?;
     let Some(pushed) = pushed.filter(|_| !settings.git_offline.value) else { return Ok(None) };
     let default = default_host(environment)?;
-    let Some((host, repo)) = at(&pushed.place, &default) else { return Ok(None) };
-    if !Hub::has_key(&host, environment)? {
+    let Some((host, repo)) = host_and_repo(&pushed.repository, &default) else { return Ok(None) };
+    if !GitHubSession::has_credentials(&host, environment)? {
         return Ok(None);
     }
-    // In a clone of a fork it is proposed to another repository, which a remote may name.
-    let bases = places(environment).into_iter().filter(|place| place.host == pushed.place.host);
+    // In a clone of a fork, a remote may name the target repository.
+    let bases =
+        remote_places(environment).into_iter().filter(|place| place.host == pushed.repository.host);
     let bases: Vec<Repo> = bases.filter_map(|place| Repo::parse(&place.name)).collect();
     for base in bases {
-        let hub = Hub::open(&host, &base, environment, settings)?;
-        let found = hub.open_pulls(&base, repo.owner(), &pushed.branch).map_err(failed)?;
+        let session = GitHubSession::open(&host, &base, environment, settings)?;
+        let found = session.open_pulls(&base, repo.owner(), &pushed.branch).map_err(to_failure)?;
         if let Some(name) = found.into_iter().next() {
-            return read(name, UnderReview::Checkout, environment, settings).map(Some);
+            return read(name, ReviewedHead::Checkout, environment, settings).map(Some);
         }
     }
     Ok(None)
 }
 
-/// Reads a pull request, once.
 fn read(
-    name: Name,
-    under_review: UnderReview,
+    pull_ref: PullRequestRef,
+    under_review: ReviewedHead,
     environment: &Environment,
     settings: &Settings,
-) -> Result<Submission, Failure> {
-    let hub = Hub::open(&name.host, &name.repo, environment, settings)?;
+) -> Result<ForgeProposal, Failure> {
+    let session = GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, settings)?;
     let instance = settings.instance.value.as_str();
-    let (mut proposal, standing) = hub.read(&name, instance).map_err(failed)?;
-    own::without_own(&mut proposal, &standing);
-    ui::detail(&hub.shown_limits());
-    // The repository may have another name by now; where it is served is not for an answer to say.
-    let repo = Repo::parse(&proposal.repo).unwrap_or_else(|| name.repo.clone());
-    let token = hub.token().map_err(failed)?;
-    let address = Address::new(&name.host.git_url(&repo), Some(token.clone()));
-    let address = address.or_fail(Kind::Outside)?;
-    let place = Place { host: name.host.name().to_owned(), name: repo.to_string() };
+    let (mut proposal, pull_state) = session.read(&pull_ref, instance).map_err(to_failure)?;
+    own_comments::remove_crh_comments(&mut proposal, &pull_state);
+    ui::detail(&session.rate_limit_message());
+    // The repository may have been renamed. The host never comes from a reply.
+    let repo = Repo::parse(&proposal.repo).unwrap_or_else(|| pull_ref.repo.clone());
+    let token = session.token().map_err(to_failure)?;
+    let address = FetchAddress::new(&pull_ref.host.git_url(&repo), Some(token.clone()));
+    let address = address.or_fail(FailureKind::External)?;
+    let place = HostedRepository { host: pull_ref.host.name().to_owned(), name: repo.to_string() };
     let has_clone = has_clone(environment, &place, &proposal);
-    let name = Name { repo, ..name };
-    // The repository that it is proposed to also has the commits of forks.
+    let name = PullRequestRef { repo, ..pull_ref };
+    // The target repository also has the commits of forks.
     let head_ref = format!("refs/pull/{}/head", proposal.number);
-    Ok(Submission {
+    Ok(ForgeProposal {
         proposal,
-        origins: Origins { target: address.clone(), source: address, head_ref },
+        origins: ProposalRemotes { target: address.clone(), source: address, head_ref },
         place,
         has_clone,
         under_review,
         secrets: vec![token],
-        at: Forge::GitHub { name, standing: Box::new(standing) },
+        forge: Forge::GitHub { pull_ref: name, pull_state: Box::new(pull_state) },
     })
 }
 
-/// Whether the user is in a clone of the repository that a pull request is proposed to or comes from. One that has its head
-/// already is as good, whatever its remotes are called.
-fn has_clone(environment: &Environment, place: &Place, proposal: &Proposal) -> bool {
+/// Whether the current folder is a clone of the target or source repository, or has the head
+/// commit.
+fn has_clone(
+    environment: &Environment,
+    place: &HostedRepository,
+    proposal: &ChangeProposal,
+) -> bool {
     let Ok(repository) = Repository::discover(&environment.folder) else { return false };
     let names = [Some(place.name.as_str()), proposal.source.repo.as_deref()];
-    let is_remote = places(environment).iter().any(|remote| {
+    let is_remote = remote_places(environment).iter().any(|remote| {
         let is_named = |name: &&str| remote.name.eq_ignore_ascii_case(name);
         remote.host == place.host && names.iter().flatten().any(is_named)
     });
     is_remote || repository.commit(&proposal.source.commit).is_some()
 }
 
-/// The repository at a GitHub that the user is in a clone of; none if there is none.
-pub(crate) fn of_folder(environment: &Environment) -> Option<(Host, Repo)> {
+/// The GitHub repository that the current folder is a clone of.
+pub(crate) fn repo_of_folder(environment: &Environment) -> Option<(GitHubHost, Repo)> {
     let default = default_host(environment).ok()?;
-    let places = places(environment);
+    let places = remote_places(environment);
     let place = places.iter().find(|place| place.host == default.name()).or(places.first())?;
-    at(place, &default)
+    host_and_repo(place, &default)
 }
 
-/// Where the repository that the user is in is served; nowhere outside of one.
-fn places(environment: &Environment) -> Vec<Place> {
+/// Hosted repositories that the remotes of the current folder name.
+fn remote_places(environment: &Environment) -> Vec<HostedRepository> {
     let repository = Repository::discover(&environment.folder).ok();
-    repository.and_then(|repository| crh_git::places(&repository).ok()).unwrap_or_default()
+    repository
+        .and_then(|repository| crh_git::hosted_repositories(&repository).ok())
+        .unwrap_or_default()
 }
 
-/// The GitHub and the repository at a place; none if that is no name of a repository.
-fn at(place: &Place, default: &Host) -> Option<(Host, Repo)> {
+fn host_and_repo(place: &HostedRepository, default: &GitHubHost) -> Option<(GitHubHost, Repo)> {
     let repo = Repo::parse(&place.name)?;
     let host = match place.host == default.name() {
         true => default.clone(),
-        false => Host::of(&format!("https://{}", place.host)).ok()?,
+        false => GitHubHost::from_server_url(&format!("https://{}", place.host)).ok()?,
     };
     Some((host, repo))
 }

@@ -1,60 +1,58 @@
-//! Posts a review, or shows what would be written; the same for a review that has just ended and for a stored run.
+//! Posts a review to a pull request, or prints a dry run, for new reviews and stored runs.
 
 use std::sync::{Mutex, PoisonError};
 
-use super::hub::failed_to_post;
-use super::{Hub, failed};
+use super::session::post_failure;
+use super::{GitHubSession, to_failure};
 use crate::cli::PostFlags;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::ui;
-use crh_forge::github::Name;
+use crh_forge::github::PullRequestRef;
 use crh_forge::github::post::{
-    Basis, Beside, Outcome, Posting, Request, SarifError, Terms, Votes, plan,
+    AllowedVotes, GitHubPosting, GitHubPostingOptions, GitHubPostingOutcome, GitHubRequest,
+    ReviewBasis, SarifUploadError, StatusChannel, plan,
 };
-use crh_git::{Bare, Objects};
+use crh_git::{BareRepository, Objects};
 use crh_llm::Redactor;
-use crh_pipeline::since::{Moved, Since};
-use crh_pipeline::sinks::PostAs;
+use crh_pipeline::incremental::{HeadChange, IncrementalReview};
+use crh_pipeline::sinks::GitHubPostKind;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 
-/// A file with more bytes than this has no line that anybody wants replaced.
+/// Largest file to check suggestions against.
 const FILE_MAX: u64 = 4 << 20;
 
-/// A review that is to be posted.
-pub(crate) struct ToPost<'a> {
+pub(crate) struct GitHubPostRequest<'a> {
     pub(crate) report: &'a Report,
     pub(crate) diff: &'a Diff,
-    pub(crate) files: Files,
+    pub(crate) files: HeadFiles,
     pub(crate) redactor: &'a Redactor,
     pub(crate) instance: &'a str,
-    pub(crate) basis: &'a Basis,
-    /// The last review, if only what changed since was reviewed.
-    pub(crate) since: Option<&'a Since>,
-    pub(crate) form: PostAs,
+    pub(crate) basis: &'a ReviewBasis,
+    /// The last review, if this one covers only newer commits.
+    pub(crate) since: Option<&'a IncrementalReview>,
+    pub(crate) form: GitHubPostKind,
     pub(crate) flags: PostFlags,
 }
 
-/// The files of the head, as far as they are at hand.
-pub(crate) struct Files(Option<(Mutex<Objects>, String)>);
+/// Files at the head, if available.
+pub(crate) struct HeadFiles(Option<(Mutex<Objects>, String)>);
 
-/// What became of a posting.
-pub(crate) enum Posted {
-    /// Nothing: this would be written.
-    Shown(Vec<Request>),
-    /// This.
-    Done(Outcome),
+pub(crate) enum GitHubPostResult {
+    /// Requests that would be sent.
+    DryRun(Vec<GitHubRequest>),
+    Done(GitHubPostingOutcome),
 }
 
-impl Files {
-    /// Those of a commit. What cannot be opened has no files.
-    pub(crate) fn of(place: Option<&(Bare, String)>) -> Self {
+impl HeadFiles {
+    /// Files of a commit. Empty if the repository cannot be opened.
+    pub(crate) fn open(place: Option<&(BareRepository, String)>) -> Self {
         let opened = place
             .and_then(|(bare, commit)| Some((Mutex::new(bare.objects().ok()?), commit.clone())));
         Self(opened)
     }
 
-    /// The lines of a text file, without their ends.
+    /// Lines of a text file, without line endings.
     fn lines(&self, path: &str) -> Option<Vec<String>> {
         let (objects, commit) = self.0.as_ref()?;
         let objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,77 +65,94 @@ impl Files {
     }
 }
 
-/// Posts a review, or says what would be written.
-pub(crate) fn posted(hub: &Hub, name: &Name, to_post: &ToPost<'_>) -> Result<Posted, Failure> {
-    let ToPost { report, diff, files, redactor, instance, basis, since, form, flags } = to_post;
-    if let Some(since) = since.filter(|since| since.moved == Moved::Not) {
+/// Posts a review, or returns the requests of a dry run.
+pub(crate) fn post(
+    session: &GitHubSession,
+    pull_ref: &PullRequestRef,
+    to_post: &GitHubPostRequest<'_>,
+) -> Result<GitHubPostResult, Failure> {
+    let GitHubPostRequest { report, diff, files, redactor, instance, basis, since, form, flags } =
+        to_post;
+    if let Some(since) = since.filter(|since| since.head_change == HeadChange::Same) {
         return nothing_new(since, *flags);
     }
-    let carried = since.map(|since| since.carried(report));
+    let carried = since.map(|since| since.carried_over_issues(report));
     let head_lines = |path: &str| files.lines(path);
     let mask = |text: &str| redactor.redact(text).into_owned();
-    let posting = Posting {
+    let posting = GitHubPosting {
         report,
         diff,
         head_lines: &head_lines,
         mask: &mask,
         instance,
-        web: name.host.server(),
+        web: pull_ref.host.server(),
         basis,
-        carried: carried.as_deref(),
-        terms: Terms {
-            votes: Votes { request_changes: flags.request_changes, approve: flags.allow_approve },
+        carried_issues: carried.as_deref(),
+        options: GitHubPostingOptions {
+            votes: AllowedVotes {
+                request_changes: flags.request_changes,
+                approve: flags.allow_approve,
+            },
             resolve_outdated: flags.resolve_outdated,
-            comment_only: *form == PostAs::Comment,
+            comment_only: *form == GitHubPostKind::Comment,
         },
     };
     let beside = match form {
-        PostAs::Review | PostAs::Comment => None,
-        PostAs::CheckRun => Some(Beside::CheckRun),
-        PostAs::CodeScanning => Some(Beside::CodeScanning),
+        GitHubPostKind::Review | GitHubPostKind::Comment => None,
+        GitHubPostKind::CheckRun => Some(StatusChannel::CheckRun),
+        GitHubPostKind::CodeScanning => Some(StatusChannel::CodeScanning),
     };
     if flags.dry_run {
-        return planned(hub, name, &posting, beside);
+        return dry_run(session, pull_ref, &posting, beside);
     }
     let outcome = match beside {
-        None => hub.post(name, &posting),
-        Some(beside) => hub.post_beside(name, &posting, beside),
+        None => session.post(pull_ref, &posting),
+        Some(beside) => session.post_to_channel(pull_ref, &posting, beside),
     };
-    ui::detail(&hub.shown_limits());
-    outcome.map(Posted::Done).map_err(|error| failed_to_post(error, *form))
+    ui::detail(&session.rate_limit_message());
+    outcome.map(GitHubPostResult::Done).map_err(|error| post_failure(error, *form))
 }
 
-/// What would be written.
-fn planned(
-    hub: &Hub,
-    name: &Name,
-    posting: &Posting<'_>,
-    beside: Option<Beside>,
-) -> Result<Posted, Failure> {
+fn dry_run(
+    session: &GitHubSession,
+    pull_ref: &PullRequestRef,
+    posting: &GitHubPosting<'_>,
+    beside: Option<StatusChannel>,
+) -> Result<GitHubPostResult, Failure> {
     let planned = match beside {
         None => {
-            let standing = hub.read(name, posting.instance).map_err(failed)?.1;
+            let standing = session.read(pull_ref, posting.instance).map_err(to_failure)?.1;
             let plan = plan(posting, &standing);
             let requests = plan.writes.into_iter().map(|write| write.request).collect();
             plan.refusal.map_or(Ok(requests), Err)
         }
-        Some(beside) => hub.planned_beside(name, posting, beside).map_err(|error| match error {
-            SarifError::Forge(error) => failed(error),
-            SarifError::Written(_) | SarifError::Compressed(_) => Failure::new(Kind::Bug, error),
-            SarifError::TooLarge(_) => Failure::new(Kind::Outside, error),
-        })?,
+        Some(beside) => {
+            session.plan_for_channel(pull_ref, posting, beside).map_err(|error| match error {
+                SarifUploadError::Forge(error) => to_failure(error),
+                SarifUploadError::Serialize(_) | SarifUploadError::Compress(_) => {
+                    Failure::new(FailureKind::Bug, error)
+                }
+                SarifUploadError::TooLarge(_) => Failure::new(FailureKind::External, error),
+            })?
+        }
     };
     Ok(match planned {
-        Ok(requests) => Posted::Shown(requests),
-        Err(refusal) => Posted::Done(Outcome { refusal: Some(refusal), ..Outcome::default() }),
+        Ok(requests) => GitHubPostResult::DryRun(requests),
+        Err(refusal) => GitHubPostResult::Done(GitHubPostingOutcome {
+            refusal: Some(refusal),
+            ..GitHubPostingOutcome::default()
+        }),
     })
 }
 
-/// What stands there is of the same head, and says the same.
-fn nothing_new(since: &Since, flags: PostFlags) -> Result<Posted, Failure> {
+/// The posted review has the same head and result.
+fn nothing_new(since: &IncrementalReview, flags: PostFlags) -> Result<GitHubPostResult, Failure> {
     if flags.dry_run {
-        return Ok(Posted::Shown(Vec::new()));
+        return Ok(GitHubPostResult::DryRun(Vec::new()));
     }
-    let note = format!("nothing is posted: {}", since.sentence());
-    Ok(Posted::Done(Outcome { notes: vec![note], ..Outcome::default() }))
+    let note = format!("nothing to post: {}", since.sentence());
+    Ok(GitHubPostResult::Done(GitHubPostingOutcome {
+        notes: vec![note],
+        ..GitHubPostingOutcome::default()
+    }))
 }

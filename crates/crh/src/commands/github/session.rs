@@ -1,4 +1,4 @@
-//! One GitHub that is asked as one account, for as long as a command takes.
+//! GitHub access for the duration of a command.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,235 +6,253 @@ use secrecy::SecretString;
 use tokio::runtime::Runtime;
 
 use super::token::APP_KEY;
-use super::{default_host, token, variables};
-use crate::config::environment::{Environment, GITHUB_APP};
+use super::{default_host, find_token, token_variables};
+use crate::config::environment::{Environment, GITHUB_APP_VARIABLES};
 use crate::config::keys::Settings;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{input, ui};
 use crh_forge::github::post::{
-    Beside, Outcome, Posting, Refusal, Request, SarifError, Waits, carry_out, carry_out_beside,
-    planned_beside,
+    GitHubPosting, GitHubPostingDelays, GitHubPostingOutcome, GitHubRequest, PullRequestRefusal,
+    SarifUploadError, StatusChannel, plan_for_channel, post_review, post_to_channel,
 };
 use crh_forge::github::{
-    App, AppError, Cache, Client, Credentials, Host, Name, NewPull, Repo, Setup, Standing,
-    TIMEOUTS, open_pull, read,
+    GitHubApp, GitHubAppError, GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost,
+    NewPullRequest, PullRequestRef, PullRequestState, ReplyCache, Repo, TIMEOUTS,
+    open_pull_request, read,
 };
-use crh_forge::{ForgeError, Proposal, RetryPolicy};
-use crh_http::Network;
-use crh_pipeline::sinks::PostAs;
+use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
+use crh_http::NetworkSettings;
+use crh_pipeline::sinks::GitHubPostKind;
 
-/// What a token needs to read a pull request.
-const TO_READ: &str = "to read, it needs `Contents: read` and `Pull requests: read`; `Checks: read`, `Commit statuses: read` and `Issues: read` only show more";
+/// Permissions for reading a pull request.
+const READ_PERMISSIONS_HINT: &str = "reading needs `Contents: read` and `Pull requests: read`; optional: `Checks: read`, `Commit statuses: read`, `Issues: read`";
 
-/// The largest file of a key, in bytes: a long one has a twentieth of it.
+/// Largest key file, in bytes.
 const KEY_MAX: u64 = 64 << 10;
 
-/// Where answers are kept, in the folder of the store.
-const ANSWERS: &str = "github";
+/// Folder of the reply cache in the store.
+const CACHE_FOLDER: &str = "github";
 
-/// One GitHub, asked as one account.
-pub(crate) struct Hub {
-    client: Client,
+/// A client for one GitHub and one account, with a runtime.
+pub(crate) struct GitHubSession {
+    client: GitHubClient,
     runtime: Runtime,
 }
 
-impl Hub {
-    /// A way to ask a GitHub about a repository. Nothing is asked yet.
+impl GitHubSession {
+    /// Creates a session for a repository without sending anything.
     pub(crate) fn open(
-        host: &Host,
+        host: &GitHubHost,
         repo: &Repo,
         environment: &Environment,
         settings: &Settings,
     ) -> Result<Self, Failure> {
         let default = default_host(environment)?;
         let credentials = credentials(host, &default, repo, environment)?;
-        let setup = Setup {
+        let setup = GitHubClientConfig {
             host: host.clone(),
             credentials,
-            cache: Cache::at(settings.store_folder.value.path()?.join(ANSWERS)),
-            retry: RetryPolicy::default(),
+            cache: ReplyCache::in_folder(settings.store_folder.value.path()?.join(CACHE_FOLDER)),
+            retry: ForgeRetryPolicy::default(),
             now: Environment::clock,
-            // Runs that were turned away together must not come back together.
+            // Concurrent runs must not retry at the same time.
             seed: RandomState::new().hash_one(()),
         };
-        let network = Network { timeouts: TIMEOUTS, ..environment.network() };
-        let client = Client::new(&network, setup).or_fail(Kind::Usage)?;
-        client.tell_waits(ui::note);
+        let network = NetworkSettings { timeouts: TIMEOUTS, ..environment.network_settings() };
+        let client = GitHubClient::new(&network, setup).or_fail(FailureKind::Usage)?;
+        client.on_wait(ui::note);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)? })
+        Ok(Self { client, runtime: runtime.or_fail(FailureKind::External)? })
     }
 
-    /// What asks, for a purpose that has a file of its own.
-    pub(crate) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> GitHubClient {
         self.client.clone()
     }
 
-    /// Whether there is anything to ask a GitHub with.
-    pub(crate) fn has_key(host: &Host, environment: &Environment) -> Result<bool, Failure> {
+    /// Whether crh has credentials for a GitHub.
+    pub(crate) fn has_credentials(
+        host: &GitHubHost,
+        environment: &Environment,
+    ) -> Result<bool, Failure> {
         let default = default_host(environment)?;
-        let is_app = host.name() == default.name() && environment.variable(GITHUB_APP[0]).is_some();
-        Ok(is_app || token(host, &default, environment).is_some())
+        let is_app = host.name() == default.name()
+            && environment.variable(GITHUB_APP_VARIABLES[0]).is_some();
+        Ok(is_app || find_token(host, &default, environment).is_some())
     }
 
-    /// Reads a pull request.
     pub(crate) fn read(
         &self,
-        name: &Name,
+        pull_ref: &PullRequestRef,
         instance: &str,
-    ) -> Result<(Proposal, Standing), ForgeError> {
-        self.runtime.block_on(read::proposal(&self.client, name, instance))
+    ) -> Result<(ChangeProposal, PullRequestState), ForgeError> {
+        self.runtime.block_on(read::pull_request(&self.client, pull_ref, instance))
     }
 
-    /// The open pull requests of a branch, the newest first.
+    /// Open pull requests of a branch, newest first.
     pub(crate) fn open_pulls(
         &self,
         repo: &Repo,
         owner: &str,
         branch: &str,
-    ) -> Result<Vec<Name>, ForgeError> {
+    ) -> Result<Vec<PullRequestRef>, ForgeError> {
         self.runtime.block_on(read::open_pulls_of_branch(&self.client, repo, owner, branch))
     }
 
-    /// Opens a pull request; its address.
-    pub(crate) fn open_pull(&self, repo: &Repo, new: &NewPull) -> Result<String, ForgeError> {
-        self.runtime.block_on(open_pull(&self.client, repo, new))
+    pub(crate) fn open_pull(
+        &self,
+        repo: &Repo,
+        new: &NewPullRequest,
+    ) -> Result<String, ForgeError> {
+        self.runtime.block_on(open_pull_request(&self.client, repo, new))
     }
 
-    /// The token that git takes along. An App is lent one for an hour at a time, so that it is asked for at each fetch.
+    /// Token for git. App tokens expire after an hour, so each fetch asks again.
     pub(crate) fn token(&self) -> Result<SecretString, ForgeError> {
         self.runtime.block_on(self.client.git_token())
     }
 
-    /// Posts a review: reads what stands, writes what is missing, and reads again where it is not known what was written.
-    pub(crate) fn post(&self, name: &Name, posting: &Posting<'_>) -> Result<Outcome, ForgeError> {
-        self.runtime.block_on(carry_out(&self.client, name, posting, &Waits::default()))
-    }
-
-    /// Shows a review beside the conversation.
-    pub(crate) fn post_beside(
+    /// Reads the current state, writes what is missing, and reads again after unconfirmed writes.
+    pub(crate) fn post(
         &self,
-        name: &Name,
-        posting: &Posting<'_>,
-        beside: Beside,
-    ) -> Result<Outcome, ForgeError> {
-        self.runtime.block_on(carry_out_beside(&self.client, name, posting, beside))
+        pull_ref: &PullRequestRef,
+        posting: &GitHubPosting<'_>,
+    ) -> Result<GitHubPostingOutcome, ForgeError> {
+        self.runtime.block_on(post_review(
+            &self.client,
+            pull_ref,
+            posting,
+            &GitHubPostingDelays::default(),
+        ))
     }
 
-    /// What would be written for that, or why nothing would.
-    pub(crate) fn planned_beside(
+    /// Shows a review as a check run or as code scanning alerts.
+    pub(crate) fn post_to_channel(
         &self,
-        name: &Name,
-        posting: &Posting<'_>,
-        beside: Beside,
-    ) -> Result<Result<Vec<Request>, Refusal>, SarifError> {
-        self.runtime.block_on(planned_beside(&self.client, name, posting, beside))
+        pull_ref: &PullRequestRef,
+        posting: &GitHubPosting<'_>,
+        channel: StatusChannel,
+    ) -> Result<GitHubPostingOutcome, ForgeError> {
+        self.runtime.block_on(post_to_channel(&self.client, pull_ref, posting, channel))
     }
 
-    /// What is left of the limits, in a sentence.
-    pub(crate) fn shown_limits(&self) -> String {
+    /// Requests of a dry run for that, or a refusal.
+    pub(crate) fn plan_for_channel(
+        &self,
+        pull_ref: &PullRequestRef,
+        posting: &GitHubPosting<'_>,
+        channel: StatusChannel,
+    ) -> Result<Result<Vec<GitHubRequest>, PullRequestRefusal>, SarifUploadError> {
+        self.runtime.block_on(plan_for_channel(&self.client, pull_ref, posting, channel))
+    }
+
+    /// Remaining rate limits as a sentence.
+    pub(crate) fn rate_limit_message(&self) -> String {
         let limits = self.client.limits();
         let shown = limits.iter().map(|limit| {
             format!("{} of {} requests to `{}`", limit.remaining, limit.limit, limit.resource)
         });
         let shown: Vec<String> = shown.collect();
         match shown.as_slice() {
-            [] => format!("`{}` says nothing about limits", self.client.host().name()),
+            [] => format!("`{}` sent no rate limits", self.client.host().name()),
             shown => format!("`{}` leaves {}", self.client.host().name(), shown.join(", ")),
         }
     }
 }
 
-/// As whom a GitHub is asked: as an App if there is one, else with the token for that host.
+/// The App's credentials if configured, otherwise the token for that host.
 fn credentials(
-    host: &Host,
-    default: &Host,
+    host: &GitHubHost,
+    default: &GitHubHost,
     repo: &Repo,
     environment: &Environment,
-) -> Result<Credentials, Failure> {
-    if let Some(id) = environment.variable(GITHUB_APP[0]).filter(|_| host.name() == default.name())
+) -> Result<GitHubCredentials, Failure> {
+    if let Some(id) =
+        environment.variable(GITHUB_APP_VARIABLES[0]).filter(|_| host.name() == default.name())
     {
         let key = app_key(environment)?;
-        let app = App::new(&id.to_string_lossy(), &key, repo.clone());
+        let app = GitHubApp::new(&id.to_string_lossy(), &key, repo.clone());
         let app = app.map_err(|error| {
             let hint = match error {
-                AppError::Id => format!("`{}` holds it", GITHUB_APP[0]),
-                AppError::Key => format!("`{APP_KEY}` or `{}` holds it", GITHUB_APP[1]),
+                GitHubAppError::Id => format!("check `{}`", GITHUB_APP_VARIABLES[0]),
+                GitHubAppError::Key => {
+                    format!("check `{APP_KEY}` or `{}`", GITHUB_APP_VARIABLES[1])
+                }
             };
-            Failure::new(Kind::Usage, error).hint(hint)
+            Failure::new(FailureKind::Usage, error).hint(hint)
         })?;
-        return Ok(Credentials::App(Box::new(app)));
+        return Ok(GitHubCredentials::App(Box::new(app)));
     }
-    match token(host, default, environment) {
-        Some(found) => Ok(Credentials::Token(found.token)),
+    match find_token(host, default, environment) {
+        Some(found) => Ok(GitHubCredentials::Token(found.token)),
         None => {
-            let variables = variables(host, default, environment);
+            let variables = token_variables(host, default, environment);
             Err(Failure::usage(format!("there is no token for `{}`", host.name())).hint(format!(
-                "set {variables}, or log in with `gh auth login --hostname {}`; {TO_READ}",
+                "set {variables}, or log in with `gh auth login --hostname {}`; {READ_PERMISSIONS_HINT}",
                 host.name()
             )))
         }
     }
 }
 
-/// The key of the App: its text, or the file it is in.
+/// The App key, from the variable or from the named file.
 fn app_key(environment: &Environment) -> Result<SecretString, Failure> {
     if let Some(key) = environment.secrets([APP_KEY]).remove(APP_KEY) {
         return Ok(key);
     }
-    let Some(file) = environment.variable(GITHUB_APP[1]) else {
+    let Some(file) = environment.variable(GITHUB_APP_VARIABLES[1]) else {
         return Err(Failure::usage(format!(
-            "`{}` is set, and no key of the App is",
-            GITHUB_APP[0]
+            "`{}` is set, but no App key",
+            GITHUB_APP_VARIABLES[0]
         ))
-        .hint(format!("set `{}` or `{}`", APP_KEY, GITHUB_APP[1])));
+        .hint(format!("set `{}` or `{}`", APP_KEY, GITHUB_APP_VARIABLES[1])));
     };
     let path = environment.folder.join(file);
-    let bytes = input::bytes_named_by(GITHUB_APP[1], &path, KEY_MAX)?;
-    // What is no text is no key: whoever reads it says so.
+    let bytes = input::bytes_from_variable(GITHUB_APP_VARIABLES[1], &path, KEY_MAX)?;
+    // Parsing the key reports invalid text.
     Ok(String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
-/// Whose fault it is that a GitHub does not do what it is asked, and what to do about it.
-pub(crate) fn failed(error: ForgeError) -> Failure {
-    failed_for_want_of(error, TO_READ)
+/// Adds exit code and hint to an error while reading.
+pub(crate) fn to_failure(error: ForgeError) -> Failure {
+    failure_with_permissions(error, READ_PERMISSIONS_HINT)
 }
 
-/// The same of what posts.
-pub(super) fn failed_to_post(error: ForgeError, form: PostAs) -> Failure {
+/// The same while posting.
+pub(super) fn post_failure(error: ForgeError, form: GitHubPostKind) -> Failure {
     let needed = match form {
-        PostAs::Review => "to post a review, the token needs `Pull requests: write`",
-        PostAs::Comment => "to post a comment, the token needs `Issues: write`",
-        PostAs::CheckRun => {
-            "to make a check run, the token of an App or of Actions needs `Checks: write`"
+        GitHubPostKind::Review => "posting a review needs `Pull requests: write`",
+        GitHubPostKind::Comment => "posting a comment needs `Issues: write`",
+        GitHubPostKind::CheckRun => {
+            "a check run needs `Checks: write` and a token of an App or of Actions"
         }
-        PostAs::CodeScanning => "to show alerts, the token needs `Code scanning alerts: write`",
+        GitHubPostKind::CodeScanning => "uploading alerts needs `Code scanning alerts: write`",
     };
-    failed_for_want_of(error, &format!("{needed}; {TO_READ}"))
+    failure_with_permissions(error, &format!("{needed}; {READ_PERMISSIONS_HINT}"))
 }
 
-/// The same of what opens a pull request.
-pub(super) fn failed_to_open(error: ForgeError) -> Failure {
-    failed_for_want_of(error, "to open a pull request, the token needs `Pull requests: write`")
+/// The same while opening a pull request.
+pub(super) fn open_failure(error: ForgeError) -> Failure {
+    failure_with_permissions(error, "opening a pull request needs `Pull requests: write`")
 }
 
-fn failed_for_want_of(error: ForgeError, permissions: &str) -> Failure {
+fn failure_with_permissions(error: ForgeError, permissions: &str) -> Failure {
     let (kind, hint) = match &error {
         ForgeError::BadToken { .. } => (
-            Kind::Usage,
-            Some("`crh doctor` shows which token is used; make a new one if it has ended"),
+            FailureKind::Usage,
+            Some("`crh doctor` shows which token crh uses; create a new one if it has expired"),
         ),
         ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
-            (Kind::Outside, Some(permissions))
+            (FailureKind::External, Some(permissions))
         }
-        ForgeError::RateLimited { .. } => (Kind::Outside, Some("try again later")),
+        ForgeError::RateLimited { .. } => (FailureKind::External, Some("try again later")),
         ForgeError::Refused { .. }
         | ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
         | ForgeError::Bazaar { .. }
-        | ForgeError::Unreadable { .. } => (Kind::Outside, None),
+        | ForgeError::Unreadable { .. } => (FailureKind::External, None),
         ForgeError::Failing { .. } | ForgeError::Unreachable { .. } => (
-            Kind::Outside,
-            Some("proxies and certificates come from the environment, as for other programs"),
+            FailureKind::External,
+            Some("check the network; crh takes proxies and certificates from the environment"),
         ),
     };
     let failure = Failure::new(kind, error);

@@ -1,80 +1,81 @@
-//! Which pull requests are left alone by a program that nobody sits at: drafts, those of bots, and by labels.
+//! Rules to skip pull requests in CI: drafts, bots, labels.
 //!
-//! Whoever names one at a terminal wants it reviewed. To be left alone is not to be reviewed: it is said, and never green.
+//! At a terminal the user chose the pull request, so the rules do not apply. A skipped pull request
+//! is reported as such and never passes.
 
-use super::super::forge::{Forge, Submission};
-use crate::config::github::{Labels, Treatment};
+use super::super::forge::{Forge, ForgeProposal};
+use crate::config::github::{LabelList, Treatment};
 use crate::config::keys::Settings;
-use crate::failure::{Failure, Kind};
-use crh_forge::github::PullState;
+use crate::failure::{Failure, FailureKind};
+use crh_forge::github::PullRequestProperties;
 
-/// Whether the rules count.
+/// Whether the rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rules {
-    /// A program asks, or the review is posted for others to read.
-    Count,
-    /// A person asks, or wants it reviewed in any case.
-    DoNot,
+pub(crate) enum SkipRules {
+    /// In CI, or when the review is posted.
+    Apply,
+    /// At a terminal, or with `--no-skip`.
+    Ignore,
 }
 
-/// Whom a review is for.
+/// Who reads the review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// The person who asked for it.
+    /// The user who runs crh.
     OnePerson,
-    /// Others: it is made in CI, or posted.
+    /// Others: crh runs in CI or posts the review.
     Others,
 }
 
-impl Rules {
-    /// By the flag `--no-skip`.
-    pub(crate) fn unless(no_skip: bool, audience: Audience) -> Self {
+impl SkipRules {
+    /// From the flag `--no-skip`.
+    pub(crate) fn from_no_skip_flag(no_skip: bool, audience: Audience) -> Self {
         match (no_skip, audience) {
-            (false, Audience::Others) => Self::Count,
-            (true, _) | (false, Audience::OnePerson) => Self::DoNot,
+            (false, Audience::Others) => Self::Apply,
+            (true, _) | (false, Audience::OnePerson) => Self::Ignore,
         }
     }
 }
 
-/// Refuses a pull request that the settings of its base leave alone.
-pub(crate) fn wanted(
-    rules: Rules,
-    pull: Option<&Submission>,
+/// Fails if the settings skip this pull request.
+pub(crate) fn check_skip_rules(
+    rules: SkipRules,
+    proposal: Option<&ForgeProposal>,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    let Some(pull) = pull.filter(|_| rules == Rules::Count) else { return Ok(()) };
-    let standing = match &pull.at {
-        Forge::GitHub { standing, .. } => standing,
-        // The settings are about pull requests.
+    let Some(pull) = proposal.filter(|_| rules == SkipRules::Apply) else { return Ok(()) };
+    let pull_state = match &pull.forge {
+        Forge::GitHub { pull_state, .. } => pull_state,
+        // The settings apply only to pull requests.
         Forge::Launchpad { .. } => return Ok(()),
     };
-    let treatments = Treatments {
+    let treatments = SkipSettings {
         drafts: settings.github_drafts.value,
         bots: settings.github_bots.value,
         skip: &settings.github_skip_labels.value,
         only: &settings.github_only_labels.value,
     };
-    match treatments.skipped(&standing.pull, &pull.proposal.labels) {
+    match treatments.skip_reason(&pull_state.pull, &pull.proposal.labels) {
         None => Ok(()),
         Some(why) => {
-            let why = crh_review::visible(&why);
+            let why = crh_review::escape_invisible(&why);
             let message = anyhow::anyhow!("the pull request is not reviewed: {why}");
-            Err(Failure::new(Kind::Skipped, message).hint("`--no-skip` reviews it all the same"))
+            Err(Failure::new(FailureKind::Skipped, message)
+                .hint("use `--no-skip` to review it anyway"))
         }
     }
 }
 
-/// What the settings say.
-struct Treatments<'a> {
+struct SkipSettings<'a> {
     drafts: Treatment,
     bots: Treatment,
-    skip: &'a Labels,
-    only: &'a Labels,
+    skip: &'a LabelList,
+    only: &'a LabelList,
 }
 
-impl Treatments<'_> {
-    /// Why a pull request is left alone; none if it is not.
-    fn skipped(&self, pull: &PullState, labels: &[String]) -> Option<String> {
+impl SkipSettings<'_> {
+    /// Why the settings skip a pull request.
+    fn skip_reason(&self, pull: &PullRequestProperties, labels: &[String]) -> Option<String> {
         if pull.draft && self.drafts == Treatment::Skip {
             return Some("it is a draft (`github.drafts`)".to_owned());
         }
@@ -82,11 +83,11 @@ impl Treatments<'_> {
             let login = pull.author.as_ref().map_or("", |author| author.login.as_str());
             return Some(format!("it is by the bot `{login}` (`github.bots`)"));
         }
-        if let Some(label) = self.skip.any_of(labels) {
+        if let Some(label) = self.skip.first_match(labels) {
             return Some(format!("it has the label `{label}` (`github.skip_labels`)"));
         }
         let names = self.only.names();
-        if !names.is_empty() && self.only.any_of(labels).is_none() {
+        if !names.is_empty() && self.only.first_match(labels).is_none() {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let names = names.join(", ");
             return Some(format!("it has none of the labels {names} (`github.only_labels`)"));

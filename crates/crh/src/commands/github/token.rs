@@ -1,44 +1,41 @@
-//! Which token goes to which GitHub. A token is looked up by name when it is needed, and goes to its own host only.
+//! Finds the token for a GitHub. A token is sent only to its own host.
 
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::config::environment::{Environment, GITHUB_HOST};
 use crate::programs;
-use crh_forge::github::Host;
+use crh_forge::github::GitHubHost;
 
-/// The variables that hold a token for the default host, in their order.
+/// Variables with a token for the default host, in order of precedence.
 const DEFAULT: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
-/// Those for the one host that `GH_HOST` names. They do not say themselves whose token they hold, so that without it they are
-/// for nobody.
+/// Variables with a token for the host in `GH_HOST`. Without `GH_HOST` they are ignored.
 const ENTERPRISE: [&str; 2] = ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
-/// The key of a GitHub App, as text.
+/// Variable with the key of a GitHub App.
 pub(super) const APP_KEY: &str = "CRH_GITHUB_APP_KEY";
 
-/// Every variable that may hold a token.
+/// Variables that may contain a token.
 pub(crate) const TOKENS: [&str; 4] = [DEFAULT[0], DEFAULT[1], ENTERPRISE[0], ENTERPRISE[1]];
-/// Every variable that may hold a secret of GitHub's: what is printed and stored shows none of them.
+/// Variables that may contain a secret. crh masks their values.
 pub(crate) const SECRETS: [&str; 5] = [TOKENS[0], TOKENS[1], TOKENS[2], TOKENS[3], APP_KEY];
 
-/// A token, and where it comes from.
-pub(crate) struct Found {
+pub(crate) struct GitHubToken {
     pub(crate) token: SecretString,
-    /// The variable, or the command.
+    /// The variable or command that it comes from.
     pub(crate) from: String,
 }
 
-/// What a host is to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
-    /// The one that is meant where none is named.
+enum HostKind {
+    /// The default host.
     Default,
-    /// The one that `GH_HOST` names.
+    /// The host in `GH_HOST`.
     Named,
-    /// Any other: an address somebody gave, or a remote of a clone.
+    /// Another host, from an address or a remote.
     Other,
 }
 
-impl Known {
-    fn of(host: &Host, default: &Host, environment: &Environment) -> Self {
+impl HostKind {
+    fn new(host: &GitHubHost, default: &GitHubHost, environment: &Environment) -> Self {
         let named = environment.variable(GITHUB_HOST).and_then(|name| name.to_str());
         if host.name() == default.name() {
             return Self::Default;
@@ -49,7 +46,7 @@ impl Known {
         }
     }
 
-    /// The variables that hold its token.
+    /// Variables with its token.
     fn variables(self) -> &'static [&'static str] {
         match self {
             Self::Default => &DEFAULT,
@@ -59,29 +56,37 @@ impl Known {
     }
 }
 
-/// The token for a host; none if there is none. One that is neither the default nor named by `GH_HOST` has only what the user
-/// has logged in with there.
-pub(crate) fn token(host: &Host, default: &Host, environment: &Environment) -> Option<Found> {
-    let names = Known::of(host, default, environment).variables();
+/// The token for a host. For hosts other than the default and `GH_HOST`, only `gh auth token` is
+/// used.
+pub(crate) fn find_token(
+    host: &GitHubHost,
+    default: &GitHubHost,
+    environment: &Environment,
+) -> Option<GitHubToken> {
+    let names = HostKind::new(host, default, environment).variables();
     let mut set = environment.secrets(names.iter().copied());
     let is_set = |token: &SecretString| !token.expose_secret().trim().is_empty();
     let by_name = names.iter().find_map(|name| {
         let token = set.remove(*name).filter(is_set)?;
-        Some(Found { token, from: format!("`{name}`") })
+        Some(GitHubToken { token, from: format!("`{name}`") })
     });
     by_name.or_else(|| {
         let from = format!("`gh auth token --hostname {}`", host.name());
-        Some(Found { token: programs::gh_token(host.name())?, from })
+        Some(GitHubToken { token: programs::gh_token(host.name())?, from })
     })
 }
 
-/// The variables in which a token for a host is looked for, for people.
-pub(crate) fn variables(host: &Host, default: &Host, environment: &Environment) -> String {
+/// Names of the token variables, for messages.
+pub(crate) fn token_variables(
+    host: &GitHubHost,
+    default: &GitHubHost,
+    environment: &Environment,
+) -> String {
     let or = |names: [&str; 2]| names.map(|name| format!("`{name}`")).join(" or ");
-    match Known::of(host, default, environment) {
-        Known::Default => or(DEFAULT),
-        Known::Named => or(ENTERPRISE),
-        Known::Other => format!("`{GITHUB_HOST}={}` and {}", host.name(), or(ENTERPRISE)),
+    match HostKind::new(host, default, environment) {
+        HostKind::Default => or(DEFAULT),
+        HostKind::Named => or(ENTERPRISE),
+        HostKind::Other => format!("`{GITHUB_HOST}={}` and {}", host.name(), or(ENTERPRISE)),
     }
 }
 
@@ -90,21 +95,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_in_a_variable_belongs_to_one_host() {
-        let here = Host::default();
-        let corp = Host::of("https://ghe.corp:8443").unwrap();
-        let other = Host::of("https://codeberg.example").unwrap();
-        let check = |gh_host: Option<&str>, default: &Host, expected: [&[&str]; 3]| {
+    fn token_variable_belongs_to_one_host() {
+        let here = GitHubHost::default();
+        let corp = GitHubHost::from_server_url("https://ghe.corp:8443").unwrap();
+        let other = GitHubHost::from_server_url("https://codeberg.example").unwrap();
+        let check = |gh_host: Option<&str>, default: &GitHubHost, expected: [&[&str]; 3]| {
             let variables = gh_host.map(|name| (GITHUB_HOST, name.into()));
             let environment = Environment::new("/here".into(), variables);
-            let names = |host: &Host| Known::of(host, default, &environment).variables().to_vec();
+            let names =
+                |host: &GitHubHost| HostKind::new(host, default, &environment).variables().to_vec();
             assert_eq!([names(&here), names(&corp), names(&other)], expected, "{gh_host:?}");
         };
         check(None, &here, [&DEFAULT, &[], &[]]);
         check(Some("GHE.corp:8443"), &here, [&DEFAULT, &ENTERPRISE, &[]]);
         check(Some("ghe.corp"), &here, [&DEFAULT, &[], &[]]);
         check(Some("github.com"), &here, [&DEFAULT, &[], &[]]);
-        // In Actions of an enterprise, github.com is a stranger.
+        // In Actions of an enterprise, github.com is another host.
         check(None, &corp, [&[], &DEFAULT, &[]]);
         check(Some("ghe.corp:8443"), &corp, [&[], &DEFAULT, &[]]);
     }

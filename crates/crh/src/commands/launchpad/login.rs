@@ -1,27 +1,27 @@
-//! `crh login launchpad` and `crh logout launchpad`: a person says yes in a browser, and what Launchpad gives out for it is kept.
+//! `crh login launchpad` and `crh logout launchpad`: the user authorizes crh in a browser, and crh
+//! stores the token.
 
-use super::kept::Kept;
-use super::{Hub, credentials};
+use super::login_file::LoginFile;
+use super::{LaunchpadSession, credentials};
 use crate::cli::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 use crate::commands::interrupts;
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, programs, ui};
-use crh_forge::launchpad::login::{Again, LoginError, Patience};
-use crh_forge::launchpad::{CONSUMER, Credentials, Service, TIMEOUTS, login};
-use crh_forge::{ForgeError, RetryPolicy};
-use crh_http::Network;
+use crh_forge::launchpad::login::{LoginError, LoginRetry, LoginTimeout};
+use crh_forge::launchpad::{CONSUMER, LaunchpadCredentials, LaunchpadService, TIMEOUTS, login};
+use crh_forge::{ForgeError, ForgeRetryPolicy};
+use crh_http::NetworkSettings;
 
-/// How to begin again.
-const AGAIN: &str = "nothing was stored; `crh login launchpad` asks again";
+const HINT_RETRY: &str = "nothing was stored; run `crh login launchpad` again";
 
 pub(crate) fn login(command: &LoginCommand, environment: &Environment) -> Result<(), Failure> {
     let LoginCommand::Launchpad(LoginArgs { service, status }) = command;
     let settings = config::load(environment, None, RawSettings::default())?;
-    let service = meant(service, &settings)?;
+    let service = resolve_service(service, &settings)?;
     match status {
-        true => say_who(&service, environment, &settings),
+        true => print_status(&service, environment, &settings),
         false => log_in(&service, environment, &settings),
     }
 }
@@ -29,107 +29,110 @@ pub(crate) fn login(command: &LoginCommand, environment: &Environment) -> Result
 pub(crate) fn logout(command: &LogoutCommand, environment: &Environment) -> Result<(), Failure> {
     let LogoutCommand::Launchpad(service) = command;
     let settings = config::load(environment, None, RawSettings::default())?;
-    let service = meant(service, &settings)?;
-    let kept = Kept::of(&service, environment)?;
-    let (name, path) = (service.name(), environment.shown(kept.path()));
-    let said = match kept.forget()? {
+    let service = resolve_service(service, &settings)?;
+    let kept = LoginFile::for_service(&service, environment)?;
+    let (name, path) = (service.name(), environment.display_path(kept.path()));
+    let said = match kept.remove()? {
         true => format!(
-            "logged out at `{name}`: `{path}` is gone; until it is taken back at {}/~/+oauth-tokens, the token itself stays good\n",
+            "logged out at `{name}`: removed `{path}`; the token stays valid until you revoke it at {}/~/+oauth-tokens\n",
             service.web()
         ),
-        false => format!("nobody was logged in at `{name}`: there is no `{path}`\n"),
+        false => format!("not logged in at `{name}`: `{path}` does not exist\n"),
     };
     ui::result_text(&said)
 }
 
-/// The Launchpad that is meant: the one that was named, or that of the settings.
-fn meant(named: &ServiceArg, settings: &Settings) -> Result<Service, Failure> {
+/// The Launchpad of `--service`, or the configured one.
+fn resolve_service(named: &ServiceArg, settings: &Settings) -> Result<LaunchpadService, Failure> {
     match &named.service {
-        Some(root) => Service::named(root).or_fail(Kind::Usage),
+        Some(root) => LaunchpadService::parse(root).or_fail(FailureKind::Usage),
         None => Ok(settings.launchpad_service_root.value.service().clone()),
     }
 }
 
-/// Says as whom a Launchpad is asked, after asking it.
-fn say_who(
-    service: &Service,
+/// Asks Launchpad for the account name and prints it.
+fn print_status(
+    service: &LaunchpadService,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    let found = credentials::found(service, environment, settings)?;
+    let found = credentials::find_login(service, environment, settings)?;
     let Some(from) = found.from else {
-        return Err(Failure::usage(format!("you are not logged in at `{}`", service.name()))
-            .hint(credentials::TO_LOG_IN));
+        return Err(Failure::usage(format!("not logged in at `{}`", service.name()))
+            .hint(credentials::HINT_LOG_IN));
     };
-    let who = Hub::with(service, found.credentials, environment)?.viewer()?;
-    ui::result_text(&format!("`{}` is asked as `{who}`, by {from}\n", service.name()))
+    let who =
+        LaunchpadSession::with_credentials(service, found.credentials, environment)?.viewer()?;
+    ui::result_text(&format!("logged in at `{}` as `{who}`, with {from}\n", service.name()))
 }
 
-/// Has a person say yes, and keeps what comes of it once it is known to work.
+/// Logs in and stores the token once it works.
 fn log_in(
-    service: &Service,
+    service: &LaunchpadService,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    interrupts::watch_fetches()?;
-    let kept = Kept::of(service, environment)?;
+    interrupts::watch_ctrl_c()?;
+    let kept = LoginFile::for_service(service, environment)?;
     kept.prepare()?;
-    let credentials = given(service, environment)?;
-    let hub = Hub::with(service, credentials.clone(), environment)?;
-    let who = hub.viewer().map_err(|failure| failure.hint(AGAIN))?;
+    let credentials = authorize(service, environment)?;
+    let session = LaunchpadSession::with_credentials(service, credentials.clone(), environment)?;
+    let who = session.viewer().map_err(|failure| failure.hint(HINT_RETRY))?;
     let Some(text) = credentials.to_file() else {
-        return Err(Failure::new(Kind::Bug, anyhow::anyhow!("a token of nobody was given")));
+        return Err(Failure::new(FailureKind::Bug, anyhow::anyhow!("Launchpad issued no token")));
     };
     kept.replace(&text)?;
-    let path = environment.shown(kept.path());
+    let path = environment.display_path(kept.path());
     ui::result_text(&format!(
-        "logged in at `{}` as `{who}`; it is kept in `{path}`\n",
+        "logged in at `{}` as `{who}`; stored in `{path}`\n",
         service.name()
     ))?;
-    let own = credentials::shown(kept.path(), environment);
-    match credentials::found(service, environment, settings).map(|found| found.from) {
+    let own = credentials::display_path(kept.path(), environment);
+    match credentials::find_login(service, environment, settings).map(|found| found.from) {
         Ok(Some(from)) if from != own => {
-            ui::note(&format!("{from} is there as well, and comes first"));
+            ui::note(&format!("{from} is also set and takes precedence"));
         }
         Ok(_) => {}
-        Err(failure) => ui::warn(&format!("it is not used: {:#}", failure.error)),
+        Err(failure) => ui::warn(&format!("the login is not used: {:#}", failure.error)),
     }
     Ok(())
 }
 
-/// What Launchpad gives out once a person has said yes.
-fn given(service: &Service, environment: &Environment) -> Result<Credentials, Failure> {
-    let network = Network { timeouts: TIMEOUTS, ..environment.network() };
+/// Requests a token and waits for the user's authorization.
+fn authorize(
+    service: &LaunchpadService,
+    environment: &Environment,
+) -> Result<LaunchpadCredentials, Failure> {
+    let network = NetworkSettings { timeouts: TIMEOUTS, ..environment.network_settings() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.or_fail(Kind::Outside)?;
-    let again = Again { retry: RetryPolicy::default(), tell: ui::note };
-    let begun = runtime.block_on(login::begin(&network, service, CONSUMER, again));
-    let begun = begun.map_err(|error| not_given(error.into()))?;
-    let page = begun.page();
-    ui::note(&format!("log in and say yes on this page, in whichever browser you like: {page}"));
-    if !programs::open_page(&page) {
-        ui::note("no browser is opened from here: `BROWSER` names none, and there is no desktop");
+    let runtime = runtime.or_fail(FailureKind::External)?;
+    let again = LoginRetry { retry: ForgeRetryPolicy::default(), on_wait: ui::note };
+    let login = runtime.block_on(login::request_token(&network, service, CONSUMER, again));
+    let login = login.map_err(|error| login_failure(error.into()))?;
+    let page = login.page();
+    ui::note(&format!("open this page in any browser and authorize crh: {page}"));
+    if !programs::open_in_browser(&page) {
+        ui::note("cannot open a browser here: `BROWSER` is not set and there is no desktop");
     }
-    ui::note("waiting for your answer; Ctrl-C ends it, and nothing is changed then");
-    runtime.block_on(begun.wait(&network, Patience::default())).map_err(not_given)
+    ui::note("waiting for your answer; Ctrl-C cancels without changes");
+    runtime.block_on(login.wait(&network, LoginTimeout::default())).map_err(login_failure)
 }
 
-/// Why nobody is logged in, and what to do about it.
-fn not_given(error: LoginError) -> Failure {
+fn login_failure(error: LoginError) -> Failure {
     let hint = match &error {
-        LoginError::Declined { .. } | LoginError::TimedOut { .. } => AGAIN,
+        LoginError::Declined { .. } | LoginError::TimedOut { .. } => HINT_RETRY,
         LoginError::Forge(ForgeError::Unreachable { .. }) => {
-            "nothing was stored; proxies and certificates come from the environment, as for other programs"
+            "nothing was stored; check the network; crh takes proxies and certificates from the environment"
         }
         LoginError::Forge(ForgeError::Failing { .. }) => {
-            "nothing was stored; try again later; Launchpad's people find what went wrong by the number of the OOPS"
+            "nothing was stored; try again later; Launchpad's operators can look up the OOPS number"
         }
         LoginError::Forge(
             ForgeError::Refused { .. }
             | ForgeError::NotFound { .. }
             | ForgeError::Unreadable { .. },
         ) => {
-            "nothing was stored; is this a Launchpad? `--service` or `launchpad.service_root` says where one is"
+            "nothing was stored; is this a Launchpad? set its address with `--service` or `launchpad.service_root`"
         }
         LoginError::Forge(
             ForgeError::BadToken { .. }
@@ -140,5 +143,5 @@ fn not_given(error: LoginError) -> Failure {
             | ForgeError::TooLarge { .. },
         ) => "nothing was stored; try again later",
     };
-    Failure::new(Kind::Outside, error).hint(hint)
+    Failure::new(FailureKind::External, error).hint(hint)
 }

@@ -1,4 +1,4 @@
-//! What a login has left: a file in a folder that only its owner can open, written as a whole or not at all.
+//! File of a login: readable only by its owner, and written atomically.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io::Write as _;
@@ -11,85 +11,83 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::credentials;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
-use crh_forge::launchpad::Service;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_forge::launchpad::LaunchpadService;
 
-/// Nobody but its owner opens the folder.
 const FOLDER_MODE: u32 = 0o700;
 
-/// Nobody but its owner reads the file.
 const FILE_MODE: u32 = 0o600;
 
-/// What others may do with a file.
+/// Permission bits of other users.
 const OTHERS: u32 = 0o077;
 
-/// The file of one Launchpad.
-pub(super) struct Kept {
+pub(super) struct LoginFile {
     path: PathBuf,
 }
 
-impl Kept {
-    /// That of a Launchpad.
-    pub(super) fn of(service: &Service, environment: &Environment) -> Result<Self, Failure> {
-        match credentials::kept_at(service, environment) {
+impl LoginFile {
+    pub(super) fn for_service(
+        service: &LaunchpadService,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        match credentials::login_file_path(service, environment) {
             Some(path) => Ok(Self { path }),
-            None => Err(Failure::usage("there is no home to keep a login in")
+            None => Err(Failure::usage("no home directory to store the login in")
                 .hint("set `HOME` or `XDG_CONFIG_HOME`")),
         }
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes its folder, and finds out before anybody is asked whether it can be written.
+    /// Creates the folder and checks that it is writable, before the user is asked.
     pub(super) fn prepare(&self) -> Result<(), Failure> {
         let folder = self.folder();
         DirBuilder::new()
             .recursive(true)
             .mode(FOLDER_MODE)
             .create(folder)
-            .map_err(|error| not_written(folder, error))?;
-        // Whoever can put a link here sends the secret to a place of theirs.
-        let found = fs::symlink_metadata(folder).map_err(|error| not_written(folder, error))?;
+            .map_err(|error| write_failure(folder, error))?;
+        // A symlink could redirect the secret to another place.
+        let found = fs::symlink_metadata(folder).map_err(|error| write_failure(folder, error))?;
         if found.is_symlink() {
-            return Err(refused(folder, "is a link, and not a folder"));
+            return Err(refused(folder, "is a symlink, not a folder"));
         }
         if found.permissions().mode() & OTHERS != 0 {
             fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))
-                .map_err(|error| not_written(folder, error))?;
+                .map_err(|error| write_failure(folder, error))?;
         }
         match fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_symlink() => {
-                return Err(refused(&self.path, "is a link, and not a file"));
+                return Err(refused(&self.path, "is a symlink, not a file"));
             }
             Ok(found) if !found.is_file() => return Err(refused(&self.path, "is not a file")),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(not_written(&self.path, error)),
+            Err(error) => return Err(write_failure(&self.path, error)),
         }
-        self.beside().map(drop)
+        self.temp_file().map(drop)
     }
 
-    /// Puts a new text in the place of the old one.
+    /// Replaces the content atomically.
     pub(super) fn replace(&self, text: &SecretString) -> Result<(), Failure> {
-        let failed = |error| not_written(&self.path, error);
-        let mut new = self.beside()?;
+        let failed = |error| write_failure(&self.path, error);
+        let mut new = self.temp_file()?;
         new.write_all(text.expose_secret().as_bytes()).map_err(failed)?;
         new.as_file().sync_all().map_err(failed)?;
         new.persist(&self.path).map_err(|error| failed(error.error))?;
         Ok(())
     }
 
-    /// Removes it; whether there was one.
-    pub(super) fn forget(&self) -> Result<bool, Failure> {
+    /// Removes the file. Returns whether it existed.
+    pub(super) fn remove(&self) -> Result<bool, Failure> {
         match fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => {
                 let what = format!("removing `{}`", self.path.display());
-                Err(error).context(what).or_fail(Kind::Outside)
+                Err(error).context(what).or_fail(FailureKind::External)
             }
         }
     }
@@ -98,30 +96,30 @@ impl Kept {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    /// A new file in the same folder, which is gone unless it is put in the place of the other.
-    fn beside(&self) -> Result<tempfile::NamedTempFile, Failure> {
+    /// A temporary file in the same folder, deleted unless it is renamed.
+    fn temp_file(&self) -> Result<tempfile::NamedTempFile, Failure> {
         tempfile::Builder::new()
             .prefix(".login-")
             .permissions(Permissions::from_mode(FILE_MODE))
             .tempfile_in(self.folder())
-            .map_err(|error| not_written(self.folder(), error))
+            .map_err(|error| write_failure(self.folder(), error))
     }
 }
 
-/// Whether others than its owner may read or change a file.
+/// Whether other users may read or write a file.
 pub(super) fn is_open_to_others(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.permissions().mode() & OTHERS != 0)
 }
 
 fn refused(path: &Path, why: &str) -> Failure {
     let path = path.display();
-    Failure::usage(format!("`{path}` {why}: no secret is put there")).hint("move it away")
+    Failure::usage(format!("`{path}` {why}: crh stores no secret there")).hint("move it away")
 }
 
-fn not_written(path: &Path, error: io::Error) -> Failure {
-    let what = format!("a login is kept in `{}`, which cannot be written", path.display());
-    Failure::new(Kind::Outside, anyhow::Error::new(error).context(what))
-        .hint("`XDG_CONFIG_HOME` says where the folder of crh is")
+fn write_failure(path: &Path, error: io::Error) -> Failure {
+    let what = format!("cannot write the login to `{}`", path.display());
+    Failure::new(FailureKind::External, anyhow::Error::new(error).context(what))
+        .hint("set `XDG_CONFIG_HOME` to use another folder")
 }
 
 #[cfg(test)]
@@ -132,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    fn kept(folder: &TempDir) -> Kept {
-        Kept { path: folder.path().join("crh/launchpad/launchpad.net") }
+    fn login_file(folder: &TempDir) -> LoginFile {
+        LoginFile { path: folder.path().join("crh/launchpad/launchpad.net") }
     }
 
     fn mode(path: &Path) -> u32 {
@@ -141,9 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn only_its_owner_reads_what_is_kept() {
+    fn login_file_is_readable_only_by_owner() {
         let folder = TempDir::new().unwrap();
-        let kept = kept(&folder);
+        let kept = login_file(&folder);
         kept.prepare().unwrap();
         assert_eq!((mode(kept.folder()), kept.path.exists()), (0o700, false));
         fs::write(&kept.path, "old").unwrap();
@@ -158,25 +156,25 @@ mod tests {
         assert!(!is_open_to_others(&kept.path));
         assert_eq!(fs::read_to_string(&kept.path).unwrap(), "new");
         assert_eq!(fs::read_dir(kept.folder()).unwrap().count(), 1, "nothing is left beside it");
-        assert!(kept.forget().unwrap());
-        assert!(!kept.forget().unwrap());
+        assert!(kept.remove().unwrap());
+        assert!(!kept.remove().unwrap());
     }
 
     #[test]
-    fn no_secret_goes_through_a_link() {
+    fn symlinks_are_rejected() {
         let folder = TempDir::new().unwrap();
-        let kept = kept(&folder);
+        let kept = login_file(&folder);
         kept.prepare().unwrap();
         symlink(folder.path().join("elsewhere"), &kept.path).unwrap();
         let why = kept.prepare().unwrap_err().error.to_string();
-        assert!(why.contains("is a link, and not a file"), "{why}");
+        assert!(why.contains("is a symlink, not a file"), "{why}");
         fs::remove_file(&kept.path).unwrap();
         fs::remove_dir(kept.folder()).unwrap();
         let there = folder.path().join("there");
         fs::create_dir(&there).unwrap();
         symlink(&there, kept.folder()).unwrap();
         let why = kept.prepare().unwrap_err().error.to_string();
-        assert!(why.contains("is a link, and not a folder"), "{why}");
+        assert!(why.contains("is a symlink, not a folder"), "{why}");
         assert_eq!(fs::read_dir(&there).unwrap().count(), 0);
     }
 }

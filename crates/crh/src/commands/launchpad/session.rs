@@ -1,132 +1,146 @@
-//! One Launchpad that is asked as one account, for as long as a command takes.
+//! Launchpad access for the duration of a command.
 
 use std::hash::{BuildHasher, RandomState};
 
 use secrecy::SecretString;
 use tokio::runtime::Runtime;
 
-use super::{TO_DIFF_BAZAAR, credentials};
+use super::{BAZAAR_HINT, credentials};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::launchpad::post::{Outcome, Plan, Posting, Waits, carry_out, planned};
-use crh_forge::launchpad::{Client, Credentials, Name, Service, Setup, Standing, TIMEOUTS, read};
-use crh_forge::{ForgeError, Proposal, RetryPolicy};
-use crh_http::Network;
+use crh_forge::launchpad::post::{
+    LaunchpadPosting, LaunchpadPostingDelays, LaunchpadPostingOutcome, LaunchpadPostingSteps,
+    post_review, read_and_plan,
+};
+use crh_forge::launchpad::{
+    LaunchpadClient, LaunchpadClientConfig, LaunchpadCredentials, LaunchpadService,
+    MergeProposalRef, MergeProposalState, TIMEOUTS, read,
+};
+use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
+use crh_http::NetworkSettings;
 
-/// One Launchpad, asked as one account or as nobody.
-pub(crate) struct Hub {
-    client: Client,
+/// A client for one Launchpad and one account, with a runtime.
+pub(crate) struct LaunchpadSession {
+    client: LaunchpadClient,
     runtime: Runtime,
     secrets: Vec<SecretString>,
 }
 
-impl Hub {
-    /// A way to ask a Launchpad. Nothing is asked yet.
+impl LaunchpadSession {
+    /// Creates a session without sending anything.
     pub(crate) fn open(
-        service: &Service,
+        service: &LaunchpadService,
         environment: &Environment,
         settings: &Settings,
     ) -> Result<Self, Failure> {
-        let found = credentials::found(service, environment, settings)?;
-        Self::with(service, found.credentials, environment)
+        let found = credentials::find_login(service, environment, settings)?;
+        Self::with_credentials(service, found.credentials, environment)
     }
 
-    /// The same as somebody in particular.
-    pub(super) fn with(
-        service: &Service,
-        credentials: Credentials,
+    /// Creates a session with these credentials.
+    pub(super) fn with_credentials(
+        service: &LaunchpadService,
+        credentials: LaunchpadCredentials,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let secrets = credentials.secrets();
-        let setup = Setup {
+        let setup = LaunchpadClientConfig {
             service: service.clone(),
             credentials,
-            retry: RetryPolicy::default(),
+            retry: ForgeRetryPolicy::default(),
             now: Environment::clock,
-            // Runs that were turned away together must not come back together.
+            // Concurrent runs must not retry at the same time.
             seed: RandomState::new().hash_one(()),
         };
-        let network = Network { timeouts: TIMEOUTS, ..environment.network() };
-        let client = Client::new(&network, setup).or_fail(Kind::Usage)?;
-        client.tell_waits(ui::note);
+        let network = NetworkSettings { timeouts: TIMEOUTS, ..environment.network_settings() };
+        let client = LaunchpadClient::new(&network, setup).or_fail(FailureKind::Usage)?;
+        client.on_wait(ui::note);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)?, secrets })
+        Ok(Self { client, runtime: runtime.or_fail(FailureKind::External)?, secrets })
     }
 
-    /// Reads a merge proposal.
-    pub(crate) fn read(&self, name: &Name) -> Result<(Proposal, Standing), Failure> {
-        let read = self.runtime.block_on(read::proposal(&self.client, name));
-        read.map_err(|error| self.failed(error))
+    pub(crate) fn read(
+        &self,
+        proposal_ref: &MergeProposalRef,
+    ) -> Result<(ChangeProposal, MergeProposalState), Failure> {
+        let read = self.runtime.block_on(read::merge_proposal(&self.client, proposal_ref));
+        read.map_err(|error| self.to_failure(error))
     }
 
-    /// Posts a review: reads what stands, writes one comment, and looks again where it is not known what was written.
-    pub(super) fn post(&self, name: &Name, posting: &Posting<'_>) -> Result<Outcome, Failure> {
-        let waits = Waits::default();
-        let posted = carry_out(&self.client, name, posting, &waits);
-        self.runtime.block_on(posted).map_err(|error| self.failed(error))
+    /// Reads the current state, writes one comment, and reads again after an unconfirmed write.
+    pub(super) fn post(
+        &self,
+        proposal_ref: &MergeProposalRef,
+        posting: &LaunchpadPosting<'_>,
+    ) -> Result<LaunchpadPostingOutcome, Failure> {
+        let waits = LaunchpadPostingDelays::default();
+        let posted = post_review(&self.client, proposal_ref, posting, &waits);
+        self.runtime.block_on(posted).map_err(|error| self.to_failure(error))
     }
 
-    /// What would be written for that.
-    pub(super) fn planned(&self, name: &Name, posting: &Posting<'_>) -> Result<Plan, Failure> {
-        let planned = self.runtime.block_on(planned(&self.client, name, posting));
-        planned.map(|(plan, _)| plan).map_err(|error| self.failed(error))
+    /// Plan of a dry run.
+    pub(super) fn plan(
+        &self,
+        proposal_ref: &MergeProposalRef,
+        posting: &LaunchpadPosting<'_>,
+    ) -> Result<LaunchpadPostingSteps, Failure> {
+        let planned = self.runtime.block_on(read_and_plan(&self.client, proposal_ref, posting));
+        planned.map(|(plan, _)| plan).map_err(|error| self.to_failure(error))
     }
 
-    /// Whom it is asked as. Nobody has no name.
+    /// Name of the account. Fails if anonymous.
     pub(super) fn viewer(&self) -> Result<String, Failure> {
         let viewer = self.runtime.block_on(read::viewer(&self.client));
-        let viewer = viewer.map_err(|error| self.failed(error))?;
-        viewer.ok_or_else(|| Failure::usage("Launchpad is asked as nobody"))
+        let viewer = viewer.map_err(|error| self.to_failure(error))?;
+        viewer.ok_or_else(|| Failure::usage("not logged in to Launchpad"))
     }
 
-    /// Whether it is asked as nobody in particular.
-    pub(crate) fn is_nobody(&self) -> bool {
+    /// Whether access is anonymous.
+    pub(crate) fn is_anonymous(&self) -> bool {
         self.client.is_anonymous()
     }
 
-    /// What must not be printed or stored.
+    /// Secrets to mask.
     pub(crate) fn secrets(&self) -> &[SecretString] {
         &self.secrets
     }
 
-    /// Whose fault it is that Launchpad does not do what it is asked, and what to do about it.
-    fn failed(&self, error: ForgeError) -> Failure {
+    /// Adds exit code and hint to an error.
+    fn to_failure(&self, error: ForgeError) -> Failure {
         let (kind, hint) = match &error {
             ForgeError::BadToken { .. } => (
-                Kind::Usage,
+                FailureKind::Usage,
                 Some(
-                    "the token may have ended, or been taken back; without one, what is public can be read",
+                    "the token may have expired or been revoked; run `crh login launchpad`, or remove it to read public data",
                 ),
             ),
             ForgeError::NotFound { .. } if self.client.is_anonymous() => {
-                (Kind::Outside, Some(credentials::TO_HAVE))
+                (FailureKind::External, Some(credentials::HINT_ANONYMOUS))
             }
             ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
-                (Kind::Outside, Some("who asks may not see it, or it is not there"))
+                (FailureKind::External, Some("it does not exist, or your account cannot see it"))
             }
-            ForgeError::Bazaar { .. } => (Kind::Usage, Some(TO_DIFF_BAZAAR)),
-            ForgeError::RateLimited { .. } => (Kind::Outside, Some("try again later")),
+            ForgeError::Bazaar { .. } => (FailureKind::Usage, Some(BAZAAR_HINT)),
+            ForgeError::RateLimited { .. } => (FailureKind::External, Some("try again later")),
             ForgeError::Failing { .. } => (
-                Kind::Outside,
-                Some(
-                    "try again later; Launchpad's people find what went wrong by the number of the OOPS",
-                ),
+                FailureKind::External,
+                Some("try again later; Launchpad's operators can look up the OOPS number"),
             ),
             ForgeError::Unreachable { .. } => (
-                Kind::Outside,
-                Some("proxies and certificates come from the environment, as for other programs"),
+                FailureKind::External,
+                Some("check the network; crh takes proxies and certificates from the environment"),
             ),
             ForgeError::Unreadable { .. } => (
-                Kind::Outside,
+                FailureKind::External,
                 Some(
-                    "if this is no Launchpad, `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked",
+                    "if this is not a Launchpad, correct `launchpad.service_root` or `LP_SERVICE_ROOT`",
                 ),
             ),
             ForgeError::Refused { .. }
             | ForgeError::Ambiguous { .. }
-            | ForgeError::TooLarge { .. } => (Kind::Outside, None),
+            | ForgeError::TooLarge { .. } => (FailureKind::External, None),
         };
         let failure = Failure::new(kind, error);
         match hint {

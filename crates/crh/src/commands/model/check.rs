@@ -1,4 +1,4 @@
-//! `crh model check`: a few short questions to a model, and what works of what crh needs.
+//! `crh model check`: tests the features that crh needs with a few short questions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,129 +7,138 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::{ListingArg, ModelCheckArgs};
-use crate::commands::desk::Desk;
-use crate::commands::models::Models;
-use crate::commands::{desk, models};
+use crate::cli::{ListFormatArg, ModelCheckArgs};
+use crate::commands::model_client::ModelClient;
+use crate::commands::models::ModelResolver;
+use crate::commands::{model_client, models};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
-use crh_agent::{Budget, NoTools, Transcript, Unanswered};
+use crh_agent::{Budget, NoTools, QuestionError, Transcript};
 use crh_llm::{
-    Arguments, Cache, Conversation, Message, ModelName, Money, OutputForm, Progress, Reply,
-    Request, ToolChoice, ToolResult, ToolSpec, Usage,
+    CacheMark, CallArguments, Conversation, Message, ModelName, ModelReply, ModelRequest, Money,
+    OutputForm, ReplyProgress, TokenUsage, ToolChoice, ToolResult, ToolSpec,
 };
 use crh_review::stable_json;
 
-/// Enough for a sentence, and for a model that thinks before it writes one.
+/// Enough for a sentence, even of a model that thinks first.
 const ANSWER_TOKENS: u32 = 2_000;
-/// Six questions, one of them twice, and room for each to be asked again.
+/// Six questions, one of them twice, plus retries.
 const CALLS_MAX: u32 = 40;
-/// All questions together; a model on a laptop takes its time.
+/// Time limit for all questions; local models are slow.
 const TIME_MAX: Duration = Duration::from_secs(600);
-/// Who asks, in the vendor's logs.
+/// Caller name in vendor logs.
 const CALLER: &str = "check";
-/// Vendors remember prompts from 1,024 tokens on, some from 4,096 on; this is some 5,000.
+/// Vendors cache prompts from 1,024 or 4,096 tokens on; these lines are about 5,000 tokens.
 const CACHED_LINES: usize = 400;
 const SYSTEM: &str = "You are being tested. Do exactly what is asked, and nothing else.";
 
-/// What was tried, and what came of it.
+/// Result of one test.
 #[derive(Serialize)]
-struct Row {
-    what: &'static str,
+struct ModelCheckRow {
+    #[serde(rename = "what")]
+    name: &'static str,
     works: bool,
-    /// What was seen, or what was missing.
-    seen: String,
+    /// The model's answer or a measured value; if the test failed, the reason.
+    #[serde(rename = "seen")]
+    observation: String,
 }
 
 #[derive(Serialize)]
-struct Checked {
+struct ModelCheckReport {
     model: String,
-    checks: Vec<Row>,
+    checks: Vec<ModelCheckRow>,
     cost_usd: f64,
 }
 
 pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<(), Failure> {
     let settings = config::load(environment, None, RawSettings::default())?;
-    let models = Models::new(&settings, environment)?;
+    let models = ModelResolver::new(&settings, environment)?;
     let name: ModelName = args
         .model
         .parse()
-        .or_fail(Kind::Usage)
+        .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("`crh model list` shows providers and models"))?;
     let model = models.open(&name, args.record.as_deref())?;
     let pieces = Arc::new(AtomicU32::new(0));
-    let counted = pieces.clone();
-    let desk = Desk::open(model, budget(args.max_cost), NoTools, Transcript::none())?.watched_by(
-        move |progress| match progress {
-            Progress::Text(_) | Progress::Thought(_) => {
-                counted.fetch_add(1, Ordering::Relaxed);
+    let counter = pieces.clone();
+    let client = ModelClient::open(model, budget(args.max_cost), NoTools, Transcript::disabled())?
+        .with_progress(move |progress| match progress {
+            ReplyProgress::Text(_) | ReplyProgress::Thought(_) => {
+                counter.fetch_add(1, Ordering::Relaxed);
             }
-            Progress::Started => {}
-        },
-    );
-    let checks = desk.wait(checks(&desk, &pieces)).map_err(desk::unanswered);
-    models::warn_of_recording(desk.model());
-    let mut checks = checks.inspect_err(|_| desk.say_account())?;
+            ReplyProgress::Started => {}
+        });
+    let checks = client.block_on(checks(&client, &pieces)).map_err(model_client::model_failure);
+    models::warn_if_recording_failed(client.model());
+    let mut checks = checks.inspect_err(|_| client.print_usage())?;
     let redactor = models.redactor();
     for row in &mut checks {
-        row.seen = redactor.redact(&row.seen).into_owned();
+        row.observation = redactor.redact(&row.observation).into_owned();
     }
-    let checked = Checked {
-        model: desk.model().name().to_owned(),
+    let checked = ModelCheckReport {
+        model: client.model().name().to_owned(),
         checks,
-        cost_usd: desk.spent().as_dollars(),
+        cost_usd: client.spent().as_dollars(),
     };
     ui::result_text(&match args.format {
-        ListingArg::Text => shown(&checked, desk.spent()),
-        ListingArg::Json => stable_json(&checked).or_fail(Kind::Bug)?,
+        ListFormatArg::Text => report_text(&checked, client.spent()),
+        ListFormatArg::Json => stable_json(&checked).or_fail(FailureKind::Bug)?,
     })
 }
 
-async fn checks(desk: &Desk, pieces: &AtomicU32) -> Result<Vec<Row>, Unanswered> {
-    let mut checks = text_and_streaming(desk, pieces).await?;
-    checks.extend([tools(desk).await, schema(desk).await, caching(desk).await]);
+async fn checks(
+    client: &ModelClient,
+    pieces: &AtomicU32,
+) -> Result<Vec<ModelCheckRow>, QuestionError> {
+    let mut checks = text_and_streaming(client, pieces).await?;
+    checks.extend([tools(client).await, schema(client).await, caching(client).await]);
     Ok(checks)
 }
 
-/// A model that does not answer a plain question is not there, and nothing else is asked.
-async fn text_and_streaming(desk: &Desk, pieces: &AtomicU32) -> Result<Vec<Row>, Unanswered> {
+/// If the model does not answer a plain question, no further test is run.
+async fn text_and_streaming(
+    client: &ModelClient,
+    pieces: &AtomicU32,
+) -> Result<Vec<ModelCheckRow>, QuestionError> {
     let question = "Count from one to ten in words, separated by commas.";
-    let reply = desk.ask(CALLER, asking(question)).await?;
-    let said = reply.turn.said();
+    let reply = client.ask(CALLER, request(question)).await?;
+    let answer = reply.turn.full_text();
     let pieces = pieces.load(Ordering::Relaxed);
     Ok(vec![
         row(
             "text",
-            if said.is_empty() { Err("it said nothing".to_owned()) } else { Ok(excerpt(&said)) },
+            if answer.is_empty() { Err("empty answer".to_owned()) } else { Ok(excerpt(&answer)) },
         ),
         row(
             "streaming",
             match pieces {
-                0 | 1 => Err("the answer came in one piece".to_owned()),
-                pieces => Ok(format!("{pieces} pieces")),
+                0 | 1 => Err("the answer was not streamed".to_owned()),
+                pieces => Ok(format!("{pieces} chunks")),
             },
         ),
         row(
             "usage",
             match reply.usage {
-                Some(Usage { input, output, .. }) => {
-                    Ok(format!("{input} tokens read, {output} written"))
+                Some(TokenUsage { input, output, .. }) => {
+                    Ok(format!("{input} input tokens, {output} output tokens"))
                 }
-                None => Err("the vendor does not count tokens; every call is booked at its worst"
-                    .to_owned()),
+                None => Err(
+                    "the vendor reports no token counts, so every call is charged at its maximum"
+                        .to_owned(),
+                ),
             },
         ),
     ])
 }
 
-/// One call, its result, and an answer that uses it.
-async fn tools(desk: &Desk) -> Row {
-    row("tools", tool_round(desk).await)
+/// Tests a tool call, its result, and an answer that uses it.
+async fn tools(client: &ModelClient) -> ModelCheckRow {
+    row("tools", tool_round(client).await)
 }
 
-async fn tool_round(desk: &Desk) -> Result<String, String> {
+async fn tool_round(client: &ModelClient) -> Result<String, String> {
     let schema = json!({
         "type": "object",
         "properties": { "city": { "type": "string", "description": "The city" } },
@@ -142,18 +151,20 @@ async fn tool_round(desk: &Desk) -> Result<String, String> {
         schema,
     };
     let mut request =
-        asking("How warm is it in Oslo? Call the tool once, then answer with the number.");
+        request("How warm is it in Oslo? Call the tool once, then answer with the number.");
     request.tools = vec![tool];
     request.tool_choice = ToolChoice::Required;
-    let reply = desk.ask(CALLER, request.clone()).await.map_err(|error| error.to_string())?;
+    let reply = client.ask(CALLER, request.clone()).await.map_err(|error| error.to_string())?;
     let Some(call) = reply.turn.calls().next().cloned() else {
-        return Err(format!("it called none: {}", excerpt(&reply.turn.said())));
+        return Err(format!("the model called no tool: {}", excerpt(&reply.turn.full_text())));
     };
     match &call.arguments {
-        Arguments::Json(arguments) if arguments["city"].is_string() => {}
-        Arguments::Json(arguments) => return Err(format!("it called with {arguments}")),
-        Arguments::Malformed(text) => {
-            return Err(format!("it called with no JSON: {}", excerpt(text)));
+        CallArguments::Json(arguments) if arguments["city"].is_string() => {}
+        CallArguments::Json(arguments) => {
+            return Err(format!("the model called the tool with {arguments}"));
+        }
+        CallArguments::Malformed(text) => {
+            return Err(format!("the tool arguments are not JSON: {}", excerpt(text)));
         }
     }
     request.conversation.messages.push(Message::Assistant(reply.turn.clone()));
@@ -164,18 +175,18 @@ async fn tool_round(desk: &Desk) -> Result<String, String> {
     });
     request.conversation.messages.push(Message::Results(results.collect()));
     request.tool_choice = ToolChoice::Auto;
-    let reply = desk.ask(CALLER, request).await.map_err(|error| error.to_string())?;
-    let said = reply.turn.said();
-    if said.contains('7') {
-        Ok(format!("a call and its result: {}", excerpt(&said)))
+    let reply = client.ask(CALLER, request).await.map_err(|error| error.to_string())?;
+    let answer = reply.turn.full_text();
+    if answer.contains('7') {
+        Ok(format!("called the tool and used its result: {}", excerpt(&answer)))
     } else {
-        Err(format!("it does not use the result: {}", excerpt(&said)))
+        Err(format!("the answer ignores the tool result: {}", excerpt(&answer)))
     }
 }
 
-async fn schema(desk: &Desk) -> Row {
+async fn schema(client: &ModelClient) -> ModelCheckRow {
     let mut request =
-        asking("Name the capital of Norway and how many letters its name has, as JSON.");
+        request("Name the capital of Norway and how many letters its name has, as JSON.");
     request.output = OutputForm::Schema {
         name: "capital".to_owned(),
         schema: json!({
@@ -185,43 +196,43 @@ async fn schema(desk: &Desk) -> Row {
             "additionalProperties": false,
         }),
     };
-    let outcome = match desk.ask(CALLER, request).await {
+    let outcome = match client.ask(CALLER, request).await {
         Err(error) => Err(error.to_string()),
         Ok(reply) => {
-            let said = reply.turn.said();
-            match serde_json::from_str::<Value>(&said) {
+            let answer = reply.turn.full_text();
+            match serde_json::from_str::<Value>(&answer) {
                 Ok(value) if value["capital"].is_string() && value["letters"].is_i64() => {
-                    Ok(excerpt(&said))
+                    Ok(excerpt(&answer))
                 }
-                Ok(_) | Err(_) => Err(format!("not of the schema: {}", excerpt(&said))),
+                Ok(_) | Err(_) => Err(format!("does not match the schema: {}", excerpt(&answer))),
             }
         }
     };
     row("schema", outcome)
 }
 
-/// The same long beginning twice: what the vendor counts as read from its cache the second time.
-async fn caching(desk: &Desk) -> Row {
+/// Sends the same long prefix twice and checks whether the vendor reports cached tokens.
+async fn caching(client: &ModelClient) -> ModelCheckRow {
     let long: String = (0..CACHED_LINES)
         .map(|line| format!("{line}: the quick brown fox jumps over the dog\n"))
         .collect();
     let request = |question: &str| {
         let mut conversation = Conversation::new(SYSTEM);
-        conversation.say(long.as_str(), Cache::Breakpoint);
-        conversation.say(question, Cache::Unmarked);
-        Request::new(conversation, ANSWER_TOKENS)
+        conversation.push_user(long.as_str(), CacheMark::Breakpoint);
+        conversation.push_user(question, CacheMark::Unmarked);
+        ModelRequest::new(conversation, ANSWER_TOKENS)
     };
     let both = async {
-        desk.ask(CALLER, request("Answer with the word one.")).await?;
-        desk.ask(CALLER, request("Answer with the word two.")).await
+        client.ask(CALLER, request("Answer with the word one.")).await?;
+        client.ask(CALLER, request("Answer with the word two.")).await
     };
     let outcome = match both.await {
         Err(error) => Err(error.to_string()),
-        Ok(Reply { usage: Some(usage), .. }) if usage.cache_read > 0 => Ok(format!(
+        Ok(ModelReply { usage: Some(usage), .. }) if usage.cache_read > 0 => Ok(format!(
             "{} of {} tokens read from the vendor's cache",
             usage.cache_read, usage.input
         )),
-        Ok(_) => Err("the second call read nothing from the vendor's cache".to_owned()),
+        Ok(_) => Err("the second call read no tokens from the vendor's cache".to_owned()),
     };
     row("caching", outcome)
 }
@@ -230,33 +241,33 @@ fn budget(money: Money) -> Budget {
     Budget { llm_calls: CALLS_MAX, tool_calls: 0, input_tokens: u64::MAX, wall: TIME_MAX, money }
 }
 
-fn asking(question: &str) -> Request {
+fn request(question: &str) -> ModelRequest {
     let mut conversation = Conversation::new(SYSTEM);
-    conversation.say(question, Cache::Unmarked);
-    Request::new(conversation, ANSWER_TOKENS)
+    conversation.push_user(question, CacheMark::Unmarked);
+    ModelRequest::new(conversation, ANSWER_TOKENS)
 }
 
-fn row(what: &'static str, outcome: Result<String, String>) -> Row {
+fn row(name: &'static str, outcome: Result<String, String>) -> ModelCheckRow {
     let works = outcome.is_ok();
-    let (Ok(seen) | Err(seen)) = outcome;
-    Row { what, works, seen }
+    let (Ok(observation) | Err(observation)) = outcome;
+    ModelCheckRow { name, works, observation }
 }
 
-/// The beginning of what a model said, on one line.
-fn excerpt(said: &str) -> String {
+/// The beginning of a reply, on one line.
+fn excerpt(reply: &str) -> String {
     const SHOWN: usize = 60;
-    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = reply.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("`{}…`", &line[..end]),
         None => format!("`{line}`"),
     }
 }
 
-fn shown(checked: &Checked, spent: Money) -> String {
-    let mut out = format!("{}\n", crh_review::visible(&checked.model));
-    for Row { what, works, seen } in &checked.checks {
+fn report_text(checked: &ModelCheckReport, spent: Money) -> String {
+    let mut out = format!("{}\n", crh_review::escape_invisible(&checked.model));
+    for ModelCheckRow { name, works, observation } in &checked.checks {
         let mark = if *works { "works" } else { "no" };
-        out += &format!("  {what:10}  {mark:5}  {}\n", crh_review::visible(seen));
+        out += &format!("  {name:10}  {mark:5}  {}\n", crh_review::escape_invisible(observation));
     }
-    out + &format!("  it cost {spent}\n")
+    out + &format!("  cost: {spent}\n")
 }

@@ -1,24 +1,25 @@
-//! `crh model list`: providers, whether their keys are there, and what their models cost.
+//! `crh model list`: providers, API keys, models and prices.
 
 use serde::Serialize;
 
-use crate::cli::{ListingArg, ModelListArgs};
-use crate::commands::models::{Models, Roles};
+use crate::cli::{ListFormatArg, ModelListArgs};
+use crate::commands::models::{ModelResolver, ModelRoles};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
 use crh_llm::{BaseUrl, LiveName, ModelFacts, Money, Provider};
 use crh_review::stable_json;
 
-/// Prices are for so many tokens, as vendors list them.
+/// Prices are per million tokens, as vendors list them.
 const MILLION: u64 = 1_000_000;
 
 #[derive(Serialize)]
-struct Listing {
+struct ModelListing {
     providers: Vec<ProviderRow>,
-    /// The models that are asked as things are set; none without a key.
-    asked: Option<Roles>,
+    /// Models in use with the current settings; none without an API key.
+    #[serde(rename = "asked")]
+    roles: Option<ModelRoles>,
 }
 
 #[derive(Serialize)]
@@ -26,7 +27,7 @@ struct ProviderRow {
     name: &'static str,
     base_url: String,
     key: Option<KeyRow>,
-    /// The provider whose models it serves by another API.
+    /// Provider whose models it serves through another API.
     #[serde(skip_serializing_if = "Option::is_none")]
     models_of: Option<Provider>,
     models: Vec<ModelRow>,
@@ -41,13 +42,13 @@ struct KeyRow {
 #[derive(Serialize)]
 struct ModelRow {
     name: String,
-    /// What it is taken for if none is named.
+    /// Roles for which it is the default.
     default_for: Vec<&'static str>,
     context: u64,
     max_output: u64,
     tools: bool,
     schema: bool,
-    /// In US dollars for a million tokens.
+    /// US dollars per million tokens.
     price: Option<PriceRow>,
 }
 
@@ -57,40 +58,43 @@ struct PriceRow {
     cache_read: f64,
     cache_write: f64,
     output: f64,
-    /// Calls that read more tokens cost more.
+    /// Calls with more input tokens cost more.
     #[serde(skip_serializing_if = "Option::is_none")]
     dearer_above: Option<u64>,
 }
 
 pub(crate) fn run(args: &ModelListArgs, environment: &Environment) -> Result<(), Failure> {
     let settings = config::load(environment, None, RawSettings::default())?;
-    let models = Models::new(&settings, environment)?;
+    let models = ModelResolver::new(&settings, environment)?;
     let providers: Result<Vec<_>, _> =
         Provider::ALL.into_iter().map(|provider| provider_row(&models, provider)).collect();
-    let listing = Listing { providers: providers?, asked: models.roles(&settings).ok() };
+    let listing = ModelListing { providers: providers?, roles: models.roles(&settings).ok() };
     ui::result_text(&match args.format {
-        ListingArg::Text => crh_review::visible(&shown(&listing)),
-        ListingArg::Json => stable_json(&listing).or_fail(Kind::Bug)?,
+        ListFormatArg::Text => crh_review::escape_invisible(&listing_text(&listing)),
+        ListFormatArg::Json => stable_json(&listing).or_fail(FailureKind::Bug)?,
     })
 }
 
-fn provider_row(models: &Models<'_>, provider: Provider) -> Result<ProviderRow, Failure> {
+fn provider_row(models: &ModelResolver<'_>, provider: Provider) -> Result<ProviderRow, Failure> {
     let facts = models.catalogue.provider(provider);
-    let url = models.surroundings.base_url(&models.catalogue, provider).or_fail(Kind::Usage)?;
+    let url = models
+        .model_environment
+        .base_url(&models.catalogue, provider)
+        .or_fail(FailureKind::Usage)?;
     let ids = models.catalogue.models(provider);
     Ok(ProviderRow {
         name: provider.as_str(),
         base_url: url.to_string(),
         key: facts.key.clone().map(|variable| KeyRow {
             variable,
-            set: models.surroundings.has_key(&models.catalogue, provider),
+            set: models.model_environment.has_key(&models.catalogue, provider),
         }),
         models_of: facts.models_of,
         models: ids.into_iter().map(|id| model_row(models, provider, id, &url)).collect(),
     })
 }
 
-fn model_row(models: &Models<'_>, provider: Provider, id: &str, url: &BaseUrl) -> ModelRow {
+fn model_row(models: &ModelResolver<'_>, provider: Provider, id: &str, url: &BaseUrl) -> ModelRow {
     let name = LiveName { provider, model: id.to_owned(), base_url: None };
     let ModelFacts { context, max_output, price, abilities } = models.catalogue.facts(&name, url);
     let defaults = models.catalogue.provider(provider).defaults.as_ref();
@@ -119,9 +123,8 @@ fn model_row(models: &Models<'_>, provider: Provider, id: &str, url: &BaseUrl) -
     }
 }
 
-fn shown(listing: &Listing) -> String {
-    let mut out = "The context in tokens; prices in US dollars for a million tokens:\n\
-                   read / read from the vendor's cache / written to it / written by the model\n"
+fn listing_text(listing: &ModelListing) -> String {
+    let mut out = "Columns: context window in tokens; US dollars per million tokens for\ninput / cached input / cache write / output; default roles\n"
         .to_owned();
     for provider in &listing.providers {
         let key = match &provider.key {
@@ -131,7 +134,7 @@ fn shown(listing: &Listing) -> String {
         };
         out += &format!("\n{}: {key}; {}\n", provider.name, provider.base_url);
         match &provider.models_of {
-            Some(other) => out += &format!("  the models of {other}\n"),
+            Some(other) => out += &format!("  same models as {other}\n"),
             None => {
                 let lines =
                     provider.models.iter().map(|model| format!("  {}\n", model_line(model)));
@@ -139,12 +142,11 @@ fn shown(listing: &Listing) -> String {
             }
         }
     }
-    out += &match &listing.asked {
-        Some(Roles { reviewer, cheap, escalation }) => format!(
-            "\nAs things are set, {reviewer} reviews,\n{cheap} does what is small, and\n{escalation} looks again \
-             at what is doubtful.\n"
-        ),
-        None => "\nNo key is set: name a model with `--model`, or set a key.\n".to_owned(),
+    out += &match &listing.roles {
+        Some(ModelRoles { reviewer, cheap, escalation }) => {
+            format!("\nIn use: reviewer {reviewer},\ncheap {cheap},\nescalation {escalation}.\n")
+        }
+        None => "\nNo API key is set: set one, or pass `--model`.\n".to_owned(),
     };
     out
 }
@@ -153,21 +155,22 @@ fn model_line(model: &ModelRow) -> String {
     let id = model.name.split_once(':').map_or(model.name.as_str(), |(_, id)| id);
     let price = match &model.price {
         Some(PriceRow { input, cache_read, cache_write, output, dearer_above }) => {
-            let dearer = dearer_above.map(|above| format!(", more above {}", rounded(above)));
+            let dearer =
+                dearer_above.map(|above| format!(", more above {} tokens", short_count(above)));
             let dearer = dearer.unwrap_or_default();
             format!("{input} / {cache_read} / {cache_write} / {output}{dearer}")
         }
         None => "no price".to_owned(),
     };
-    let context = rounded(model.context);
+    let context = short_count(model.context);
     match model.default_for.as_slice() {
         [] => format!("{id:30} {context:>6}  {price}"),
         roles => format!("{id:30} {context:>6}  {price}  {}", roles.join(", ")),
     }
 }
 
-/// A number of tokens as people say it: 128k.
-fn rounded(tokens: u64) -> String {
+/// A rounded token count, such as 128k.
+fn short_count(tokens: u64) -> String {
     match tokens {
         0..10_000 => tokens.to_string(),
         10_000..1_000_000 => format!("{}k", tokens / 1_000),

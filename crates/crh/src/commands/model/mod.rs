@@ -1,4 +1,4 @@
-//! `crh model`: which models there are, and whether one works.
+//! `crh model`: lists models, and tests one.
 
 mod check;
 mod list;

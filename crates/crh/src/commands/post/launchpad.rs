@@ -1,81 +1,89 @@
-//! `crh post --sink launchpad`: the review of a stored run goes to the merge proposal that is named here, and to no other.
+//! `crh post --sink launchpad`: posts a stored run to the merge proposal in the flags, and to no
+//! other.
 
 use std::process::ExitCode;
 
-use super::super::forge::posted::Shown;
-use super::super::forge::{Head, posted};
+use super::super::forge::posting_messages::DryRunWrite;
+use super::super::forge::{ExpectedHead, posting_messages};
 use super::super::launchpad;
-use super::super::launchpad::{Hub, Posted, ToPost};
-use super::super::models::Models;
-use super::{Run, head_is_meant, told};
+use super::super::launchpad::{LaunchpadPostRequest, LaunchpadPostResult, LaunchpadSession};
+use super::super::models::ModelResolver;
+use super::{StoredRun, check_head, print_outcome};
 use crate::cli::PostArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::ui;
-use crh_forge::launchpad::Name;
-use crh_forge::launchpad::post::Refusal;
+use crh_forge::launchpad::MergeProposalRef;
+use crh_forge::launchpad::post::MergeProposalRefusal;
 use crh_review::report::Report;
 
-/// What to do about a run that is about something else.
-const OTHER_RUN: &str = "nothing was posted; name the run of this merge proposal";
+const HINT_WRONG_RUN: &str = "nothing was posted; name the run of this merge proposal";
 
-/// Posts a report to the merge proposal that the flags name.
-pub(super) fn posted_to(
+pub(super) fn post_to_launchpad(
     args: &PostArgs,
-    run: &Run,
+    run: &StoredRun,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<ExitCode, Failure> {
-    launchpad::fits(args.post)?;
-    let (name, head) = wanted(args, settings)?;
-    let Run { report, diff, .. } = run;
-    is_meant(report, &name, &head)?;
-    let hub = Hub::open(&name.service, environment, settings)?;
-    if hub.is_nobody() {
-        return Err(launchpad::refused(&Refusal::Nobody));
+    launchpad::check_flags(args.post)?;
+    let (name, head) = resolve_target(args, settings)?;
+    let StoredRun { report, diff, .. } = run;
+    check_run_matches(report, &name, &head)?;
+    let session = LaunchpadSession::open(&name.service, environment, settings)?;
+    if session.is_anonymous() {
+        return Err(launchpad::refusal_failure(&MergeProposalRefusal::NotLoggedIn));
     }
-    let secrets: Vec<_> = hub.secrets().to_vec();
-    let redactor = Models::new(settings, environment)?.redactor_with(&secrets);
+    let secrets: Vec<_> = session.secrets().to_vec();
+    let redactor = ModelResolver::new(settings, environment)?.redactor_with(&secrets);
     let instance = settings.instance.value.as_str();
-    let to_post = ToPost { report, diff, redactor: &redactor, instance, flags: args.post };
-    match launchpad::posted(&hub, &name, &to_post)? {
-        Posted::Shown(write) => {
-            let writes: Vec<Shown> = write.map(Shown::Launchpad).into_iter().collect();
-            posted::show(&writes).map(|()| ExitCode::SUCCESS)
+    let to_post =
+        LaunchpadPostRequest { report, diff, redactor: &redactor, instance, flags: args.post };
+    match launchpad::post(&session, &name, &to_post)? {
+        LaunchpadPostResult::DryRun(write) => {
+            let writes: Vec<DryRunWrite> = write.map(DryRunWrite::Launchpad).into_iter().collect();
+            posting_messages::print_dry_run(&writes).map(|()| ExitCode::SUCCESS)
         }
-        Posted::Done(outcome) => match &outcome.refusal {
-            Some(refusal) => Err(launchpad::refused(refusal)),
-            None => told(&outcome),
+        LaunchpadPostResult::Done(outcome) => match &outcome.refusal {
+            Some(refusal) => Err(launchpad::refusal_failure(refusal)),
+            None => print_outcome(&outcome),
         },
     }
 }
 
-/// Where it goes, by the flags alone.
-fn wanted(args: &PostArgs, settings: &Settings) -> Result<(Name, Head), Failure> {
+/// The target, from the flags.
+fn resolve_target(
+    args: &PostArgs,
+    settings: &Settings,
+) -> Result<(MergeProposalRef, ExpectedHead), Failure> {
     let open = |what: &str, flag: &str| {
-        Failure::usage(format!("nothing says which {what} is meant")).hint(format!("give `{flag}`"))
+        Failure::usage(format!("no {what} given")).hint(format!("use `{flag}`"))
     };
     let url = args.proposal.as_deref().ok_or_else(|| open("merge proposal", "--proposal URL"))?;
     let head = args.head.as_deref().ok_or_else(|| open("commit", "--head SHA"))?;
-    Ok((launchpad::name(url, settings)?, Head::parse(head)?))
+    Ok((launchpad::parse_ref(url, settings)?, ExpectedHead::parse(head)?))
 }
 
-/// Refuses a run that is about something else than what is posted to. Which repository it is proposed to, Launchpad says.
-fn is_meant(report: &Report, name: &Name, head: &Head) -> Result<(), Failure> {
-    let (change, service) = (&report.change, &name.service);
+/// Fails if the run is for another proposal. Launchpad knows the target repository.
+fn check_run_matches(
+    report: &Report,
+    proposal_ref: &MergeProposalRef,
+    head: &ExpectedHead,
+) -> Result<(), Failure> {
+    let (change, service) = (&report.change, &proposal_ref.service);
     let is_here = change.url.strip_prefix(service.code()).is_some_and(|path| path.starts_with('/'));
     if !change.url.is_empty() && !is_here {
-        let message = format!("the run is about `{}`, and not at `{}`", change.url, service.name());
-        return Err(Failure::usage(ui::on_one_line(&message)).hint(OTHER_RUN));
+        let message =
+            format!("the run is for `{}`, which is not on `{}`", change.url, service.name());
+        return Err(Failure::usage(ui::one_line(&message)).hint(HINT_WRONG_RUN));
     }
-    if change.pr_number != name.number.to_string() {
+    if change.pr_number != proposal_ref.number.to_string() {
         let claimed = match change.pr_number.as_str() {
             "" => "no merge proposal".to_owned(),
-            number => format!("the merge proposal {}", ui::on_one_line(number)),
+            number => format!("the merge proposal {}", ui::one_line(number)),
         };
-        let message = format!("the run is about {claimed}, and not about {}", name.number);
-        return Err(Failure::usage(message).hint(OTHER_RUN));
+        let message = format!("the run is for {claimed}, not for {}", proposal_ref.number);
+        return Err(Failure::usage(message).hint(HINT_WRONG_RUN));
     }
-    head_is_meant(report, head)
+    check_head(report, head)
 }

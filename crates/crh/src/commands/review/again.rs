@@ -1,33 +1,33 @@
-//! A second look at what a fix has changed, and at nothing else: what it finds is new in the report, and nothing that was open is
-//! closed by not being found again.
+//! Reviews fixed files again. New issues are added to the report; an open issue is not closed
+//! because it was not found again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::opened::AttributesAt;
-use super::super::{opened, run_place};
+use super::super::change_source::AttributesAt;
+use super::super::{change_source, run_lookup};
 use super::begin::Begun;
 use super::desk;
 use super::outcome::End;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
 use crate::fix::Standing;
 use crate::ui::Verbosity;
-use crh_git::Bare;
+use crh_git::BareRepository;
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::incremental::{HeadChange, IncrementalReview};
 use crh_pipeline::revisions::Revisions;
-use crh_pipeline::since::{Moved, Since};
-use crh_pipeline::subject::Subject;
-use crh_pipeline::tools::{Bench, ToolError};
+use crh_pipeline::tools::{ToolContext, ToolError};
 use crh_pipeline::workspace::Workspace;
-use crh_pipeline::{prepare, target, workspace};
+use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
 use crh_review::report::{AppliedFix, Decimal, Issue, Report, RunOutcome, Stats};
 
-/// What is said of a second look that somebody stopped.
-pub(super) const LOOK_STOPPED: &str = "looking again at what was fixed was stopped";
+/// Warning if the user stopped the repeated review.
+pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
 
-/// Reviews the files that fixes have changed, and adds what is found to the report.
+/// Reviews the fixed files and adds new issues to the report.
 pub(super) fn review(
     begun: &Begun,
     report: &mut Report,
@@ -40,21 +40,21 @@ pub(super) fn review(
     let Some(run) = begun.place.folder() else { return Ok(End::Finished) };
     let standing = Standing::of(run)?;
     let Some(now) = standing.commit() else { return Ok(End::Finished) };
-    let spent = run.spent_before().map_err(run_place::failed)?;
-    let folder = run.round(round).or_fail(Kind::Outside)?;
+    let spent = run.spent_before().map_err(run_lookup::folder_failure)?;
+    let folder = run.fix_round(round).or_fail(FailureKind::External)?;
     let changed: BTreeSet<String> =
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
     let subject = subject(begun, (bare, reviewed, now), &changed, &folder.workspace())?;
     let (second, end) = desk::look_again(begun, &subject, &folder, spent, verbosity, environment)?;
     let second = match end {
         End::Finished => second,
-        // That they did not come to their end is nobody's failure.
+        // Stopped reviewers did not fail.
         End::Interrupted => Report { reviewers: Vec::new(), ..second },
     };
     let TakenIn { new, found_again } = take_in(report, second, &changed);
-    fix::keep_found_on(run, &new, now).or_fail(Kind::Outside)?;
+    fix::keep_found_on(run, &new, now).or_fail(FailureKind::External)?;
     if !found_again.is_empty() {
-        standing.keep_found_again(run, found_again).or_fail(Kind::Outside)?;
+        standing.keep_found_again(run, found_again).or_fail(FailureKind::External)?;
     }
     if end == End::Interrupted {
         fix::warn(report, &[LOOK_STOPPED.to_owned()]);
@@ -63,26 +63,26 @@ pub(super) fn review(
     Ok(end)
 }
 
-/// The change with the fixes in it, of which only the files that they change are reviewed.
+/// The change including its fixes, restricted to the fixed files.
 fn subject(
     begun: &Begun,
-    (bare, reviewed, now): (&Bare, &str, &str),
+    (bare, reviewed, now): (&BareRepository, &str, &str),
     changed: &BTreeSet<String>,
     folder: &std::path::Path,
-) -> Result<Subject, Failure> {
+) -> Result<ChangeUnderReview, Failure> {
     let before = &begun.subject;
-    let base = before.change.base_sha.clone();
-    let diff = Diff::read(bare.diff(&base, now).or_fail(Kind::Outside)?);
-    let objects = bare.objects().or_fail(Kind::Outside)?;
+    let base = before.report_change.base_sha.clone();
+    let diff = Diff::read(bare.diff(&base, now).or_fail(FailureKind::External)?);
+    let objects = bare.objects().or_fail(FailureKind::External)?;
     let body = before.workspace().map(|workspace| workspace.metadata().body.clone());
-    let change = target::Change {
+    let change = resolve::PinnedChange {
         base: Some(base.clone()),
         head: Some(now.to_owned()),
-        source: before.change.head_ref.clone(),
-        target: before.change.base_ref.clone(),
-        title: before.change.title.clone(),
+        source: before.report_change.head_ref.clone(),
+        target: before.report_change.base_ref.clone(),
+        title: before.report_change.title.clone(),
         body: body.unwrap_or_default(),
-        author: before.change.author.clone(),
+        author: before.report_change.author.clone(),
         created_at: None,
         commits: Vec::new(),
         diff,
@@ -90,7 +90,7 @@ fn subject(
         notes: Vec::new(),
         proposed: None,
     };
-    let (scope, _) = opened::scope_of(
+    let (scope, _) = change_source::decide_scope(
         &begun.settings,
         &change.diff,
         Some((&base, now)),
@@ -99,44 +99,49 @@ fn subject(
     )?;
     let paths = change.diff.files().iter().map(|file| file.path.shown().into_owned());
     let unchanged = paths.filter(|path| !changed.contains(path)).collect();
-    let (contents, notes) = prepare::contents(change, Some(&objects)).or_fail(Kind::Outside)?;
-    workspace::write(&contents, folder).or_fail(Kind::Outside)?;
-    let workspace = Workspace::open(folder).or_fail(Kind::Outside)?;
+    let (contents, notes) =
+        prepare::workspace_contents(change, Some(&objects)).or_fail(FailureKind::External)?;
+    workspace::write_workspace(&contents, folder).or_fail(FailureKind::External)?;
+    let workspace = Workspace::open(folder).or_fail(FailureKind::External)?;
     let Some(round) = workspace.latest() else {
         return Err(Failure::usage("the workspace of the fixes has no diff"));
     };
-    let diff: Arc<Diff> = workspace.diff(&round.id).or_fail(Kind::Outside)?;
-    let revisions = Revisions::new(bare.clone(), &base, now).or_fail(Kind::Outside)?;
+    let diff: Arc<Diff> = workspace.diff(&round.id).or_fail(FailureKind::External)?;
+    let revisions = Revisions::new(bare.clone(), &base, now).or_fail(FailureKind::External)?;
     let analysers = begun.checks.analysers.clone();
-    let bench = Bench::new().with_workspace(workspace).with_analysers(analysers);
-    let bench = bench.with_repository(move || Ok::<_, ToolError>(revisions));
-    let subject = Subject {
-        bench,
+    let tool_context = ToolContext::new().with_workspace(workspace).with_analysers(analysers);
+    let tool_context = tool_context.with_repository(move || Ok::<_, ToolError>(revisions));
+    let subject = ChangeUnderReview {
+        tool_context,
         diff,
         scope,
-        change: before.change.clone(),
+        report_change: before.report_change.clone(),
         untracked: Vec::new(),
         notes,
-        since: None,
+        incremental: None,
     };
     let head = reviewed.to_owned();
-    Ok(subject.since(Since { head, moved: Moved::On, unchanged, issues: Vec::new() }))
+    Ok(subject.into_incremental(IncrementalReview {
+        head,
+        head_change: HeadChange::Moved,
+        unchanged_files: unchanged,
+        issues: Vec::new(),
+    }))
 }
 
-/// What a second look has brought into a report, by the numbers of the issues.
+/// Issues that a repeated review added, by number.
 struct TakenIn {
     new: Vec<u32>,
-    /// Those that were fixed, and are found all the same.
+    /// Fixed issues that were found again.
     found_again: Vec<u32>,
 }
 
-/// Adds what a second look at some files has found and the report does not have, and opens again what it has as fixed. The numbers
-/// go on.
+/// Adds new issues with the next numbers, and reopens fixed issues that were found again.
 fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> TakenIn {
     let known = |issue: &Issue| {
         let all = || report.issues.iter().chain(&report.pre_existing);
         let same = all().find(|it| it.dedupe_key == issue.dedupe_key);
-        // A fix changes the lines by which an issue is known.
+        // A fix changes the lines that identify an issue.
         let is_fixed = |it: &&Issue| {
             report.is_fixed(it.number)
                 && (&it.title, &it.location.file) == (&issue.title, &issue.location.file)
@@ -167,13 +172,13 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> T
         let names = failed.join(", ");
         report
             .warnings
-            .push(format!("of those who looked again at what was fixed, these failed: {names}"));
+            .push(format!("reviewers failed in the repeated review of the fixes: {names}"));
     }
     report.stats = both(&report.stats, &second.stats);
     TakenIn { new: numbers, found_again }
 }
 
-/// Takes fixes back out of the report whose issues are still found; the numbers of those.
+/// Removes fixes from the report whose issues were found again. Returns their numbers.
 fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     let fixed: Vec<u32> =
         found_again.iter().copied().filter(|number| report.is_fixed(*number)).collect();
@@ -183,7 +188,7 @@ fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     fixed
 }
 
-/// How long both took; what they cost together follows from their transcripts.
+/// Adds the durations. The cost is computed from the transcripts.
 fn both(one: &Stats, other: &Stats) -> Stats {
     let llm = one.latency_seconds_llm.0.saturating_add(other.latency_seconds_llm.0);
     Stats {

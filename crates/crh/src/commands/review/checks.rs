@@ -1,4 +1,4 @@
-//! What static reviewers work with besides the change: from the settings, the repository and the command line.
+//! Inputs of static checks besides the change: settings, repository, command line.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,32 +9,32 @@ use serde::{Deserialize, Serialize};
 use crate::cli::SarifFlags;
 use crate::config::checks::RulePaths;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::input;
-use crh_git::{Bare, ReadError};
-use crh_lint::sarif::Sarif;
-use crh_pipeline::checks::{BASELINE, Baseline, CheckTerms, IgnoredPaths, Since, Work};
+use crh_git::{BareRepository, ReadError};
+use crh_lint::sarif::SarifFile;
+use crh_pipeline::checks::{
+    BASELINE, Baseline, ChangeOrigin, CheckOptions, IgnoredPaths, SuppressionOrigin,
+};
 
-/// A baseline of a large old repository has a few thousand rows of a hundred bytes.
+/// Maximum size of a baseline. A large repository has a few thousand rows of a hundred bytes.
 const BASELINE_MAX: u64 = 64 << 20;
 
-/// Where the baseline of a change is looked for.
+/// Where the baseline is read from.
 pub(in crate::commands) enum BaselineAt<'a> {
-    /// In the checkout, as the settings are.
+    /// The checkout, like the settings.
     Checkout(&'a Path),
-    /// In a commit.
-    Commit(&'a Bare, &'a str),
-    /// It is this, or there is none.
+    Commit(&'a BareRepository, &'a str),
+    /// These bytes, if any.
     Given(Option<&'a [u8]>),
-    /// Nowhere: only a diff is known.
+    /// None: only a diff is known.
     Nowhere,
 }
 
-/// What silences findings about a change, comments in it aside. A run keeps it, since it has to come to the same when it goes on.
+/// Suppressions outside the code. A run stores them, so that a resumed run gives the same result.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(in crate::commands) struct Silencing {
     ignore: Vec<Ignored>,
-    /// The text of the baseline.
     baseline: Option<String>,
 }
 
@@ -47,7 +47,8 @@ struct Ignored {
 }
 
 impl Silencing {
-    /// By the settings and the baseline. What stands in the settings and not in those `before` the change comes with it.
+    /// Suppressions from the settings and the baseline. A row that is missing in the settings
+    /// `before` the change belongs to the change.
     pub(in crate::commands) fn of(
         ignore: &RulePaths,
         before: &RulePaths,
@@ -63,27 +64,34 @@ impl Silencing {
     }
 }
 
-/// All of it.
 pub(in crate::commands) fn terms(
     silencing: &Silencing,
     sarif: &SarifFlags,
     environment: &Environment,
-) -> Result<CheckTerms, Failure> {
+) -> Result<CheckOptions, Failure> {
     let ignore = silencing.ignore.iter().map(|row| {
-        let paths = crh_git::Globs::new(row.globs.iter().map(String::as_str));
-        let since = if row.is_brought_along { Since::ThisChange } else { Since::Before };
-        Ok(IgnoredPaths { rules: row.rules.clone(), paths: paths.or_fail(Kind::Usage)?, since })
+        let paths = crh_git::PathGlobs::new(row.globs.iter().map(String::as_str));
+        let since = if row.is_brought_along {
+            SuppressionOrigin::ThisChange
+        } else {
+            SuppressionOrigin::Before
+        };
+        Ok(IgnoredPaths {
+            rules: row.rules.clone(),
+            paths: paths.or_fail(FailureKind::Usage)?,
+            origin: since,
+        })
     });
-    let baseline = silencing.baseline.as_ref().map(|text| Baseline::read(text.as_bytes()));
+    let baseline = silencing.baseline.as_ref().map(|text| Baseline::parse(text.as_bytes()));
     let baseline = baseline.transpose().map_err(|why| {
         Failure::usage(format!("`{BASELINE}` cannot be used: {why}"))
-            .hint("`crh baseline` writes it anew; without the file nothing is left out")
+            .hint("run `crh baseline` to write a new one, or delete the file")
     })?;
     let read = |files: &[std::path::PathBuf]| {
         files.iter().map(|file| sarif_file(file, environment)).collect::<Result<Vec<_>, _>>()
     };
-    Ok(CheckTerms {
-        work: Work::default(),
+    Ok(CheckOptions {
+        change_origin: ChangeOrigin::default(),
         analysers: None,
         ignore: ignore.collect::<Result<_, Failure>>()?,
         baseline,
@@ -92,11 +100,11 @@ pub(in crate::commands) fn terms(
     })
 }
 
-fn sarif_file(file: &Path, environment: &Environment) -> Result<Sarif, Failure> {
+fn sarif_file(file: &Path, environment: &Environment) -> Result<SarifFile, Failure> {
     let path = if file == Path::new("-") { file.to_owned() } else { environment.folder.join(file) };
     let bytes = input::bytes(&path)?;
-    Sarif::read(&bytes).map_err(|why| {
-        Failure::usage(format!("{} cannot be used: {why}", input::name(file)))
+    SarifFile::read(&bytes).map_err(|why| {
+        Failure::usage(format!("{} cannot be used: {why}", input::display_name(file)))
             .hint("give a SARIF 2.1.0 log, as CodeQL, semgrep, eslint and clippy-sarif write it")
     })
 }
@@ -118,23 +126,25 @@ fn in_checkout(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(Failure::new(Kind::Outside, error)),
+        Err(error) => return Err(Failure::new(FailureKind::External, error)),
     };
-    // A link could lead anywhere, and a fifo would never end.
+    // Do not follow a symlink or block on a FIFO.
     if !facts.is_file() || facts.len() > BASELINE_MAX {
-        return Err(Failure::usage(format!("`{BASELINE}` is no file of at most 64 MiB"))
-            .hint("`crh baseline` writes it anew"));
+        return Err(Failure::usage(format!(
+            "`{BASELINE}` is not a regular file of at most 64 MiB"
+        ))
+        .hint("run `crh baseline` to write a new one"));
     }
     input::bytes(path).map(Some)
 }
 
-fn in_commit(bare: &Bare, commit: &str) -> Result<Option<Vec<u8>>, Failure> {
-    let objects = bare.objects().or_fail(Kind::Outside)?;
+fn in_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let objects = bare.objects().or_fail(FailureKind::External)?;
     match objects.stat(commit, BASELINE) {
         Ok((entry, _)) if entry.kind.is_file() => {
-            objects.file(commit, BASELINE).map(Some).or_fail(Kind::Outside)
+            objects.file(commit, BASELINE).map(Some).or_fail(FailureKind::External)
         }
         Ok(_) | Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
-        Err(error) => Err(Failure::new(Kind::Outside, error)),
+        Err(error) => Err(Failure::new(FailureKind::External, error)),
     }
 }

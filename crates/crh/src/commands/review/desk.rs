@@ -1,49 +1,50 @@
-//! Where a review is carried out: one runtime, one ledger, one listener.
+//! Runs a review: one runtime, one ledger, one progress display.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::interrupts::Interrupts;
+use super::super::interrupts::InterruptGuard;
 use super::super::{dismiss, models};
 use super::begin::Begun;
 use super::outcome::End;
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crate::ui::Verbosity;
-use crate::ui::progress::Progress;
-use crate::ui::questions::Person;
-use crh_agent::{Contents, Ledger, Totals};
-use crh_pipeline::events::{Event, Stage};
-use crh_pipeline::journal::Journal;
-use crh_pipeline::pipeline::{Review, Reviewed};
-use crh_pipeline::run_folder::{Completion, RunFolder, Stamp};
+use crate::ui::progress::ProgressDisplay;
+use crate::ui::questions::TerminalPrompt;
+use crh_agent::{Ledger, TranscriptDetail, UsageTotals};
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::events::{ReviewEvent, Stage};
+use crh_pipeline::journal::ReviewJournal;
+use crh_pipeline::pipeline::{ReviewInputs, ReviewOutput};
+use crh_pipeline::run_folder::{Completion, RunFolder, Timestamp};
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::subject::Subject;
 use crh_pipeline::{context, pipeline};
 use crh_review::report::Report;
 
-/// Told to the user at the first Ctrl-C.
-const STOPPING: &str = "stopping: what was found so far is reported; Ctrl-C again ends at once";
+/// Warning at the first Ctrl-C.
+const STOPPING: &str =
+    "stopping; findings so far are reported (press Ctrl-C again to quit at once)";
 
-/// How often whoever shows the progress is told what was spent.
+/// Interval of cost updates in the progress display.
 const SPENT_EVERY: Duration = Duration::from_millis(250);
 
-/// What is reviewed, where that is written down, and what was done before.
+/// A review to run, with its run folder and earlier results.
 struct Work<'b> {
-    subject: &'b Subject,
+    subject: &'b ChangeUnderReview,
     folder: Option<RunFolder>,
     earlier: Vec<RunRecord>,
-    spent: Totals,
-    /// Whoever can be asked what the change is for.
-    person: Option<context::Person>,
+    spent: UsageTotals,
+    /// Asks the user for the purpose of the change.
+    person: Option<context::IntentPrompt>,
 }
 
-/// Carries out a review to its end, or to where the user stopped it, and keeps what came of it.
+/// Runs a review until it ends or the user stops it, and stores the result.
 pub(super) fn review(
     begun: &Begun,
-    person: Option<&Person>,
+    person: Option<&TerminalPrompt>,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<(Report, End), Failure> {
@@ -52,21 +53,21 @@ pub(super) fn review(
         folder: begun.place.folder().cloned(),
         earlier: begun.earlier.runs.clone(),
         spent: begun.earlier.spent,
-        person: person.map(|_| context::Person::new(asked_for)),
+        person: person.map(|_| context::IntentPrompt::new(asked_for)),
     };
     let (report, end) = carried_out(begun, work, verbosity, environment)?;
     if let Some(crew) = &begun.crew {
-        models::warn_of_recording(&crew.reviewer);
+        models::warn_if_recording_failed(&crew.reviewer);
     }
     Ok((report, end))
 }
 
-/// Reviews something else on the same terms, within what the bill has left.
+/// Reviews another change with the same options and the remaining budget.
 pub(super) fn look_again(
     begun: &Begun,
-    subject: &Subject,
+    subject: &ChangeUnderReview,
     folder: &RunFolder,
-    spent: Totals,
+    spent: UsageTotals,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<(Report, End), Failure> {
@@ -82,77 +83,77 @@ fn carried_out(
     environment: &Environment,
 ) -> Result<(Report, End), Failure> {
     let Work { subject, folder, earlier, spent, person } = work;
-    let progress = Progress::new(verbosity, environment);
-    let journal = Journal::open(
+    let progress = ProgressDisplay::new(verbosity, environment);
+    let journal = ReviewJournal::open(
         folder,
         begun.redactor.clone(),
-        if begun.log_content { Contents::Full } else { Contents::Withheld },
+        if begun.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly },
         earlier,
         progress.listener(),
     );
     let stopped = journal.clone();
-    let interrupts = Interrupts::watch(move || {
+    let interrupts = InterruptGuard::watch(move || {
         stopped.cancel().cancel();
-        stopped.tell(Event::Warning { text: STOPPING.to_owned() });
+        stopped.emit(ReviewEvent::Warning { text: STOPPING.to_owned() });
     })?;
-    journal.stage(Stage::Target, || subject.change.clone());
+    journal.stage(Stage::Target, || subject.report_change.clone());
     journal.stage(Stage::Scope, || subject.scope.clone());
-    let mut remembered = dismiss::remembered(&begun.settings, &subject.change.repo)?;
+    let mut remembered =
+        dismiss::load_past_decisions(&begun.settings, &subject.report_change.repo)?;
     for said_no in &begun.dismissed {
         said_no.remember(&mut remembered);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.or_fail(Kind::Outside)?;
+    let runtime = runtime.or_fail(FailureKind::External)?;
     let reviewed = runtime.block_on(async {
-        let ledger = Ledger::resumed(begun.terms.allowance.budget(), spent);
-        let review = Review {
-            subject: Arc::new(subject.clone()),
-            terms: Arc::new(begun.terms.clone()),
+        let ledger = Ledger::resume(begun.terms.budget.ledger_budget(), spent);
+        let review = ReviewInputs {
+            change: Arc::new(subject.clone()),
+            options: Arc::new(begun.terms.clone()),
             checks: Arc::new(begun.checks.clone()),
-            crew: begun.crew.clone(),
+            models: begun.crew.clone(),
             ledger: ledger.clone(),
             remembered,
             min_severity: begun.settings.review_min_severity.value.severity(),
-            person,
+            intent_prompt: person,
             journal: journal.clone(),
             run_id: begun.place.run_id(),
-            // Runs that were turned away together must not come back together.
-            seed: RandomState::new().hash_one(()),
-            since: begun.since,
+            // Random, so that rate-limited runs do not retry at the same time.
+            retry_seed: RandomState::new().hash_one(()),
+            started: begun.since,
         };
         tokio::select! {
-            reviewed = pipeline::review(review) => reviewed,
+            reviewed = pipeline::run_review(review) => reviewed,
             never = tell_spending(&ledger, &journal) => match never {},
         }
     });
-    // Tools that nobody waits for any more end by themselves.
+    // Abandoned tools end by themselves.
     runtime.shutdown_background();
     progress.end();
-    let Reviewed { report, records } = reviewed;
+    let ReviewOutput { report, records } = reviewed;
     let (end, completion) = match journal.cancel().is_cancelled() {
         true => (End::Interrupted, Completion::Stopped),
-        false => (End::Finished, Completion::At(Stamp::of(environment.now()))),
+        false => (End::Finished, Completion::At(Timestamp::from_system_time(environment.now()))),
     };
     journal.finish(&report, &records, completion);
-    // Not before: until the report is stored, whoever presses Ctrl-C would lose it.
+    // Only now: Ctrl-C before the report is stored would lose it.
     drop(interrupts);
     Ok((report, end))
 }
 
-/// Asks what the change is for.
 fn asked_for(doubt: &str) -> Option<String> {
-    ui::line_from_person(&format!(
-        "What is the primary goal of these changes? ({doubt})\nA sentence is enough; every reviewer is told. Enter alone goes on without."
+    ui::prompt_line(&format!(
+        "What is the primary goal of these changes? ({doubt})\nOne sentence is enough; every reviewer gets it. Press Enter to go on without."
     ))
 }
 
-/// Tells what was spent whenever that has changed.
-async fn tell_spending(ledger: &Ledger, journal: &Journal) -> std::convert::Infallible {
-    let mut told = Totals::default();
+/// Reports the cost whenever it changes.
+async fn tell_spending(ledger: &Ledger, journal: &ReviewJournal) -> std::convert::Infallible {
+    let mut told = UsageTotals::default();
     loop {
         let totals = ledger.spent();
         if totals != told {
-            journal.tell(Event::Spent { totals });
+            journal.emit(ReviewEvent::Spent { totals });
             told = totals;
         }
         tokio::time::sleep(SPENT_EVERY).await;

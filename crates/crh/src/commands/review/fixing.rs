@@ -1,4 +1,4 @@
-//! What a review does about what it has found, by whoever may change the tree.
+//! Applies fixes after a review, depending on the mode.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -8,63 +8,84 @@ use super::outcome::End;
 use super::progress::Progress;
 use super::{Questions, again};
 use crate::commands::interrupts;
-use crate::commands::interrupts::Interrupts;
+use crate::commands::interrupts::InterruptGuard;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::fix::outcome::{Fixed, Left};
-use crate::fix::{Asker, Authority, Standing};
+use crate::fix::{Asker, Authority, SafeFixTiming, Standing};
 use crate::hand_off::todos;
 use crate::ui::Verbosity;
 use crate::{fix, ui};
+use crh_pipeline::target_args;
 use crh_review::finding::Owner;
-use crh_review::report::{AppliedFix, Mode, Queue, Report};
+use crh_review::report::{AppliedFix, Queue, Report, ReviewMode};
 
-/// A fixer that has not put everything right by then does not: each round is a review of its own.
+/// Maximum number of rounds; each round is a review of its own.
 const ROUNDS: u32 = 2;
-/// Programs that call for a review decide themselves whether there is another round.
+/// The calling program decides about further rounds.
 const HEADLESS_ROUNDS: u32 = 1;
 
-const FIXING_STOPPED: &str =
-    "fixing was stopped: what stands under applied fixes is done, and nothing else";
+const FIXING_STOPPED: &str = "fixing was stopped; only the listed applied fixes are done";
 
-/// How the warning begins that what is left to others is written nowhere.
-pub(super) const NO_TODOS: &str = "the todos were not written";
+/// Prefix of the warning that todo files could not be written.
+pub(super) const NO_TODOS: &str = "todo files not written";
 
-/// Who may change the tree in a mode.
-pub(super) fn authority(mode: Mode, posts: Posts, questions: Questions) -> Authority {
-    let authority = match (mode, questions) {
-        (Mode::Autofix, _) => Authority::SafeFixes { rounds: ROUNDS },
-        (Mode::Headless, _) => Authority::SafeFixes { rounds: HEADLESS_ROUNDS },
-        (Mode::Interactive, Questions::ToPerson) if is_talk_possible() => Authority::AsAsked,
-        (Mode::Interactive | Mode::ReportOnly, _) => Authority::Unasked,
-    };
-    match (&authority, posts) {
-        (Authority::Unasked | Authority::Nobody(_), _) => authority,
-        (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::ToPullRequest) => {
-            posted("pull request")
-        }
-        (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::ToMergeProposal) => {
-            posted("merge proposal")
-        }
-        (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::Nothing) => authority,
+/// When safe fixes are applied. Only a mode that the user named on the command line allows edits
+/// before the first question.
+pub(super) fn safe_fix_timing(typed: Option<target_args::RequestedMode>) -> SafeFixTiming {
+    match typed {
+        Some(target_args::RequestedMode::Interactive) => SafeFixTiming::BeforeQuestions,
+        None
+        | Some(
+            target_args::RequestedMode::Autofix
+            | target_args::RequestedMode::Headless
+            | target_args::RequestedMode::ReportOnly,
+        ) => SafeFixTiming::AfterAgreement,
     }
 }
 
-/// The same, but nobody where a fix stands in the checkout by half: another one would be written over it.
+/// Who decides about edits in a mode.
+pub(super) fn authority(
+    mode: ReviewMode,
+    timing: SafeFixTiming,
+    posts: Posts,
+    questions: Questions,
+) -> Authority {
+    let authority = match (mode, questions) {
+        (ReviewMode::Autofix, _) => Authority::SafeFixes { rounds: ROUNDS },
+        (ReviewMode::Headless, _) => Authority::SafeFixes { rounds: HEADLESS_ROUNDS },
+        (ReviewMode::Interactive, Questions::AtTerminal) if is_talk_possible() => {
+            Authority::AsAsked(timing)
+        }
+        (ReviewMode::Interactive | ReviewMode::ReportOnly, _) => Authority::Unasked,
+    };
+    match (&authority, posts) {
+        (Authority::Unasked | Authority::NotAllowed(_), _) => authority,
+        (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::ToPullRequest) => {
+            posted("pull request")
+        }
+        (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::ToMergeProposal) => {
+            posted("merge proposal")
+        }
+        (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::Nothing) => authority,
+    }
+}
+
+/// Forbids edits if an interrupted fix could not be rolled back.
 pub(super) fn unless_half_done(authority: Authority, begun: &Begun) -> Authority {
     let Some(failure) = &begun.half_done else { return authority };
     let why = format!("{:#}", failure.error);
-    if begun.terms.mode == Mode::Interactive {
-        ui::warn(&format!("nobody is asked about the report: {why}"));
+    if begun.terms.mode == ReviewMode::Interactive {
+        ui::warn(&format!("no questions are asked: {why}"));
         failure.hint.iter().for_each(|hint| ui::note(hint));
     }
-    Authority::Nobody(why)
+    Authority::NotAllowed(why)
 }
 
-/// Nobody, for others would read of fixes that they do not have.
+/// Forbids edits of a posted review: its readers do not have the fixes.
 fn posted(place: &str) -> Authority {
-    Authority::Nobody(format!(
-        "the review is posted, and the {place} does not have what would be fixed here"
+    Authority::NotAllowed(format!(
+        "the review is posted, and the fixes would not be in the {place}"
     ))
 }
 
@@ -72,17 +93,17 @@ fn is_talk_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// How fixing came to its end.
+/// Result of the fix phase.
 pub(super) struct Ended {
     pub(super) end: End,
-    /// Why the run folder does not know what was fixed; none if it does.
+    /// Why the run folder could not be updated.
     pub(super) unkept: Option<String>,
-    /// Why todos that were to be written were not; none if they were.
+    /// Why todo files could not be written.
     pub(super) no_todos: Option<Failure>,
 }
 
-/// Fixes what may be fixed without asking, and brings the report up to date. What goes wrong is said in it: whoever waits for a report
-/// gets one.
+/// Applies the fixes that need no question, and updates the report. Errors become warnings in the
+/// report, so that there always is one.
 pub(super) fn fix(
     begun: &Begun,
     report: &mut Report,
@@ -92,7 +113,7 @@ pub(super) fn fix(
 ) -> Ended {
     match authority {
         Authority::SafeFixes { rounds } => {
-            // Whoever goes on has not stopped.
+            // A resumed run is not stopped any more.
             report.warnings.retain(|warning| {
                 ![FIXING_STOPPED, again::LOOK_STOPPED].contains(&warning.as_str())
             });
@@ -102,24 +123,26 @@ pub(super) fn fix(
                 let unkept = finish(begun, report, fixed).unkept;
                 return Ended { end: End::Interrupted, unkept, no_todos: None };
             }
-            let not_fixed = |left: &Left| format!("#{} was not fixed: {}", left.number, left.why);
+            let not_fixed = |left: &Left| format!("#{} not fixed: {}", left.number, left.why);
             fix::warn(report, &fixed.left.iter().map(not_fixed).collect::<Vec<_>>());
             let ended = handed_over(begun, report, fixed);
             if ended.no_todos.is_none() && ended.unkept.is_none() {
-                // Last: whoever is ended before goes on with what is left.
+                // Last, so that an interrupted run can be resumed before it.
                 Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
             }
             ended
         }
-        Authority::Nobody(why) => {
+        Authority::NotAllowed(why) => {
             fix::warn(report, &[not_applied(begun, why)]);
             match begun.terms.mode {
-                Mode::Interactive | Mode::ReportOnly => shown_only(begun, report),
-                // Todos are new files beside what was reviewed, and stand in nobody's way.
-                Mode::Autofix | Mode::Headless => handed_over(begun, report, Fixed::default()),
+                ReviewMode::Interactive | ReviewMode::ReportOnly => shown_only(begun, report),
+                // Todo files are new files and change nothing that was reviewed.
+                ReviewMode::Autofix | ReviewMode::Headless => {
+                    handed_over(begun, report, Fixed::default())
+                }
             }
         }
-        Authority::AsAsked => {
+        Authority::AsAsked(_) => {
             let elsewhere = fix::not_the_checkout(begun).filter(|_| begun.checkout.is_none());
             fix::warn(report, elsewhere.map(|why| not_applied(begun, &why)).as_slice());
             shown_only(begun, report)
@@ -128,9 +151,9 @@ pub(super) fn fix(
     }
 }
 
-/// Brings the run folder to what was done, and leaves the rest to others.
+/// Updates the run folder and writes todo files.
 fn handed_over(begun: &Begun, report: &mut Report, fixed: Fixed) -> Ended {
-    if begun.terms.mode == Mode::Autofix {
+    if begun.terms.mode == ReviewMode::Autofix {
         leave_to_others(report);
     }
     let unkept = finish(begun, report, fixed).unkept;
@@ -138,21 +161,23 @@ fn handed_over(begun: &Begun, report: &mut Report, fixed: Fixed) -> Ended {
     Ended { end: End::Finished, unkept, no_todos }
 }
 
-/// Nothing is done that the run folder would have to know of.
+/// Stores the report without fixes.
 fn shown_only(begun: &Begun, report: &Report) -> Ended {
     fix::store_or_warn(begun, report);
     Ended { end: End::Finished, unkept: None, no_todos: None }
 }
 
-/// That nothing of what was asked for is done, and why.
+/// The warning that nothing was applied.
 fn not_applied(begun: &Begun, why: &str) -> String {
     match begun.terms.mode {
-        Mode::Interactive => format!("nothing was applied, and nobody was asked: {why}"),
-        Mode::Autofix | Mode::Headless | Mode::ReportOnly => format!("nothing was applied: {why}"),
+        ReviewMode::Interactive => format!("nothing was applied, and no question was asked: {why}"),
+        ReviewMode::Autofix | ReviewMode::Headless | ReviewMode::ReportOnly => {
+            format!("nothing was applied: {why}")
+        }
     }
 }
 
-/// What autofix could not fix has nobody else than whoever works on what a review leaves.
+/// Assigns safe issues that autofix could not fix to `downstream-resolver`.
 fn leave_to_others(report: &mut Report) {
     let unfixed = fix::safe(report);
     for issue in report.issues.iter_mut().filter(|issue| unfixed.contains(&issue.number)) {
@@ -160,19 +185,19 @@ fn leave_to_others(report: &mut Report) {
     }
 }
 
-/// What autofix leaves to others becomes todo files; programs that call for a review route that themselves. Why that cannot be done,
-/// none if it was.
+/// Writes todo files in autofix mode. In other modes, callers route the issues themselves. Returns
+/// the failure, if any.
 fn hand_off(begun: &Begun, report: &mut Report) -> Option<Failure> {
-    if begun.terms.mode != Mode::Autofix {
+    if begun.terms.mode != ReviewMode::Autofix {
         return None;
     }
     let said_before = report.warnings.clone();
-    // That was an earlier attempt.
+    // Drop the warning of an earlier attempt.
     report.warnings.retain(|warning| !warning.starts_with(NO_TODOS));
     let failure = match todos::write(begun, report, &begun.settings) {
         Ok(new) => {
             for path in new {
-                ui::note(&format!("a todo was written: `{}`", path.display()));
+                ui::note(&format!("wrote todo `{}`", path.display()));
             }
             None
         }
@@ -193,7 +218,7 @@ fn finish(begun: &Begun, report: &mut Report, mut fixed: Fixed) -> Fixed {
     fixed
 }
 
-/// Fixes what is safe, as a review does that asks about the rest.
+/// Applies safe fixes in an interactive review.
 pub(crate) fn safe_fixes(
     begun: &Begun,
     report: &mut Report,
@@ -204,7 +229,7 @@ pub(crate) fn safe_fixes(
     finish(begun, report, fixed)
 }
 
-/// Fixes what somebody has chosen, in one pass, and looks once more at what was changed.
+/// Applies the chosen fixes in one pass, and reviews the edited files again.
 pub(crate) fn chosen_fixes(
     begun: &Begun,
     report: &mut Report,
@@ -212,10 +237,10 @@ pub(crate) fn chosen_fixes(
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
-    let _watch = Interrupts::watch(|| {})?;
+    let _watch = InterruptGuard::watch(|| {})?;
     let mut fixed = fix::fix(begun, report, numbers, asker(begun), environment)?;
     if !fixed.applied.is_empty() {
-        // After those of what is safe.
+        // After the rounds of safe fixes.
         let round = ROUNDS + 1;
         let looked = looked_again(begun, report, &fixed.applied, round, verbosity, environment);
         fixed.is_stopped |= looked == Looked::Stopped;
@@ -223,8 +248,8 @@ pub(crate) fn chosen_fixes(
     Ok(finish(begun, report, fixed))
 }
 
-/// Fixes and looks again at what was changed, until there is nothing more to fix, the rounds are over, one did not help, or somebody
-/// stops it.
+/// Fixes and reviews again until nothing safe is left, the rounds are used up, a round did not
+/// help, or the user stops it.
 fn rounds_of_fixes(
     begun: &Begun,
     report: &mut Report,
@@ -237,16 +262,17 @@ fn rounds_of_fixes(
         fix::warn(report, &[not_applied(begun, &why)]);
         return Fixed::default();
     };
-    // If Ctrl-C cannot be waited for, the first one ends everything.
-    let _watch = Interrupts::watch(|| {}).ok();
+    // Without a handler, the first Ctrl-C ends the process.
+    let _watch = InterruptGuard::watch(|| {}).ok();
     let mut progress = Progress::of(begun);
-    // What others have left may be another matter with the model or the command of today.
+    // Issues that another command skipped are tried again: the model or the verification command
+    // may have changed.
     let mut all = match progress.has_tried {
         true => Fixed::leaving(fix::left_before(run)),
         false => Fixed::default(),
     };
     while progress.rounds < rounds && !all.is_stopped {
-        // What was fixed before somebody was ended is not fixed again, but looked at.
+        // Fixes of an interrupted run are not repeated, only reviewed.
         let standing = Standing::of(run).unwrap_or_default();
         let waiting = standing.applied_after(progress.looked_at);
         let open = open(report) + waiting.len();
@@ -291,7 +317,7 @@ fn rounds_of_fixes(
     all
 }
 
-/// Fixes what is safe, once, but for what was left before: it would be left again.
+/// Applies safe fixes once, without issues that failed before.
 fn one_round(
     begun: &Begun,
     report: &mut Report,
@@ -312,11 +338,11 @@ fn one_round(
     }
 }
 
-/// What came of looking again at what was fixed.
+/// Result of a repeated review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Looked {
     Over,
-    /// It could not be done, which is said.
+    /// The error is in a warning.
     Failed,
     Stopped,
 }
@@ -334,21 +360,21 @@ fn looked_again(
         Ok(End::Interrupted) => Looked::Stopped,
         Err(failure) => {
             let why = format!("{:#}", failure.error);
-            fix::warn(report, &[format!("what was fixed was not looked at again: {why}")]);
+            fix::warn(report, &[format!("the fixes were not reviewed again: {why}")]);
             Looked::Failed
         }
     }
 }
 
-/// Who asks for the fixes of a review.
+/// Origin of the fixes.
 fn asker(begun: &Begun) -> Asker {
     match begun.terms.mode {
-        Mode::Interactive => Asker::Questions,
-        Mode::Autofix | Mode::Headless | Mode::ReportOnly => Asker::Mode,
+        ReviewMode::Interactive => Asker::Questions,
+        ReviewMode::Autofix | ReviewMode::Headless | ReviewMode::ReportOnly => Asker::Mode,
     }
 }
 
-/// How many issues are open.
+/// Number of open issues.
 fn open(report: &Report) -> usize {
     report.issues.iter().filter(|issue| !report.is_fixed(issue.number)).count()
 }
@@ -358,16 +384,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_a_review_is_posted_nothing_is_fixed_in_the_words_of_the_place() {
+    fn posted_review_applies_no_fixes() {
         for (posts, place) in
             [(Posts::ToPullRequest, "pull request"), (Posts::ToMergeProposal, "merge proposal")]
         {
-            for mode in [Mode::Autofix, Mode::Headless] {
-                let why = format!(
-                    "the review is posted, and the {place} does not have what would be fixed here"
-                );
-                let authority = authority(mode, posts, Questions::ToPerson);
-                assert_eq!(authority, Authority::Nobody(why));
+            for mode in [ReviewMode::Autofix, ReviewMode::Headless] {
+                let why =
+                    format!("the review is posted, and the fixes would not be in the {place}");
+                let timing = SafeFixTiming::AfterAgreement;
+                let authority = authority(mode, timing, posts, Questions::AtTerminal);
+                assert_eq!(authority, Authority::NotAllowed(why));
             }
         }
     }

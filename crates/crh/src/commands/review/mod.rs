@@ -1,4 +1,5 @@
-//! `crh review` and `crh check`: from what was typed to a report, where it was asked for, and an exit code.
+//! `crh review` and `crh check`: parses the request, runs the review, delivers the report, and
+//! returns the exit code.
 
 mod again;
 mod begin;
@@ -33,36 +34,36 @@ use self::recovery::Tree;
 use self::remains::Remains;
 pub(super) use self::reopened::{Reopening, reopened};
 use self::since::Wish;
-use super::forge::posted::go_together;
-use super::forge::{Forge, Head, LookedFor, posted};
-use super::github::{Audience, Rules};
-use super::render::Beside;
-use super::{launchpad, opened, render};
+use super::forge::posting_messages::check_sinks;
+use super::forge::{ExpectedHead, Forge, PullRequestLookup, posting_messages};
+use super::github::{Audience, SkipRules};
+use super::render::RenderContext;
+use super::{change_source, launchpad, render};
 use crate::cli::{
-    CacheFlags, CheckArgs, FormatArg, ModeArg, OutputArgs, PanelArgs, PostFlags, PreparedArgs,
-    PromptArgs, ReviewArgs, SarifFlags, TargetArgs, TrustArgs,
+    CacheFlags, CheckArgs, FormatArg, ModeArg, OutputArgs, PanelArgs, PostFlags, PromptArgs,
+    ReviewArgs, SarifFlags, TargetArgs, TrustArgs, WorkspaceArgs,
 };
 use crate::config::environment::{CI, Environment};
 use crate::config::keys::RawSettings;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix::Authority;
 use crate::interactive::{Table, Talked};
-use crate::ui::questions::Person;
+use crate::ui::questions::TerminalPrompt;
 use crate::{interactive, ui};
 use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::sinks::{Delivery, PostTo, Sink};
-use crh_pipeline::{asked, context, plan, sinks};
-use crh_review::report::{Mode, Report, Status};
-use crh_review::verdict::Asked;
+use crh_pipeline::sinks::{ForgeSink, ReportSink, SinkDelivery};
+use crh_pipeline::{context, plan, sinks, target_args};
+use crh_review::report::{Report, ReviewMode, Status};
+use crh_review::verdict::CommandKind;
 
-/// Why a review that was stopped is not posted.
-const STOPPED: &str = "the review was stopped; `crh post RUN` posts what was found so far";
+/// Why a stopped review is not posted.
+const STOPPED: &str = "the review was stopped; `crh post RUN` posts the findings so far";
 
-/// What `crh review`, `crh check` and `crh demo` have in common.
+/// Arguments that `crh review`, `crh check` and `crh demo` share.
 pub(super) struct Wanted {
-    pub(super) asked: Asked,
+    pub(super) asked: CommandKind,
     pub(super) target: TargetArgs,
-    pub(super) prepared: PreparedArgs,
+    pub(super) prepared: WorkspaceArgs,
     pub(super) estimate: bool,
     pub(super) output: OutputArgs,
     pub(super) panel: PanelArgs,
@@ -74,13 +75,13 @@ pub(super) struct Wanted {
     pub(super) questions: Questions,
 }
 
-/// Whether a person may be asked what to do about the report.
+/// Whether crh may ask the user about the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Questions {
-    /// If there is one, and the mode says so.
-    ToPerson,
-    /// Whatever the mode says.
-    ToNobody,
+    /// If there is a terminal and the mode asks.
+    AtTerminal,
+    /// Never.
+    Never,
 }
 
 pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<ExitCode, Failure> {
@@ -93,11 +94,11 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
     args.fix.set(&mut flags);
-    args.look.set(&mut flags);
+    args.display.set(&mut flags);
     let wanted = Wanted {
-        asked: Asked::Review,
+        asked: CommandKind::Review,
         target: args.target,
-        prepared: args.prepared,
+        prepared: args.workspace,
         estimate: args.estimate,
         output: args.output,
         panel: args.panel,
@@ -106,7 +107,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         sarif: args.sarif,
         cache: args.cache,
         flags,
-        questions: Questions::ToPerson,
+        questions: Questions::AtTerminal,
     };
     run(wanted, environment)
 }
@@ -114,15 +115,15 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
 pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let mut flags = RawSettings::default();
     args.verdict.set(&mut flags);
-    args.shown.set(&mut flags);
+    args.issue_limit.set(&mut flags);
     args.analysers.set(&mut flags);
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
-    args.look.set(&mut flags);
+    args.display.set(&mut flags);
     let wanted = Wanted {
-        asked: Asked::Checks,
+        asked: CommandKind::Checks,
         target: args.target,
-        prepared: args.prepared,
+        prepared: args.workspace,
         estimate: false,
         output: args.output,
         panel: PanelArgs::default(),
@@ -131,7 +132,7 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
         sarif: args.sarif,
         cache: args.cache,
         flags,
-        questions: Questions::ToNobody,
+        questions: Questions::Never,
     };
     run(wanted, environment)
 }
@@ -145,7 +146,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     outcome
 }
 
-/// Whether a program reads what is printed, which wants to be told on standard output why there is no review.
+/// Whether the output is for a program, which expects errors on standard output.
 fn is_answered_to_program(wanted: &Wanted, environment: &Environment) -> bool {
     let Wanted { target, prepared, output, .. } = wanted;
     let is_typed = target.mode.contains(&ModeArg::Headless)
@@ -155,47 +156,48 @@ fn is_answered_to_program(wanted: &Wanted, environment: &Environment) -> bool {
     let went_on =
         went_on.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
     let is_envelope = output.format.is_none_or(|format| format == FormatArg::Envelope);
-    is_envelope && (is_typed || went_on == Some(Mode::Headless))
+    is_envelope && (is_typed || went_on == Some(ReviewMode::Headless))
 }
 
-/// Why there is no review, as one line for programs. Some reasons have that form already, by the contract.
+/// The error as one line for programs. Some errors have the required form already.
 fn headless_failure(failure: &Failure) -> String {
     let reason = format!("{:#}", failure.error);
     let reason = reason.strip_prefix("Review failed (headless mode). Reason: ").unwrap_or(&reason);
     let end = if reason.ends_with('.') { "" } else { "." };
-    crh_review::render::failure(&format!("{reason}{end}"))
+    crh_review::render::failure_line(&format!("{reason}{end}"))
 }
 
 fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
     let Wanted { asked, target, prepared, estimate, output, .. } = wanted;
     let Wanted { panel, prompts, trust, sarif, questions, .. } = wanted;
     let mut flags = wanted.flags;
-    ui::speak(output.talk.verbosity());
+    ui::set_verbosity(output.verbosity.verbosity());
     belongs_together(&prepared)?;
-    let sinks = output.sink.iter().map(|sink| sink.parse::<Sink>());
-    let sinks: Vec<Sink> = sinks.collect::<Result<_, _>>().or_fail(Kind::Usage)?;
+    let sinks = output.sink.iter().map(|sink| sink.parse::<ReportSink>());
+    let sinks: Vec<ReportSink> = sinks.collect::<Result<_, _>>().or_fail(FailureKind::Usage)?;
     let posts = posts(&sinks, output.post)?;
-    let _passing = wanted.cache.passing(&mut flags)?;
+    let _passing = wanted.cache.temporary_store(&mut flags)?;
     let include_untracked = target.include_untracked;
     let wish = Wish::by(target.since_last);
-    let head = target.head.as_deref().map(Head::parse).transpose()?;
-    let looked_for = LookedFor::unless(target.no_pr);
+    let head = target.head.as_deref().map(ExpectedHead::parse).transpose()?;
+    let looked_for = PullRequestLookup::from_no_pr_flag(target.no_pr);
     let audience = match (posts, environment.variable(CI)) {
         (Posts::Nothing, None) => Audience::OnePerson,
         (Posts::Nothing, Some(_)) | (Posts::ToPullRequest | Posts::ToMergeProposal, _) => {
             Audience::Others
         }
     };
-    let rules = Rules::unless(target.no_skip, audience);
-    let typed = opened::asked(target)?;
-    let untracked = opened::untracked(include_untracked, &typed.target)?;
+    let rules = SkipRules::from_no_skip_flag(target.no_skip, audience);
+    let typed = change_source::parse_target(target)?;
+    let untracked = change_source::untracked_policy(include_untracked, &typed.target)?;
     let known = prepared
         .resume
         .as_deref()
         .filter(|_| typed.mode.is_none())
         .and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
+    let timing = fixing::safe_fix_timing(typed.mode);
     let mode = known.unwrap_or_else(|| mode(typed.mode));
-    let authority = fixing::authority(mode, posts, questions);
+    let authority = fixing::authority(mode, timing, posts, questions);
     let beginning = Beginning {
         asked,
         typed,
@@ -214,11 +216,11 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         flags,
         goes_on: GoesOn::Reviewing,
         tree: if estimate { Tree::Stays } else { Tree::by(&authority) },
-        kept: if estimate || mode == Mode::ReportOnly { Kept::Nothing } else { Kept::Run },
+        kept: if estimate || mode == ReviewMode::ReportOnly { Kept::Nothing } else { Kept::Run },
         run_dir: output.run_dir.clone(),
     };
     let begun = match beginning.begin(environment) {
-        Err(failure) if failure.kind == Kind::Skipped && output.allow_incomplete => {
+        Err(failure) if failure.kind == FailureKind::Skipped && output.allow_incomplete => {
             ui::warn(&format!("{:#}", failure.error));
             return Ok(ExitCode::SUCCESS);
         }
@@ -229,14 +231,14 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     }
     let authority = fixing::unless_half_done(authority, &begun);
     let person = match &authority {
-        Authority::AsAsked => interactive::person(&begun, environment),
-        Authority::Unasked | Authority::Nobody(_) | Authority::SafeFixes { .. } => None,
+        Authority::AsAsked(_) => interactive::person(&begun, environment),
+        Authority::Unasked | Authority::NotAllowed(_) | Authority::SafeFixes { .. } => None,
     };
     carry_out(&begun, &output, &sinks, (&authority, person.as_ref()), environment)
 }
 
-/// Whether anything is to be posted. What only says how is refused where nothing is.
-fn posts(sinks: &[Sink], flags: PostFlags) -> Result<Posts, Failure> {
+/// Where the review is posted. Fails if a posting option is given without a target.
+fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<Posts, Failure> {
     let given = [
         ("--request-changes", flags.request_changes),
         ("--allow-approve", flags.allow_approve),
@@ -244,81 +246,79 @@ fn posts(sinks: &[Sink], flags: PostFlags) -> Result<Posts, Failure> {
         ("--dry-run", flags.dry_run),
     ];
     let places = sinks.iter().filter_map(|sink| match sink {
-        Sink::Forge(place) => Some(*place),
-        Sink::Stdout | Sink::File(_) => None,
+        ReportSink::Forge(place) => Some(*place),
+        ReportSink::Stdout | ReportSink::File(_) => None,
     });
-    let places: Vec<PostTo> = places.collect();
-    go_together(&places)?;
-    if places.contains(&PostTo::Launchpad) {
-        launchpad::fits(flags)?;
+    let places: Vec<ForgeSink> = places.collect();
+    check_sinks(&places)?;
+    if places.contains(&ForgeSink::Launchpad) {
+        launchpad::check_flags(flags)?;
         return Ok(Posts::ToMergeProposal);
     }
     match (places.is_empty(), given.iter().find(|(_, is_given)| *is_given)) {
         (false, _) => Ok(Posts::ToPullRequest),
         (true, None) => Ok(Posts::Nothing),
-        (true, Some((flag, _))) => {
-            Err(Failure::usage(format!("`{flag}` says how something is posted, and nothing is"))
-                .hint("`--sink github` or `--sink launchpad` posts the review"))
-        }
+        (true, Some((flag, _))) => Err(Failure::usage(format!("`{flag}` needs a sink that posts"))
+            .hint("add `--sink github` or `--sink launchpad`")),
     }
 }
 
-/// Refuses what would be left unread.
-fn belongs_together(prepared: &PreparedArgs) -> Result<(), Failure> {
+/// Fails if an argument would be ignored.
+fn belongs_together(prepared: &WorkspaceArgs) -> Result<(), Failure> {
     match prepared {
-        PreparedArgs { repo: Some(_), workspace: None, resume: None, .. } => {
-            Err(Failure::usage("`--repo` is the repository of a workspace or of a run")
-                .hint("go into the repository to review it"))
+        WorkspaceArgs { repo: Some(_), workspace: None, resume: None, .. } => {
+            Err(Failure::usage("`--repo` needs `--workspace` or `--resume`")
+                .hint("to review another repository, run crh in it"))
         }
-        PreparedArgs { .. } => Ok(()),
+        WorkspaceArgs { .. } => Ok(()),
     }
 }
 
-fn mode(given: Option<asked::Mode>) -> Mode {
+fn mode(given: Option<target_args::RequestedMode>) -> ReviewMode {
     match given {
-        None | Some(asked::Mode::Interactive) => Mode::Interactive,
-        Some(asked::Mode::ReportOnly) => Mode::ReportOnly,
-        Some(asked::Mode::Headless) => Mode::Headless,
-        Some(asked::Mode::Autofix) => Mode::Autofix,
+        None | Some(target_args::RequestedMode::Interactive) => ReviewMode::Interactive,
+        Some(target_args::RequestedMode::ReportOnly) => ReviewMode::ReportOnly,
+        Some(target_args::RequestedMode::Headless) => ReviewMode::Headless,
+        Some(target_args::RequestedMode::Autofix) => ReviewMode::Autofix,
     }
 }
 
-/// Prints who would look at what, and what it can cost at worst.
+/// Prints the plan and its maximum cost.
 fn say_estimate(begun: &Begun) -> Result<(), Failure> {
     let Begun { subject, terms, checks, crew, .. } = begun;
     let Some(crew) = crew else {
-        return ui::result_text("No model is asked: this costs nothing.\n");
+        return ui::result_text("No model is used: this review is free.\n");
     };
-    let known = context::by_code(subject, terms, checks.work, crew.context());
+    let known =
+        context::context_without_models(subject, terms, checks.change_origin, crew.min_context());
     let plan = plan::plan(subject, terms.strategy, checks, &known);
     let estimate = plan::estimate(&plan, subject, crew, terms, &known).to_string();
-    ui::result_text(&crh_review::visible(&estimate))
+    ui::result_text(&crh_review::escape_invisible(&estimate))
 }
 
-/// A review, and what the person at the terminal said about it.
+/// A finished review with the user's decisions.
 struct Carried {
     report: Report,
     end: End,
-    /// Whether the report was shown before the questions about it.
+    /// Whether the report was shown before the questions.
     is_shown: bool,
-    /// Whether what the person wanted to be published was.
+    /// False if publishing failed.
     is_published: bool,
-    /// Why the run folder does not know what was fixed; none if it does.
+    /// Why the run folder could not be updated.
     unkept: Option<String>,
-    /// Why todos that were to be written were not; none if they were.
+    /// Why todo files could not be written.
     no_todos: Option<Failure>,
 }
 
-/// Reviews, fixes what may be fixed, and asks the person at the terminal what to do about the rest, if there is one to ask. What was
-/// done before is not done again.
+/// Reviews, fixes and asks. Skips steps that an earlier attempt has finished.
 fn carried(
     begun: &Begun,
     output: &OutputArgs,
-    sinks: &[Sink],
-    (authority, person): (&Authority, Option<&Person>),
+    sinks: &[ReportSink],
+    (authority, person): (&Authority, Option<&TerminalPrompt>),
     environment: &Environment,
 ) -> Result<Carried, Failure> {
-    let verbosity = output.talk.verbosity();
+    let verbosity = output.verbosity.verbosity();
     let (mut report, mut end) = match Remains::of(begun, person)? {
         Remains::Nothing(report) => {
             return Ok(Carried {
@@ -342,9 +342,10 @@ fn carried(
         (end, unkept, no_todos) = (ended.end, ended.unkept, ended.no_todos);
     }
     let (mut is_shown, mut is_published) = (false, true);
-    if let (Some(person), End::Finished) = (person, end) {
-        // To whoever asks for what is written elsewhere, the report is the last word.
-        let is_early = ui::shows_to_person() && !output.post.dry_run;
+    if let (Some(person), Authority::AsAsked(safe_fixes), End::Finished) = (person, authority, end)
+    {
+        // If the output is redirected, the report is written once, at the end.
+        let is_early = ui::stdout_is_terminal() && !output.post.dry_run;
         let mut show_early = |report: &Report| {
             if is_early {
                 show(report, begun, output, sinks, End::Finished, environment)?;
@@ -352,7 +353,7 @@ fn carried(
             }
             Ok(())
         };
-        let table = Table { begun, environment, person, verbosity };
+        let table = Table { begun, environment, person, safe_fixes: *safe_fixes, verbosity };
         match table.after_review(&mut report, &mut show_early)? {
             Talked::Ended => {}
             Talked::NotPublished => is_published = false,
@@ -362,12 +363,12 @@ fn carried(
     Ok(Carried { report, end, is_shown, is_published, unkept, no_todos })
 }
 
-/// Reviews, shows the report, and says how that ended.
+/// Reviews, shows the report, and returns the exit code.
 fn carry_out(
     begun: &Begun,
     output: &OutputArgs,
-    sinks: &[Sink],
-    by: (&Authority, Option<&Person>),
+    sinks: &[ReportSink],
+    by: (&Authority, Option<&TerminalPrompt>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
     let Carried { report, end, is_shown, is_published, unkept, no_todos } =
@@ -375,11 +376,11 @@ fn carry_out(
     let (mut writes, mut deliveries) = (Vec::new(), Vec::new());
     let mut post = |place| {
         let delivery = match end {
-            // Whoever stops a review does not want others to read it.
-            End::Interrupted => Delivery::Failed(STOPPED.to_owned()),
+            // The user who stops a review does not want to publish it.
+            End::Interrupted => SinkDelivery::Failed(STOPPED.to_owned()),
             End::Finished => {
                 posting::of_review(&report, begun, place, output.post, environment, &mut writes)
-                    .unwrap_or_else(|failure| Delivery::Failed(format!("{:#}", failure.error)))
+                    .unwrap_or_else(|failure| SinkDelivery::Failed(format!("{:#}", failure.error)))
             }
         };
         deliveries.push(delivery.clone());
@@ -387,14 +388,14 @@ fn carry_out(
     };
     let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text), &mut post);
     match output.post.dry_run {
-        true => posted::show(&writes)?,
+        true => posting_messages::print_dry_run(&writes)?,
         false if is_shown => {}
         false => show(&report, begun, output, sinks, end, environment)?,
     }
     warn_of_silence(&report, begun, &deliveries, environment);
     for receipt in &receipts {
-        if let Delivery::Failed(why) = &receipt.delivery {
-            ui::warn(&format!("the report did not go to `{}`: {why}", receipt.sink));
+        if let SinkDelivery::Failed(why) = &receipt.delivery {
+            ui::warn(&format!("cannot deliver the report to `{}`: {why}", receipt.sink));
         }
     }
     if let Some(folder) = begun.place.folder()
@@ -403,66 +404,71 @@ fn carry_out(
         ui::warn(&problem.to_string());
     }
     if let Some(why) = &unkept {
-        ui::warn(&format!("the report of the run does not say what was fixed: {why}"));
+        ui::warn(&format!("the stored report does not contain the fixes: {why}"));
     }
     if let (Some(failure), Some(folder)) = (&no_todos, begun.place.folder()) {
         ui::warn(&format!("{}: {:#}", fixing::NO_TODOS, failure.error));
         failure.hint.iter().for_each(|hint| ui::note(hint));
-        ui::note(&format!("{} writes them then", resume_command(folder, output)));
+        ui::note(&format!("run {} to write them", resume_command(folder, output)));
     }
     if report.status == Status::Error {
         ui::note(
-            "nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works",
+            "no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup",
         );
     }
-    ui::say_closing(&report);
+    ui::print_summary(&report);
     if let (End::Interrupted, Some(folder)) = (end, begun.place.folder()) {
-        ui::note(&format!("{} goes on with it", resume_command(folder, output)));
+        ui::note(&format!("resume with {}", resume_command(folder, output)));
     }
     let bar = Bar {
-        fail_on: begun.settings.review_fail_on.value.mildest(),
+        fail_on: begun.settings.review_fail_on.value.threshold(),
         incomplete: match output.allow_incomplete {
             true => Incomplete::Passes,
             false => Incomplete::Fails,
         },
-        asked: begun.terms.asked,
+        asked: begun.terms.command,
     };
     let outcome = Outcome::of(&report, outcome::worst_open(&report), bar, end);
     let is_undelivered =
-        receipts.iter().any(|receipt| matches!(receipt.delivery, Delivery::Failed(_)));
-    // Whoever waits for the report elsewhere must not take this for a good end.
+        receipts.iter().any(|receipt| matches!(receipt.delivery, SinkDelivery::Failed(_)));
+    // A missing delivery must not look like success.
     Ok(match outcome {
         Outcome::Passed
             if is_undelivered || !is_published || unkept.is_some() || no_todos.is_some() =>
         {
-            Kind::Outside.exit_code()
+            FailureKind::External.exit_code()
         }
         outcome => outcome.exit_code(),
     })
 }
 
-/// In CI nobody looks at a terminal: what was found and posted nowhere is as good as not found.
-fn warn_of_silence(report: &Report, begun: &Begun, posted: &[Delivery], environment: &Environment) {
+/// Warns in CI if issues were found and not posted: they would go unnoticed.
+fn warn_of_silence(
+    report: &Report,
+    begun: &Begun,
+    posted: &[SinkDelivery],
+    environment: &Environment,
+) {
     let is_posted = posted.iter().any(|delivery| match delivery {
-        Delivery::Written | Delivery::Shown => true,
-        Delivery::Failed(_) => false,
+        SinkDelivery::Written | SinkDelivery::Shown => true,
+        SinkDelivery::Failed(_) => false,
     });
     let is_pull = !report.change.pr_number.is_empty();
     if environment.variable(CI).is_some() && is_pull && !is_posted && !report.issues.is_empty() {
         let count = report.issues.len();
         let issues =
             if count == 1 { "1 issue was".to_owned() } else { format!("{count} issues were") };
-        let (sink, place) = match begun.pull.as_ref().map(|pull| &pull.at) {
+        let (sink, place) = match begun.pull.as_ref().map(|pull| &pull.forge) {
             Some(Forge::Launchpad { .. }) => ("launchpad", "merge proposal"),
             Some(Forge::GitHub { .. }) | None => ("github", "pull request"),
         };
         ui::warn(&format!(
-            "{issues} found and posted nowhere; `--sink {sink}` posts them to the {place}, `crh post` does later"
+            "{issues} found but not posted; add `--sink {sink}` to post to the {place}, or run `crh post` later"
         ));
     }
 }
 
-/// What goes on with a review that was stopped.
+/// The command that resumes the run.
 fn resume_command(folder: &RunFolder, output: &OutputArgs) -> String {
     match &output.run_dir {
         None => format!("`crh review --resume {}`", folder.run_id()),
@@ -470,25 +476,26 @@ fn resume_command(folder: &RunFolder, output: &OutputArgs) -> String {
     }
 }
 
-/// Prints the report as the user wants to see it. The sink `stdout` has printed it already.
+/// Prints the report in the requested format. The sink `stdout` has printed it already.
 fn show(
     report: &Report,
     begun: &Begun,
     output: &OutputArgs,
-    sinks: &[Sink],
+    sinks: &[ReportSink],
     end: End,
     environment: &Environment,
 ) -> Result<(), Failure> {
-    if sinks.contains(&Sink::Stdout) {
+    if sinks.contains(&ReportSink::Stdout) {
         return Ok(());
     }
     let format = output.format.unwrap_or(match begun.terms.mode {
-        Mode::Headless => FormatArg::Envelope,
-        Mode::Interactive | Mode::Autofix | Mode::ReportOnly => FormatArg::Text,
+        ReviewMode::Headless => FormatArg::Envelope,
+        ReviewMode::Interactive | ReviewMode::Autofix | ReviewMode::ReportOnly => FormatArg::Text,
     });
     if (format, end) == (FormatArg::Envelope, End::Interrupted) {
         return ui::result_text(&crh_review::render::stopped_envelope(report));
     }
-    let beside = Beside { diff: Some(&begun.subject.diff), checkout: begun.checkout.as_deref() };
-    ui::result_text(&render::rendered(report, beside, format, &begun.settings, environment)?)
+    let beside =
+        RenderContext { diff: Some(&begun.subject.diff), checkout: begun.checkout.as_deref() };
+    ui::result_text(&render::render_report(report, beside, format, &begun.settings, environment)?)
 }

@@ -1,42 +1,46 @@
-//! What names a change: its repository, its proposal, and its two commits.
+//! Names a change: its repository, its pull request, its two commits.
 
+use super::super::change_source::ChangeSource;
 use super::super::forge;
-use super::super::opened::Opened;
-use crate::cli::PreparedArgs;
+use crate::cli::WorkspaceArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
-use crate::failure::{Failure, Kind, OrFail};
-use crh_forge::Proposal;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_forge::ChangeProposal;
 use crh_git::Repository;
-use crh_pipeline::target::Change;
+use crh_pipeline::resolve::PinnedChange;
 use crh_pipeline::workspace::Workspace;
 use crh_review::diff::Diff;
 use crh_review::identity::content_id;
 use crh_review::report;
 
-/// What names a change of the user's repository.
-pub(super) fn of_repository(change: &Change, opened: &Opened) -> Result<report::Change, Failure> {
+/// Names a change in the user's repository.
+pub(super) fn of_repository(
+    change: &PinnedChange,
+    opened: &ChangeSource,
+) -> Result<report::ReviewedChange, Failure> {
     let head_sha = match (&opened.store, &change.head, &change.created_at) {
-        // What is not committed has no commit of its own: it is named by the tree that it would be.
+        // Uncommitted changes are named by their tree.
         (Some(store), Some(head), None) => {
             let tree = format!("{head}^{{tree}}");
-            store.bare().git().text(["rev-parse", &tree]).or_fail(Kind::Outside)?
+            store.bare().git().text(["rev-parse", &tree]).or_fail(FailureKind::External)?
         }
         (_, Some(head), _) => head.clone(),
         (_, None, _) => content_id(change.diff.raw()),
     };
-    let repository = opened.store.as_ref().map(|store| crh_git::identity(store.repository()));
+    let repository =
+        opened.store.as_ref().map(|store| crh_git::repository_identity(store.repository()));
     let (repo, pr_number, url) = match &change.proposed {
         Some(proposed) => {
-            let Proposal { repo, number, url, .. } = &proposed.proposal;
+            let ChangeProposal { repo, number, url, .. } = &proposed.proposal;
             (repo.clone(), number.clone(), url.clone())
         }
         None => {
-            let repo = repository.transpose().or_fail(Kind::Outside)?.unwrap_or_default();
+            let repo = repository.transpose().or_fail(FailureKind::External)?.unwrap_or_default();
             (repo, String::new(), String::new())
         }
     };
-    Ok(report::Change {
+    Ok(report::ReviewedChange {
         repo,
         pr_number,
         url,
@@ -49,24 +53,24 @@ pub(super) fn of_repository(change: &Change, opened: &Opened) -> Result<report::
     })
 }
 
-/// What names a change that was prepared.
+/// Names a prepared change.
 pub(super) fn of_workspace(
     workspace: &Workspace,
     diff: &Diff,
     is_folder: bool,
-    args: &PreparedArgs,
+    args: &WorkspaceArgs,
     environment: &Environment,
     settings: &Settings,
-) -> report::Change {
+) -> report::ReviewedChange {
     let metadata = workspace.metadata().clone();
     let repo = args.repo.as_deref().unwrap_or(&environment.folder);
     let repository = is_folder.then(|| Repository::discover(repo).ok()).flatten();
-    let repo = repository.and_then(|repository| crh_git::identity(&repository).ok());
-    let (repo, pr_number) = match forge::named(&metadata.url, settings) {
+    let repo = repository.and_then(|repository| crh_git::repository_identity(&repository).ok());
+    let (repo, pr_number) = match forge::parse_proposal_url(&metadata.url, settings) {
         Some((repo, number)) => (metadata.target_repository.unwrap_or(repo), number),
         None => (repo.unwrap_or_default(), String::new()),
     };
-    report::Change {
+    report::ReviewedChange {
         repo,
         pr_number,
         url: metadata.url,

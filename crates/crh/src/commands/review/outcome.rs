@@ -1,37 +1,35 @@
-//! What a finished review means for whoever started it: the exit code.
+//! Determines the exit code of a finished review.
 
 use std::process::ExitCode;
 
 use crh_review::finding::Severity;
 use crh_review::report::{Report, Status};
-use crh_review::verdict::{Asked, is_incomplete};
+use crh_review::verdict::{CommandKind, is_incomplete};
 
-/// What the user said about which reviews are good enough.
+/// Requirements for exit code 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bar {
-    /// The mildest severity that fails; none if nothing does.
+    /// The mildest severity that fails. `None` if no severity does.
     pub(super) fail_on: Option<Severity>,
-    /// What becomes of a review that is incomplete.
     pub(super) incomplete: Incomplete,
-    /// Whether a review was asked for, or only checks.
-    pub(super) asked: Asked,
+    pub(super) asked: CommandKind,
 }
 
-/// What becomes of a review that is incomplete.
+/// Whether an incomplete review fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Incomplete {
     Fails,
     Passes,
 }
 
-/// How a review came to its end.
+/// How the review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Finished,
     Interrupted,
 }
 
-/// How the command ends.
+/// Result of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Passed,
@@ -42,7 +40,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// The first that fits. `worst` is the worst that is open, whether or not the report shows it.
+    /// The first result that applies. `worst` is the worst open severity, including hidden issues.
     pub(super) fn of(report: &Report, worst: Option<Severity>, bar: Bar, end: End) -> Self {
         let fails = |severity: Severity| bar.fail_on.is_some_and(|mildest| severity <= mildest);
         if end == End::Interrupted {
@@ -69,11 +67,11 @@ impl Outcome {
     }
 }
 
-/// The worst severity that is open, over what is shown and what was only cut off or hidden.
+/// The worst open severity, including hidden and truncated issues.
 pub(super) fn worst_open(report: &Report) -> Option<Severity> {
     let shown = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
     let shown = shown.map(|issue| issue.severity);
-    let hidden = report.withheld();
+    let hidden = report.hidden_open_findings();
     let hidden = hidden.filter_map(|dropped| Some(dropped.member.as_ref()?.finding.severity));
     shown.chain(hidden).min()
 }
@@ -83,8 +81,11 @@ mod tests {
     use super::*;
     use crh_review::report::{CoverageState, FileCoverage, Strategy};
 
-    const USUAL: Bar =
-        Bar { fail_on: Some(Severity::P1), incomplete: Incomplete::Fails, asked: Asked::Review };
+    const USUAL: Bar = Bar {
+        fail_on: Some(Severity::P1),
+        incomplete: Incomplete::Fails,
+        asked: CommandKind::Review,
+    };
 
     fn complete() -> Report {
         Report { strategy: Strategy::Delegate, status: Status::Ok, ..Report::default() }
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_as_bad_as_the_bar_fails() {
+    fn only_severities_at_the_bar_fail() {
         let report = complete();
         check(&report, None, USUAL, Outcome::Passed);
         check(&report, Some(Severity::P0), USUAL, Outcome::Failed);
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_that_saw_too_little_does_not_pass() {
+    fn incomplete_review_does_not_pass() {
         let (path, reason) = ("a.py".to_owned(), String::new());
         let file = FileCoverage { path, state: CoverageState::NotReviewed, reason };
         let report = Report { coverage: vec![file], ..complete() };
@@ -116,11 +117,11 @@ mod tests {
         check(&report, Some(Severity::P1), USUAL, Outcome::Failed);
         let checks = Report { strategy: Strategy::Static, ..complete() };
         check(&checks, None, USUAL, Outcome::Incomplete);
-        check(&checks, None, Bar { asked: Asked::Checks, ..USUAL }, Outcome::Passed);
+        check(&checks, None, Bar { asked: CommandKind::Checks, ..USUAL }, Outcome::Passed);
     }
 
     #[test]
-    fn a_review_in_which_every_run_failed_never_passes() {
+    fn review_without_any_result_never_passes() {
         let report = Report { status: Status::Error, ..complete() };
         let allowed = Bar { incomplete: Incomplete::Passes, ..USUAL };
         check(&report, None, allowed, Outcome::NothingReviewed);

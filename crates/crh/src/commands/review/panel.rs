@@ -1,4 +1,4 @@
-//! What the user said about a panel, held against what there is: the names of reviewers, and the plan.
+//! Validates the panel options: reviewer names and the requirements document.
 
 use std::fs;
 use std::path::Path;
@@ -10,23 +10,23 @@ use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::{input, ui};
-use crh_pipeline::checks::Work;
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::checks::ChangeOrigin;
 use crh_pipeline::context;
-use crh_pipeline::reviewers::Catalogue;
-use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::{GivenPlan, PanelTerms, Terms};
+use crh_pipeline::review_options::{PanelOptions, RequirementsFile, ReviewOptions};
+use crh_pipeline::reviewers::ReviewerCatalogue;
 use crh_review::report::Strategy;
 
-/// A plan has a few thousand words; more is another kind of file.
+/// Maximum size of a requirements document; larger files are something else.
 const PLAN_MAX: usize = 500_000;
 
 impl Beginning {
-    /// Holds what was said about a panel against what there is. A review that goes on has settled it before.
+    /// Validates the panel options. A resumed review did this before.
     pub(super) fn settle_panel(
         &self,
-        terms: &mut Terms,
-        subject: &Subject,
-        work: Work,
+        terms: &mut ReviewOptions,
+        subject: &ChangeUnderReview,
+        work: ChangeOrigin,
         environment: &Environment,
     ) -> Result<(), Failure> {
         if self.prepared.resume.is_some() {
@@ -34,8 +34,8 @@ impl Beginning {
         }
         let named = match (self.typed.plan.as_deref(), self.panel.plan.as_deref()) {
             (Some(_), Some(_)) => {
-                return Err(Failure::usage("the plan was named twice")
-                    .hint("`plan:FILE` and `--plan FILE` say the same"));
+                return Err(Failure::usage("the plan was given twice")
+                    .hint("pass either `plan:FILE` or `--plan FILE`"));
             }
             (typed, flag) => typed.or(flag),
         };
@@ -48,7 +48,7 @@ impl Beginning {
         Ok(())
     }
 
-    /// Refuses what only a panel heeds, or a review would look as if it had.
+    /// Fails on options that only a panel uses.
     fn needs_no_panel(&self, is_plan_named: bool) -> Result<(), Failure> {
         let flag = match (&self.panel, is_plan_named) {
             (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => "--reviewers",
@@ -57,23 +57,23 @@ impl Beginning {
             (PanelArgs { waive, .. }, _) if !waive.is_empty() => "--waive",
             (PanelArgs { .. }, false) => return Ok(()),
         };
-        Err(Failure::usage(format!("`{flag}` is for a panel, and this review has none"))
-            .hint("a panel is the strategy `panel` with a model; `--budget quick` alone is none"))
+        Err(Failure::usage(format!("`{flag}` needs the strategy `panel`"))
+            .hint("use `--strategy panel` with a model; `--budget quick` chooses another strategy"))
     }
 
-    /// Leaves nothing of a review that was refused. One that goes on is left as it was.
+    /// Removes the run folder of a rejected review. A resumed run stays.
     pub(super) fn discard(&self, place: &Place) {
         let made = place.folder().filter(|_| self.prepared.resume.is_none());
         if let Some(error) = made.and_then(|folder| fs::remove_dir_all(folder.path()).err()) {
-            ui::warn(&format!("a run folder that is of no use is left: {error}"));
+            ui::warn(&format!("cannot remove an unused run folder: {error}"));
         }
     }
 }
 
-/// What the settings and the command line say. Nothing is looked up yet.
-pub(super) fn terms(settings: &Settings, args: &PanelArgs) -> PanelTerms {
+/// Panel options from the settings and the command line.
+pub(super) fn terms(settings: &Settings, args: &PanelArgs) -> PanelOptions {
     let only: Vec<String> = args.reviewers.iter().map(|name| name.trim().to_owned()).collect();
-    PanelTerms {
+    PanelOptions {
         depth: settings.review_depth.value.depth(),
         only: Some(only).filter(|names| !names.is_empty()),
         off: settings.reviewers_off.value.0.clone(),
@@ -83,12 +83,12 @@ pub(super) fn terms(settings: &Settings, args: &PanelArgs) -> PanelTerms {
     }
 }
 
-/// Refuses names of reviewers that there are not.
-pub(crate) fn are_known(names: &[String], catalogue: &Catalogue) -> Result<(), Failure> {
+/// Fails on unknown reviewer names.
+pub(crate) fn are_known(names: &[String], catalogue: &ReviewerCatalogue) -> Result<(), Failure> {
     let Some(unknown) = names.iter().find(|name| catalogue.get(name).is_none()) else {
         return Ok(());
     };
-    let shown = crh_review::visible(unknown);
+    let shown = crh_review::escape_invisible(unknown);
     let known = catalogue.reviewers().iter().map(|reviewer| reviewer.name.as_str());
     let nearest = known.max_by(|a, b| {
         strsim::jaro_winkler(a, unknown).total_cmp(&strsim::jaro_winkler(b, unknown))
@@ -97,22 +97,22 @@ pub(crate) fn are_known(names: &[String], catalogue: &Catalogue) -> Result<(), F
         Some(name) => format!("did you mean `{name}`? `crh reviewers` lists all of them"),
         None => "`crh reviewers` lists them".to_owned(),
     };
-    Err(Failure::usage(format!("there is no reviewer `{shown}`")).hint(hint))
+    Err(Failure::usage(format!("unknown reviewer `{shown}`")).hint(hint))
 }
 
-/// How much alike two names are that one may have been meant for the other.
+/// Minimum similarity for a suggestion.
 const NEAR: f64 = 0.75;
 
-/// The plan that was named, read: from the change itself, or else from the disk.
+/// Reads the named requirements document from the change, else from the disk.
 pub(super) fn plan(
     named: Option<&str>,
-    subject: &Subject,
+    subject: &ChangeUnderReview,
     environment: &Environment,
-) -> Result<Option<GivenPlan>, Failure> {
+) -> Result<Option<RequirementsFile>, Failure> {
     let Some(path) = named else { return Ok(None) };
     let tidy = path.trim_start_matches("./");
-    let in_change = subject.bench.repository().ok().and_then(|revisions| {
-        let head = revisions.named(Some("head"))?;
+    let in_change = subject.tool_context.repository().ok().and_then(|revisions| {
+        let head = revisions.resolve(Some("head"))?;
         revisions.objects().file(head, tidy.as_bytes()).ok()
     });
     let bytes = match in_change {
@@ -120,17 +120,17 @@ pub(super) fn plan(
         None => {
             let place = environment.folder.join(Path::new(path));
             input::bytes(&place).map_err(|failure| {
-                failure.hint("`--plan` names a file of the change, or one on the disk")
+                failure.hint("pass a file on disk or in the reviewed commit with `--plan`")
             })?
         }
     };
     if bytes.len() > PLAN_MAX {
         let size = bytes.len();
         return Err(Failure::usage(format!("the plan `{path}` has {size} bytes"))
-            .hint(format!("a plan has at most {PLAN_MAX}")));
+            .hint(format!("the maximum is {PLAN_MAX} bytes")));
     }
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::usage(format!("the plan `{path}` is not UTF-8")).hint("save it as UTF-8")
     })?;
-    Ok(Some(GivenPlan { path: tidy.to_owned(), text }))
+    Ok(Some(RequirementsFile { path: tidy.to_owned(), text }))
 }

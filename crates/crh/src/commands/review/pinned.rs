@@ -1,5 +1,5 @@
-//! What is to be reviewed, pinned: a target of the user's repository, a workspace or an archive that was prepared, or
-//! the workspace of a run that was begun.
+//! Resolves what to review: a target in the user's repository, a prepared workspace or archive, or
+//! the workspace of a run.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -8,78 +8,79 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::forge::Submission;
-use super::super::opened::{AttributesAt, Opened};
-use super::super::{opened, tool};
+use super::super::change_source::{AttributesAt, ChangeSource};
+use super::super::forge::ForgeProposal;
+use super::super::{change_source, tool};
 use super::checks::{BaselineAt, Silencing};
 use super::naming;
 use super::resumed::{ANEW, Resumed};
-use crate::cli::{PreparedArgs, SarifFlags};
+use crate::cli::{SarifFlags, WorkspaceArgs};
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::file::{ConfigFile, REPOSITORY_FILE};
 use crate::config::keys::{RawSettings, Settings};
-use crate::config::value::{Glob, Globs};
-use crate::failure::{Failure, Kind, OrFail};
-use crh_git::{Bare, Entry};
-use crh_pipeline::asked::{Asked, Target};
-use crh_pipeline::checks::Work;
-use crh_pipeline::dismissed::SaidNo;
-use crh_pipeline::pack::{Decided, Packed};
+use crate::config::value::{GlobList, GlobPattern};
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_git::{BareRepository, PathEntry};
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::checks::ChangeOrigin;
+use crh_pipeline::dismissals::ForgeDismissal;
+use crh_pipeline::pack::{BranchPolicy, PackedChange};
+use crh_pipeline::resolve::{CheckoutMatch, PinnedChange, UntrackedPolicy};
+use crh_pipeline::review_options::ModelSet;
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::scope::Scope;
-use crh_pipeline::subject::Subject;
-use crh_pipeline::target::{Change, CheckedOut, Untracked};
-use crh_pipeline::terms::Crew;
-use crh_pipeline::tools::{Bench, ToolError};
-use crh_pipeline::workspace::{Contents, Workspace};
+use crh_pipeline::target_args::{ParsedTarget, Target};
+use crh_pipeline::tools::{ToolContext, ToolError};
+use crh_pipeline::workspace::{Workspace, WorkspaceContents};
 use crh_pipeline::{prepare, workspace};
 use crh_review::diff::Diff;
 use crh_review::report;
 
-/// Where the objects of a run are that goes on.
-const OF_RUN: &str = "`--repo DIR` names the repository of the run, `--packed FILE` its archive";
+/// Hint where to find the objects of a resumed run.
+const OF_RUN: &str =
+    "pass the repository of the run with `--repo DIR`, or its archive with `--packed FILE`";
 
-/// What is to be reviewed, and by which settings.
+/// A resolved change with its settings.
 pub(super) struct Pinned {
     pub(super) settings: Settings,
-    pub(super) change: report::Change,
+    pub(super) change: report::ReviewedChange,
     pub(super) scope: Scope,
     pub(super) notes: Vec<String>,
     untracked: Vec<String>,
     source: Source,
-    objects: Option<(Bare, String, String)>,
-    /// The checkout that has the reviewed files, if it is the one under review.
+    objects: Option<(BareRepository, String, String)>,
+    /// The reviewed checkout, if it contains the reviewed files.
     pub(super) checkout: Option<PathBuf>,
-    pub(super) checked_out: CheckedOut,
+    pub(super) checked_out: CheckoutMatch,
     pub(super) silencing: Silencing,
     pub(super) origin: Origin,
-    /// The issues that were dismissed at the forge, and by whom.
-    pub(super) dismissed: Vec<SaidNo>,
-    /// Whose attributes say which files are reviewed.
+    /// Issues that were dismissed on the forge.
+    pub(super) dismissed: Vec<ForgeDismissal>,
+    /// Where the git attributes are read from.
     attributes: AttributesAt,
-    /// The store of a repository that has no clone here.
+    /// The store of a repository without a local clone.
     alone: Option<PathBuf>,
-    /// An archive is laid out in a folder that is gone when this is.
-    pub(super) packed: Option<Packed>,
+    /// Keeps the unpacked archive alive.
+    pub(super) packed: Option<PackedChange>,
 }
 
-/// What was found out about a change when its review began. A run keeps it, since it may be different when the run goes
-/// on: the checkout has changed, and with it what it says about its files.
+/// Facts about a change when its review began. A run stores them, because the checkout may change
+/// before the run is resumed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Found {
-    change: report::Change,
+    change: report::ReviewedChange,
     notes: Vec<String>,
     untracked: Vec<String>,
     checkout: Option<PathBuf>,
     #[serde(default)]
-    checked_out: CheckedOut,
+    checked_out: CheckoutMatch,
     exclude: Vec<String>,
     include: Vec<String>,
     generated: Vec<String>,
     max_file_bytes: NonZeroU64,
     silencing: Silencing,
-    /// The files of other tools, which are read again.
+    /// SARIF files, which are read again.
     pub(super) sarif: Vec<PathBuf>,
     pub(super) sarif_base: Vec<PathBuf>,
     origin: Origin,
@@ -88,109 +89,115 @@ pub(super) struct Found {
     #[serde(default)]
     alone: Option<PathBuf>,
     #[serde(default)]
-    dismissed: Vec<SaidNo>,
-    /// Who was asked, as the review's id has it; empty if no model was.
+    dismissed: Vec<ForgeDismissal>,
+    /// Models as named in the review id. Empty without a model.
     #[serde(default)]
     pub(super) models: String,
 }
 
 impl Found {
-    /// The same, of a review that asks these models.
-    pub(super) fn asking(self, crew: Option<&Crew>) -> Self {
-        Self { models: crew.map(Crew::names).unwrap_or_default(), ..self }
+    /// Adds the models.
+    pub(super) fn asking(self, crew: Option<&ModelSet>) -> Self {
+        Self { models: crew.map(ModelSet::names).unwrap_or_default(), ..self }
     }
 
-    /// Whether it is about the checkout that it was reviewed in.
+    /// Whether the reviewed change is the checkout itself.
     pub(super) fn is_of_checkout(&self) -> bool {
         self.checkout.is_some()
     }
 
-    /// The same, with something done to the title of the change, which its author has written.
+    /// Changes the title, which the author of the change wrote.
     pub(super) fn with_title(mut self, act: impl FnOnce(&mut String)) -> Self {
         act(&mut self.change.title);
         self
     }
 }
 
-/// Where a change comes from.
+/// Origin of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Origin {
-    /// From the repository that the user is in.
+    /// The current repository.
     Repository,
-    /// From a forge, where anybody may propose one: where the user stands says nothing about it.
+    /// A forge. Anybody may propose a change there, so the current folder does not matter.
     Forge,
-    /// It was prepared, perhaps by somebody else: where the user stands says nothing about it.
+    /// Prepared, possibly by another user, so the current folder does not matter.
     Prepared,
 }
 
-/// Where the workspace comes from.
+/// Source of the workspace.
 enum Source {
-    /// It is written.
-    Contents(Box<Contents>),
-    /// It is there, and copied, since a review leaves marks in it.
+    /// Written by this run.
+    Contents(Box<WorkspaceContents>),
+    /// An existing folder. It is copied, because a review writes to it.
     Folder(PathBuf),
-    /// It is there, and belongs to the run that goes on.
+    /// The folder of the resumed run.
     OfRun(PathBuf),
 }
 
 impl Pinned {
-    /// Pins a target. `runs` is where run folders lie: they are no part of a checkout. `heard` is given the change as soon
-    /// as it is known, to tell of it or to describe it. `pull` is the pull request that it is proposed in; none after this if it
-    /// was only found, and cannot be had.
+    /// Resolves a target. `runs` is the folder of all runs, which is not part of the checkout.
+    /// `heard` gets the change as soon as it is known. `pull` is the pull request; it is cleared if
+    /// it was found by name only and cannot be read.
     pub(super) fn target(
-        asked: &Asked,
-        pull: &mut Option<Submission>,
-        untracked: Untracked,
+        asked: &ParsedTarget,
+        pull: &mut Option<ForgeProposal>,
+        untracked: UntrackedPolicy,
         environment: &Environment,
         flags: RawSettings,
         runs: Option<&Path>,
-        heard: impl FnOnce(&mut Change),
+        heard: impl FnOnce(&mut PinnedChange),
     ) -> Result<Self, Failure> {
         let places = runs.into_iter().map(Path::to_owned).collect();
         let (mut opened, mut change) =
-            Opened::with_change(asked, pull, untracked, environment, &flags, places)?;
+            ChangeSource::with_change(asked, pull, untracked, environment, &flags, places)?;
         heard(&mut change);
         let objects = opened.objects()?;
-        let checked_out = opened.checked_out(asked, &change)?;
-        let unusable =
-            opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
+        let checked_out = opened.match_checkout(asked, &change)?;
+        let unusable = opened.load_change_settings(
+            &asked.target,
+            &change,
+            objects.as_ref(),
+            environment,
+            flags,
+        )?;
         let ends = change.base.clone().zip(change.head.clone());
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         let (scope, unread) = opened.scope(&change.diff, shown, objects.as_ref())?;
-        let lost = opened.left_out_by_itself(&scope, &change.diff, shown, objects.as_ref())?;
+        let lost = opened.self_exclusion_warning(&scope, &change.diff, shown, objects.as_ref())?;
         let facts = naming::of_repository(&change, &opened)?;
         let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
         notes.extend(unusable);
         notes.extend(lost);
         let (contents, more) =
-            prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;
+            prepare::workspace_contents(change, objects.as_ref()).or_fail(FailureKind::External)?;
         notes.extend(more);
         notes.extend(unread.into_iter().map(unread_attributes));
         let bare = opened.store.as_ref().map(|store| store.bare().clone());
         let root = opened.store.as_ref().and_then(|store| store.repository().work_tree.clone());
-        let checkout = root.filter(|_| checked_out == CheckedOut::AsReviewed);
+        let checkout = root.filter(|_| checked_out == CheckoutMatch::AsReviewed);
         let folder = bare.as_ref().map(|bare| bare.folder().to_owned());
         let objects = bare.zip(ends).map(|(bare, (base, head))| (bare, base, head));
         let baseline = match (&asked.target, &checkout) {
-            // Not committed: the author and the reader are one.
+            // Uncommitted changes: author and reader are the same user.
             (Target::Uncommitted | Target::Staged, Some(root)) => BaselineAt::Checkout(root),
             (_, _) => at(objects.as_ref(), tip.as_deref()),
         };
         let ignore = &opened.settings.checks_ignore.value;
-        let silencing = Silencing::of(ignore, &opened.before.checks_ignore.value, &baseline)?;
+        let silencing =
+            Silencing::of(ignore, &opened.settings_before.checks_ignore.value, &baseline)?;
         Ok(Self {
             silencing,
             origin: match (&asked.target, pull.as_ref()) {
                 (Target::PullRequest(_), _) => Origin::Forge,
-                // What is checked out is a stranger's, wherever that is.
+                // A pull request from a fork is foreign code, even if it is checked out.
                 (_, Some(pull)) if pull.is_foreign() => Origin::Forge,
                 (_, _) => Origin::Repository,
             },
             dismissed: pull
                 .as_ref()
-                .map(|pull| pull.dismissed(opened.settings.instance.value.as_str()))
+                .map(|pull| pull.dismissals(opened.settings.instance.value.as_str()))
                 .unwrap_or_default(),
             alone: folder.filter(|_| pull.as_ref().is_some_and(|pull| !pull.has_clone)),
             attributes: opened.attributes,
@@ -207,33 +214,35 @@ impl Pinned {
         })
     }
 
-    /// Pins what was prepared or begun: a folder, an archive, or the workspace of a run.
+    /// Resolves a prepared change: a folder, an archive, or the workspace of a run.
     pub(super) fn prepared(
-        args: &PreparedArgs,
+        args: &WorkspaceArgs,
         resumed: Option<&Resumed>,
         environment: &Environment,
         flags: RawSettings,
     ) -> Result<Self, Failure> {
         let packed =
-            args.packed.as_deref().map(|file| Packed::open(&environment.folder.join(file)));
-        let packed = packed.transpose().map_err(tool::no_archive)?;
-        let decided = packed.as_ref().map(Packed::decided).transpose().map_err(tool::no_archive)?;
+            args.packed.as_deref().map(|file| PackedChange::open(&environment.folder.join(file)));
+        let packed = packed.transpose().map_err(tool::archive_failure)?;
+        let decided =
+            packed.as_ref().map(PackedChange::policy).transpose().map_err(tool::archive_failure)?;
         let decided = decided.flatten();
         let (mut settings, unusable) = settings_of(decided.as_ref(), environment, flags)?;
         if let Some(Resumed { found, .. }) = resumed {
             found.rules(&mut settings)?;
         }
         let (workspace, source) = laid_out(args, packed.as_ref(), resumed, environment)?;
-        let ends = tool::ends(&workspace);
+        let ends = tool::commits(&workspace);
         let objects = match &ends {
             Some(ends) => objects(args, packed.as_ref(), resumed, ends, environment)?,
             None => None,
         };
         let diff = latest_diff(&workspace)?;
         let read = objects.as_ref().map(|(bare, _, _)| bare.objects()).transpose();
-        let read = read.or_fail(Kind::Outside)?;
+        let read = read.or_fail(FailureKind::External)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
-        // What was prepared may be a stranger's: it is held against what it is proposed to, or against what was before it.
+        // A prepared change may be foreign code: it is compared with its target, or with the state
+        // before it.
         let tip = decided.as_ref().and_then(|decided| decided.tip.clone());
         let attributes = match (resumed, tip) {
             (Some(resumed), _) => resumed.found.attributes.clone(),
@@ -241,7 +250,8 @@ impl Pinned {
             (None, None) => AttributesAt::Old,
         };
         let ends = shown.filter(|_| read.is_some());
-        let (scope, unread) = opened::scope_of(&settings, &diff, ends, read.as_ref(), &attributes)?;
+        let (scope, unread) =
+            change_source::decide_scope(&settings, &diff, ends, read.as_ref(), &attributes)?;
         let ignore = &settings.checks_ignore.value;
         let silencing = match (resumed, &decided) {
             (Some(Resumed { found, .. }), _) => found.silencing.clone(),
@@ -265,7 +275,7 @@ impl Pinned {
             source,
             objects,
             checkout: None,
-            checked_out: CheckedOut::No,
+            checked_out: CheckoutMatch::No,
             alone: None,
             dismissed: decided.map(|decided| decided.dismissed).unwrap_or_default(),
             packed,
@@ -281,34 +291,34 @@ impl Pinned {
         })
     }
 
-    /// Where the files of the change are, and the commit they are in.
-    pub(super) fn files(&self) -> Option<(Bare, String)> {
+    /// The repository with the files of the change, and their commit.
+    pub(super) fn files(&self) -> Option<(BareRepository, String)> {
         self.objects.as_ref().map(|(bare, _, head)| (bare.clone(), head.clone()))
     }
 
-    /// Where the change was made.
-    pub(super) fn work(&self) -> Work {
+    pub(super) fn work(&self) -> ChangeOrigin {
         match self.checkout {
-            Some(_) => Work::InCheckout,
-            None => Work::Elsewhere,
+            Some(_) => ChangeOrigin::InCheckout,
+            None => ChangeOrigin::Elsewhere,
         }
     }
 
-    /// The hashes of the files of attributes that say which files are reviewed, where those are of another commit than the two
-    /// that are compared.
+    /// Hashes of the attribute files that select the reviewed files, if they are from another
+    /// commit than the two compared ones.
     pub(super) fn attribute_files(&self, diff: &Diff) -> Result<BTreeMap<String, String>, Failure> {
         let (AttributesAt::Commit(commit), Some((bare, _, _))) = (&self.attributes, &self.objects)
         else {
             return Ok(BTreeMap::new());
         };
-        let objects = bare.objects().or_fail(Kind::Outside)?;
+        let objects = bare.objects().or_fail(FailureKind::External)?;
         let paths = diff.files().iter().map(|file| file.path.as_bytes());
-        let files = crh_git::attribute_files(&objects, commit, paths).or_fail(Kind::Outside)?;
-        let hash = |file: Entry| (String::from_utf8_lossy(&file.path).into_owned(), file.id);
+        let files =
+            crh_git::attribute_files(&objects, commit, paths).or_fail(FailureKind::External)?;
+        let hash = |file: PathEntry| (String::from_utf8_lossy(&file.path).into_owned(), file.id);
         Ok(files.into_iter().map(hash).collect())
     }
 
-    /// What was found out about the change, for going on with it.
+    /// Facts about the change to store for a resumed run.
     pub(super) fn found(&self, sarif: &SarifFlags, environment: &Environment) -> Found {
         let files = |files: &[PathBuf]| {
             let is_stdin = |file: &Path| file == Path::new("-");
@@ -318,7 +328,8 @@ impl Pinned {
             };
             files.iter().map(place).collect()
         };
-        let globs = |globs: &Globs| globs.0.iter().map(|glob| glob.as_str().to_owned()).collect();
+        let globs =
+            |globs: &GlobList| globs.0.iter().map(|glob| glob.as_str().to_owned()).collect();
         Found {
             change: self.change.clone(),
             notes: self.notes.clone(),
@@ -340,51 +351,51 @@ impl Pinned {
         }
     }
 
-    /// The subject of the review, with its workspace in `folder`.
-    pub(super) fn subject(&self, folder: &Path) -> Result<Subject, Failure> {
+    /// The change under review, with its workspace in `folder`.
+    pub(super) fn subject(&self, folder: &Path) -> Result<ChangeUnderReview, Failure> {
         let folder = match &self.source {
             Source::Contents(contents) => {
-                workspace::write(contents, folder).or_fail(Kind::Outside)?;
+                workspace::write_workspace(contents, folder).or_fail(FailureKind::External)?;
                 folder
             }
             Source::Folder(from) => {
-                workspace::copy(from, folder).or_fail(Kind::Outside)?;
+                workspace::copy_workspace(from, folder).or_fail(FailureKind::External)?;
                 folder
             }
             Source::OfRun(folder) => folder,
         };
-        let workspace = Workspace::open(folder).or_fail(Kind::Outside)?;
+        let workspace = Workspace::open(folder).or_fail(FailureKind::External)?;
         let diff = latest_diff(&workspace)?;
-        let mut bench = Bench::new().with_workspace(workspace);
+        let mut tool_context = ToolContext::new().with_workspace(workspace);
         if let Some((bare, base, head)) = self.objects.clone() {
-            // What is not there is found out now, not in the middle of a review.
-            let revisions = Revisions::new(bare, &base, &head).or_fail(Kind::Outside)?;
-            bench = bench.with_repository(move || Ok::<_, ToolError>(revisions));
+            // Missing objects are reported now, not in the middle of a review.
+            let revisions = Revisions::new(bare, &base, &head).or_fail(FailureKind::External)?;
+            tool_context = tool_context.with_repository(move || Ok::<_, ToolError>(revisions));
         }
-        Ok(Subject {
-            bench,
+        Ok(ChangeUnderReview {
+            tool_context,
             diff,
             scope: self.scope.clone(),
-            change: self.change.clone(),
+            report_change: self.change.clone(),
             untracked: self.untracked.clone(),
             notes: self.notes.clone(),
-            since: None,
+            incremental: None,
         })
     }
 }
 
 impl Found {
-    /// What says which files are reviewed and which findings count.
+    /// The rules that select files and findings.
     pub(super) fn rules_of_review(&self) -> impl Serialize + '_ {
         let Self { exclude, include, generated, max_file_bytes, silencing, .. } = self;
         (exclude, include, generated, max_file_bytes, silencing)
     }
 
-    /// Sets the rules that said which files are reviewed.
+    /// Restores the rules that selected the files.
     fn rules(&self, settings: &mut Settings) -> Result<(), Failure> {
         let globs = |globs: &[String]| {
-            let globs = globs.iter().map(|glob| Glob::parse(glob));
-            globs.collect::<Result<_, _>>().map(Globs).map_err(Failure::usage)
+            let globs = globs.iter().map(|glob| GlobPattern::parse(glob));
+            globs.collect::<Result<_, _>>().map(GlobList).map_err(Failure::usage)
         };
         settings.scope_exclude.value = globs(&self.exclude)?;
         settings.scope_include.value = globs(&self.include)?;
@@ -394,18 +405,21 @@ impl Found {
     }
 }
 
-/// The baseline before the change, or at the tip of what it is proposed to: what a change says of itself may be a stranger's
-/// word.
-fn at<'a>(objects: Option<&'a (Bare, String, String)>, tip: Option<&'a str>) -> BaselineAt<'a> {
+/// The baseline before the change, or at the tip of its target. The change itself may be foreign
+/// and must not suppress its own findings.
+fn at<'a>(
+    objects: Option<&'a (BareRepository, String, String)>,
+    tip: Option<&'a str>,
+) -> BaselineAt<'a> {
     match objects {
         Some((bare, base, _)) => BaselineAt::Commit(bare, tip.unwrap_or(base)),
         None => BaselineAt::Nowhere,
     }
 }
 
-/// The settings for what was prepared, with those that came in its archive, and what the reader must know of them.
+/// The settings for a prepared change, including those of its archive, and warnings about them.
 fn settings_of(
-    decided: Option<&Decided>,
+    decided: Option<&BranchPolicy>,
     environment: &Environment,
     flags: RawSettings,
 ) -> Result<(Settings, Option<String>), Failure> {
@@ -417,18 +431,18 @@ fn settings_of(
         Ok((settings, None))
     });
     match loaded {
-        Err(failure) if failure.kind == Kind::Usage && decided.is_some() => {
+        Err(failure) if failure.kind == FailureKind::Usage && decided.is_some() => {
             let settings = config::load(environment, None, flags)?;
-            Ok((settings, Some(opened::unusable(&failure))))
+            Ok((settings, Some(change_source::warn_config_ignored(&failure))))
         }
         loaded => loaded,
     }
 }
 
-/// The workspace of what was prepared or begun, and where it comes from.
+/// The workspace of a prepared change or a run, and its source.
 fn laid_out(
-    args: &PreparedArgs,
-    packed: Option<&Packed>,
+    args: &WorkspaceArgs,
+    packed: Option<&PackedChange>,
     resumed: Option<&Resumed>,
     environment: &Environment,
 ) -> Result<(Workspace, Source), Failure> {
@@ -436,45 +450,44 @@ fn laid_out(
         (_, Some(resumed), _) => {
             let folder = resumed.workspace();
             let workspace = Workspace::open(&folder)
-                .or_fail(Kind::Usage)
+                .or_fail(FailureKind::Usage)
                 .map_err(|failure| failure.hint(ANEW))?;
             Ok((workspace, Source::OfRun(folder)))
         }
         (Some(packed), None, _) => {
-            let workspace = packed.workspace().or_fail(Kind::Usage)?;
+            let workspace = packed.workspace().or_fail(FailureKind::Usage)?;
             let folder = workspace.folder().to_owned();
             Ok((workspace, Source::Folder(folder)))
         }
         (None, None, folder) => {
             let folder = environment.folder.join(folder.as_deref().unwrap_or(Path::new("")));
             let workspace = Workspace::open(&folder)
-                .or_fail(Kind::Usage)
+                .or_fail(FailureKind::Usage)
                 .map_err(|failure| failure.hint("`crh prepare --out DIR` writes a workspace"))?;
             Ok((workspace, Source::Folder(folder)))
         }
     }
 }
 
-/// The objects of both ends: from the archive, or from the repository of the workspace. An archive of a diff alone has none.
+/// The objects of both commits, from the archive or the repository. An archive of a diff has none.
 fn objects(
-    args: &PreparedArgs,
-    packed: Option<&Packed>,
+    args: &WorkspaceArgs,
+    packed: Option<&PackedChange>,
     resumed: Option<&Resumed>,
     (base, head): &(String, String),
     environment: &Environment,
-) -> Result<Option<(Bare, String, String)>, Failure> {
+) -> Result<Option<(BareRepository, String, String)>, Failure> {
     let bare = match packed {
         Some(packed) => {
             let bare = packed.objects();
-            let is_its_own = |bare: &Bare| Revisions::new(bare.clone(), base, head).is_ok();
+            let is_its_own =
+                |bare: &BareRepository| Revisions::new(bare.clone(), base, head).is_ok();
             if resumed.is_some() && !bare.as_ref().is_some_and(is_its_own) {
-                return Err(
-                    Failure::usage("this is not the archive that the run began with").hint(OF_RUN)
-                );
+                return Err(Failure::usage("this is not the archive of the run").hint(OF_RUN));
             }
             bare
         }
-        // What has no clone here is where it was when the run began.
+        // Without a clone, the objects are where they were when the run began.
         None if args.repo.is_none() && alone(resumed).is_some() => alone(resumed),
         None => {
             let repo = args.repo.as_deref().unwrap_or(&environment.folder);
@@ -489,25 +502,27 @@ fn objects(
     Ok(bare.map(|bare| (bare, base.clone(), head.clone())))
 }
 
-/// The store of the run's repository, if that has no clone here and the store is still there.
-fn alone(resumed: Option<&Resumed>) -> Option<Bare> {
+/// The store of the run's repository, if there is no clone and the store still exists.
+fn alone(resumed: Option<&Resumed>) -> Option<BareRepository> {
     let folder = resumed?.found.alone.as_deref()?;
-    folder.is_dir().then(|| Bare::new(folder))
+    folder.is_dir().then(|| BareRepository::new(folder))
 }
 
 fn latest_diff(workspace: &Workspace) -> Result<Arc<Diff>, Failure> {
     let Some(round) = workspace.latest() else {
-        return Err(Failure::usage("the workspace has no diff").hint("write it again"));
+        return Err(
+            Failure::usage("the workspace has no diff").hint("write it again with `crh prepare`")
+        );
     };
-    let diff = workspace.diff(&round.id).or_fail(Kind::Usage)?;
+    let diff = workspace.diff(&round.id).or_fail(FailureKind::Usage)?;
     let is_unchanged = round.base_rev.is_some() && round.base_rev == round.head_rev;
     if diff.files().is_empty() && !is_unchanged {
-        return Err(Failure::usage("the diff of the workspace is empty, and its change is not")
+        return Err(Failure::usage("the diff of the workspace is empty, but its change is not")
             .hint("write it again with `crh prepare`"));
     }
     Ok(diff)
 }
 
-fn unread_attributes((path, why): opened::Unread) -> String {
-    format!("the attributes in `{path}` do not count: {why}")
+fn unread_attributes((path, why): change_source::UnreadableAttributes) -> String {
+    format!("the attributes in `{path}` are ignored: {why}")
 }

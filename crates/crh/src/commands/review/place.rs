@@ -1,4 +1,4 @@
-//! Where a review is written down, if it is.
+//! Where a review is stored, if it is.
 
 use std::path::PathBuf;
 
@@ -6,48 +6,49 @@ use anyhow::Context;
 use tempfile::TempDir;
 
 use super::resumed::Resumed;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 use crh_llm::Redactor;
-use crh_pipeline::credentials::Credentials;
+use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::{RunFolder, Stamp};
+use crh_pipeline::run_folder::{RunFolder, Timestamp};
 
-/// Where a review is written down.
 pub(crate) enum Place {
-    /// In its run folder.
     Kept(RunFolder),
-    /// Nowhere that outlives it. The name is that of a run all the same.
-    Passing { run_id: String, _folder: TempDir },
+    /// A temporary folder. The run has an id nevertheless.
+    Passing {
+        run_id: String,
+        _folder: TempDir,
+    },
 }
 
 impl Place {
-    /// Where it began, or a new place.
+    /// Opens the folder of a resumed run, or creates one.
     pub(super) fn of(
         resumed: Option<Resumed>,
         runs: Option<PathBuf>,
-        stamp: Stamp,
+        stamp: Timestamp,
         id: &str,
         redactor: &Redactor,
     ) -> Result<Self, Failure> {
         if let Some(Resumed { folder, .. }) = resumed {
-            return Ok(Self::Kept(folder.redacting(redactor.clone())));
+            return Ok(Self::Kept(folder.with_redactor(redactor.clone())));
         }
         let Some(runs) = runs else {
-            let folder = tempfile::tempdir().context("making a temporary folder");
-            let folder = folder.or_fail(Kind::Outside)?;
+            let folder = tempfile::tempdir().context("cannot create a temporary folder");
+            let folder = folder.or_fail(FailureKind::External)?;
             return Ok(Self::Passing { run_id: format!("{stamp}_{id}"), _folder: folder });
         };
         let folder = RunFolder::create(&runs, stamp, id)
-            .with_context(|| format!("making a run folder in `{}`", runs.display()))
-            .or_fail(Kind::Usage)
-            .map_err(|failure| failure.hint("`--run-dir DIR` names another place"))?;
-        Ok(Self::Kept(folder.redacting(redactor.clone())))
+            .with_context(|| format!("cannot create a run folder in `{}`", runs.display()))
+            .or_fail(FailureKind::Usage)
+            .map_err(|failure| failure.hint("use `--run-dir DIR` for another location"))?;
+        Ok(Self::Kept(folder.with_redactor(redactor.clone())))
     }
 
-    /// The same, where what is written shows none of these.
-    pub(super) fn hiding(self, credentials: Credentials) -> Self {
+    /// Masks these secrets in everything that is written.
+    pub(super) fn hiding(self, credentials: ChangeSecrets) -> Self {
         match self {
-            Self::Kept(folder) => Self::Kept(folder.hiding(credentials)),
+            Self::Kept(folder) => Self::Kept(folder.with_secrets(credentials)),
             Self::Passing { .. } => self,
         }
     }

@@ -1,46 +1,46 @@
-//! A review that has just ended goes to where its change is proposed.
+//! Posts a finished review to its pull request or merge proposal.
 
 use serde::Serialize;
 
-use super::super::forge::posted::Shown;
-use super::super::forge::{Forge, posted};
-use super::super::github::Files;
+use super::super::forge::posting_messages::DryRunWrite;
+use super::super::forge::{Forge, posting_messages};
+use super::super::github::HeadFiles;
 use super::super::{github, launchpad};
 use super::begin::Begun;
 use crate::cli::PostFlags;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::ui;
-use crh_forge::posted::Outcome;
-use crh_pipeline::sinks::{Delivery, PostAs, PostTo};
+use crh_forge::posting::PostingOutcome;
+use crh_pipeline::sinks::{ForgeSink, GitHubPostKind, SinkDelivery};
 use crh_review::report::Report;
 
-/// Where what became of each part is stored.
-fn stored_at(place: PostTo) -> String {
-    format!("stages/posted-{}.json", place.word())
+/// File with the result of each part.
+fn stored_at(place: ForgeSink) -> String {
+    format!("stages/posted-{}.json", place.name())
 }
 
-/// Posts it, or adds what would be written to `shown`. What went wrong with a part of it is said here.
+/// Posts the review, or adds the requests to `shown` for a dry run. Warns about parts that failed.
 pub(super) fn of_review(
     report: &Report,
     begun: &Begun,
-    place: PostTo,
+    place: ForgeSink,
     flags: PostFlags,
     environment: &Environment,
-    shown: &mut Vec<Shown>,
-) -> Result<Delivery, Failure> {
-    match (place, begun.pull.as_ref().map(|pull| &pull.at)) {
-        (PostTo::GitHub(form), Some(Forge::GitHub { name, .. })) => {
-            to_pull(report, begun, (name, form), flags, environment, shown)
+    shown: &mut Vec<DryRunWrite>,
+) -> Result<SinkDelivery, Failure> {
+    match (place, begun.pull.as_ref().map(|pull| &pull.forge)) {
+        (ForgeSink::GitHub(form), Some(Forge::GitHub { pull_ref, .. })) => {
+            to_pull(report, begun, (pull_ref, form), flags, environment, shown)
         }
-        (PostTo::Launchpad, Some(Forge::Launchpad { name, .. })) => {
-            to_merge_proposal(report, begun, name, flags, environment, shown)
+        (ForgeSink::Launchpad, Some(Forge::Launchpad { proposal_ref, .. })) => {
+            to_merge_proposal(report, begun, proposal_ref, flags, environment, shown)
         }
-        (PostTo::GitHub(_), Some(Forge::Launchpad { .. }) | None) => {
-            Ok(Delivery::Failed("the change is in no pull request".to_owned()))
+        (ForgeSink::GitHub(_), Some(Forge::Launchpad { .. }) | None) => {
+            Ok(SinkDelivery::Failed("the change has no pull request".to_owned()))
         }
-        (PostTo::Launchpad, Some(Forge::GitHub { .. }) | None) => {
-            Ok(Delivery::Failed("the change is in no merge proposal".to_owned()))
+        (ForgeSink::Launchpad, Some(Forge::GitHub { .. }) | None) => {
+            Ok(SinkDelivery::Failed("the change has no merge proposal".to_owned()))
         }
     }
 }
@@ -48,31 +48,31 @@ pub(super) fn of_review(
 fn to_pull(
     report: &Report,
     begun: &Begun,
-    (name, form): (&crh_forge::github::Name, PostAs),
+    (name, form): (&crh_forge::github::PullRequestRef, GitHubPostKind),
     flags: PostFlags,
     environment: &Environment,
-    shown: &mut Vec<Shown>,
-) -> Result<Delivery, Failure> {
-    let hub = github::Hub::open(&name.host, &name.repo, environment, &begun.settings)?;
-    let to_post = github::ToPost {
+    shown: &mut Vec<DryRunWrite>,
+) -> Result<SinkDelivery, Failure> {
+    let hub = github::GitHubSession::open(&name.host, &name.repo, environment, &begun.settings)?;
+    let to_post = github::GitHubPostRequest {
         report,
         diff: &begun.subject.diff,
-        files: Files::of(begun.files.as_ref()),
+        files: HeadFiles::open(begun.files.as_ref()),
         redactor: &begun.redactor,
         instance: begun.settings.instance.value.as_str(),
         basis: &begun.basis,
-        since: begun.subject.since.as_deref(),
+        since: begun.subject.incremental.as_deref(),
         form,
         flags,
     };
     let place = "--repo OWNER/NAME --pr N --head SHA";
-    match github::posted(&hub, name, &to_post).inspect_err(|_| say_later(begun, place))? {
-        github::Posted::Shown(requests) => {
-            shown.extend(requests.into_iter().map(Shown::GitHub));
-            Ok(Delivery::Shown)
+    match github::post(&hub, name, &to_post).inspect_err(|_| say_later(begun, place))? {
+        github::GitHubPostResult::DryRun(requests) => {
+            shown.extend(requests.into_iter().map(DryRunWrite::GitHub));
+            Ok(SinkDelivery::Shown)
         }
-        github::Posted::Done(outcome) => {
-            Ok(told(&outcome, PostTo::GitHub(form), &name.url(), begun, place))
+        github::GitHubPostResult::Done(outcome) => {
+            Ok(told(&outcome, ForgeSink::GitHub(form), &name.url(), begun, place))
         }
     }
 }
@@ -80,13 +80,13 @@ fn to_pull(
 fn to_merge_proposal(
     report: &Report,
     begun: &Begun,
-    name: &crh_forge::launchpad::Name,
+    name: &crh_forge::launchpad::MergeProposalRef,
     flags: PostFlags,
     environment: &Environment,
-    shown: &mut Vec<Shown>,
-) -> Result<Delivery, Failure> {
-    let hub = launchpad::Hub::open(&name.service, environment, &begun.settings)?;
-    let to_post = launchpad::ToPost {
+    shown: &mut Vec<DryRunWrite>,
+) -> Result<SinkDelivery, Failure> {
+    let hub = launchpad::LaunchpadSession::open(&name.service, environment, &begun.settings)?;
+    let to_post = launchpad::LaunchpadPostRequest {
         report,
         diff: &begun.subject.diff,
         redactor: &begun.redactor,
@@ -95,25 +95,25 @@ fn to_merge_proposal(
     };
     let head = &report.change.head_sha;
     let place = format!("--sink launchpad --proposal {} --head {head}", name.url());
-    match launchpad::posted(&hub, name, &to_post).inspect_err(|_| say_later(begun, &place))? {
-        launchpad::Posted::Shown(write) => {
-            shown.extend(write.map(Shown::Launchpad));
-            Ok(Delivery::Shown)
+    match launchpad::post(&hub, name, &to_post).inspect_err(|_| say_later(begun, &place))? {
+        launchpad::LaunchpadPostResult::DryRun(write) => {
+            shown.extend(write.map(DryRunWrite::Launchpad));
+            Ok(SinkDelivery::Shown)
         }
-        launchpad::Posted::Done(outcome) => {
-            Ok(told(&outcome, PostTo::Launchpad, &name.url(), begun, &place))
+        launchpad::LaunchpadPostResult::Done(outcome) => {
+            Ok(told(&outcome, ForgeSink::Launchpad, &name.url(), begun, &place))
         }
     }
 }
 
-/// Stores what became of a posting, and says it.
+/// Stores and prints the result of a posting.
 fn told<Refusal: Serialize + ToString>(
-    outcome: &Outcome<Refusal>,
-    place: PostTo,
+    outcome: &PostingOutcome<Refusal>,
+    place: ForgeSink,
     url: &str,
     begun: &Begun,
     later: &str,
-) -> Delivery {
+) -> SinkDelivery {
     if let Some(folder) = begun.place.folder()
         && let Err(problem) = folder.store(&stored_at(place), outcome)
     {
@@ -122,25 +122,23 @@ fn told<Refusal: Serialize + ToString>(
     for note in &outcome.notes {
         ui::note(note);
     }
-    if let Some(said) = posted::said(outcome, url) {
+    if let Some(said) = posting_messages::success_message(outcome, url) {
         ui::note(&said);
     }
     match (&outcome.refusal, outcome.is_complete()) {
-        (Some(refusal), _) => Delivery::Failed(refusal.to_string()),
-        (None, true) => Delivery::Written,
+        (Some(refusal), _) => SinkDelivery::Failed(refusal.to_string()),
+        (None, true) => SinkDelivery::Written,
         (None, false) => {
             say_later(begun, later);
-            Delivery::Failed(posted::failures(outcome))
+            SinkDelivery::Failed(posting_messages::failure_message(outcome))
         }
     }
 }
 
-/// Says how what was not posted can be posted all the same, without another review.
+/// Says how to post the stored review later.
 fn say_later(begun: &Begun, place: &str) {
     if let Some(folder) = begun.place.folder() {
         let run = folder.path().display();
-        ui::note(&format!(
-            "`crh post {run} {place}` posts it without another review, and nothing twice"
-        ));
+        ui::note(&format!("run `crh post {run} {place}` to post it without another review"));
     }
 }

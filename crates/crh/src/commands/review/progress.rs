@@ -1,50 +1,51 @@
-//! How far a mode has come with its fixes: whoever was ended in the middle goes on from there.
+//! Progress of the fix phase, so that an interrupted run can be resumed.
 
 use serde::{Deserialize, Serialize};
 
 use super::begin::Begun;
 use crate::{fix, interactive, ui};
 use crh_pipeline::run_folder::RunFolder;
-use crh_review::report::Mode;
+use crh_review::report::ReviewMode;
 
-/// Where a run keeps it.
+/// File of the progress in the run folder.
 const FIXING: &str = "stages/fixing.json";
 
-/// How far fixing has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// How many rounds are over.
+    /// Number of finished rounds.
     pub(super) rounds: u32,
-    /// The last fix of them, by its number: those after it were not looked at again.
+    /// Number of the last fix that was reviewed again.
     pub(super) looked_at: u32,
-    /// Whether what is safe was tried: what was left then would be left again.
+    /// Whether safe fixes were tried. Those that failed would fail again.
     #[serde(default)]
     pub(super) has_tried: bool,
-    /// The mode in which all was done that there was to do; none as long as it was not.
-    pub(super) ended_in: Option<Mode>,
+    /// The mode in which the run finished.
+    pub(super) ended_in: Option<ReviewMode>,
 }
 
-/// The mode in which a run has come to its end; none if it has not.
-pub(super) fn ended_in(run: &RunFolder) -> Option<Mode> {
+/// The mode in which a run finished, if it did.
+pub(super) fn ended_in(run: &RunFolder) -> Option<ReviewMode> {
     let fixing: Progress = run.read(FIXING).unwrap_or_default();
-    fixing.ended_in.or_else(|| interactive::is_answered(run).then_some(Mode::Interactive))
+    fixing.ended_in.or_else(|| interactive::is_answered(run).then_some(ReviewMode::Interactive))
 }
 
 impl Progress {
     pub(super) fn of(begun: &Begun) -> Self {
         match (begun.terms.mode, begun.place.folder()) {
-            (Mode::Autofix | Mode::Headless, Some(run)) => run.read(FIXING).unwrap_or_default(),
-            // What questions have fixed is taken back before they come again.
-            (Mode::Interactive | Mode::ReportOnly, _) | (_, None) => Self::default(),
+            (ReviewMode::Autofix | ReviewMode::Headless, Some(run)) => {
+                run.read(FIXING).unwrap_or_default()
+            }
+            // Fixes of the questions are undone before the questions are asked again.
+            (ReviewMode::Interactive | ReviewMode::ReportOnly, _) | (_, None) => Self::default(),
         }
     }
 
-    /// Begins anew, for a review that is gone on with: what it finds has numbers of its own.
+    /// Resets the progress, because a new review numbers its issues anew.
     pub(super) fn begin_anew(begun: &Begun) {
         let Some(run) = begun.place.folder() else { return };
         let fixing = match run.read::<Self>(FIXING).unwrap_or_default() == Self::default() {
             true => Ok(()),
-            false => run.store_as_it_is(FIXING, &Self::default()),
+            false => run.store_masked(FIXING, &Self::default()),
         };
         for problem in [
             fixing,
@@ -60,11 +61,11 @@ impl Progress {
 
     pub(super) fn keep(self, begun: &Begun) {
         let run = match begun.terms.mode {
-            Mode::Autofix | Mode::Headless => begun.place.folder(),
-            Mode::Interactive | Mode::ReportOnly => None,
+            ReviewMode::Autofix | ReviewMode::Headless => begun.place.folder(),
+            ReviewMode::Interactive | ReviewMode::ReportOnly => None,
         };
         if let Some(run) = run
-            && let Err(problem) = run.store_as_it_is(FIXING, &self)
+            && let Err(problem) = run.store_masked(FIXING, &self)
         {
             ui::warn(&problem.to_string());
         }

@@ -1,47 +1,45 @@
-//! A fix that was interrupted in the checkout that is about to be reviewed. It is rolled back first, for half of it is nobody's
-//! change; but only by a review that may change the tree, and only if it is of that tree.
+//! Rolls back an interrupted fix before its checkout is reviewed. Only a review that may edit this
+//! checkout does so.
 
 use std::path::Path;
 
-use super::super::fix::rolled_back;
-use super::super::forge::Submission;
+use super::super::fix::roll_back_interrupted_fix;
+use super::super::forge::ForgeProposal;
 use super::begin::Beginning;
 use super::pinned::Pinned;
 use super::resumed::Resumed;
-use crate::cli::PreparedArgs;
+use crate::cli::WorkspaceArgs;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::fix::Authority;
 use crate::{fix, ui};
-use crh_pipeline::asked::Target;
-use crh_pipeline::target::CheckedOut;
+use crh_pipeline::resolve::CheckoutMatch;
+use crh_pipeline::target_args::Target;
 
-/// Told to whoever reviews it all the same.
-const HALF_DONE: &str = "a fix of this checkout was interrupted, and half of it may be part of what is reviewed; `crh fix` rolls it back";
+/// Warning if the review may not roll back.
+const HALF_DONE: &str = "a fix of this checkout was interrupted, and the reviewed code may contain half of it; run `crh fix` to roll it back";
 
-/// What a review may do to the tree.
+/// Whether a review may edit the working tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tree {
-    /// It may change it.
     MayChange,
-    /// Nothing.
     Stays,
 }
 
 impl Tree {
     pub(super) fn by(authority: &Authority) -> Self {
         match authority {
-            Authority::SafeFixes { .. } | Authority::AsAsked => Self::MayChange,
-            Authority::Unasked | Authority::Nobody(_) => Self::Stays,
+            Authority::SafeFixes { .. } | Authority::AsAsked(_) => Self::MayChange,
+            Authority::Unasked | Authority::NotAllowed(_) => Self::Stays,
         }
     }
 }
 
 impl Beginning {
-    /// Rolls back what an earlier fix was interrupted in; why that cannot be done, none if it was or there was nothing to do.
+    /// Rolls back an interrupted fix. Returns why it could not.
     pub(super) fn rolled_back(
         &self,
-        pull: &mut Option<Submission>,
+        pull: &mut Option<ForgeProposal>,
         resumed: Option<&Resumed>,
         runs: Option<&Path>,
         environment: &Environment,
@@ -52,7 +50,7 @@ impl Beginning {
             return None;
         }
         match self.tree {
-            Tree::MayChange => rolled_back(environment).err(),
+            Tree::MayChange => roll_back_interrupted_fix(environment).err(),
             Tree::Stays => {
                 ui::warn(HALF_DONE);
                 None
@@ -62,26 +60,27 @@ impl Beginning {
 
     fn is_of_checkout(
         &self,
-        pull: &mut Option<Submission>,
+        pull: &mut Option<ForgeProposal>,
         resumed: Option<&Resumed>,
         runs: Option<&Path>,
         environment: &Environment,
     ) -> bool {
         match (resumed, &self.prepared) {
             (Some(resumed), _) => return resumed.found.is_of_checkout(),
-            (None, PreparedArgs { workspace: None, packed: None, .. }) => {}
-            (None, PreparedArgs { .. }) => return false,
+            (None, WorkspaceArgs { workspace: None, packed: None, .. }) => {}
+            (None, WorkspaceArgs { .. }) => return false,
         }
         match &self.typed.target {
             Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged => {
                 true
             }
             Target::Commit(_) | Target::Range(_) | Target::Diff(_) => false,
-            // Of these it is known when they are pinned; they are pinned once more without the fix. Why they cannot be is said then.
+            // This is known only after they are resolved. They are resolved again after the
+            // rollback, which reports errors.
             Target::Named(_) | Target::PullRequest(_) => {
                 let (asked, flags) = (&self.typed, self.flags.clone());
                 Pinned::target(asked, pull, self.untracked, environment, flags, runs, |_| {})
-                    .is_ok_and(|pinned| pinned.checked_out != CheckedOut::No)
+                    .is_ok_and(|pinned| pinned.checked_out != CheckoutMatch::No)
             }
         }
     }

@@ -1,47 +1,45 @@
-//! What is left to be done of a review that goes on. Nothing is reviewed again over fixes that stand in the checkout: a new report
-//! would know nothing of them.
+//! Remaining work of a resumed review. While fixes are in the checkout, nothing is reviewed again:
+//! a new report would not know them.
 
 use super::begin::Begun;
 use super::progress;
-use crate::commands::run_place;
+use crate::commands::run_lookup;
 use crate::failure::Failure;
 use crate::fix::Standing;
-use crate::ui::questions::Person;
+use crate::ui::questions::TerminalPrompt;
 use crate::{fix, interactive, ui};
 use crh_review::report::Report;
 use crh_review::verdict::is_incomplete;
 
-/// What is left to be done.
 pub(super) enum Remains {
-    /// The review, and all that follows.
+    /// The review and everything after it.
     Review,
-    /// What follows the report.
+    /// Everything after the report.
     Rest(Report),
-    /// Nothing.
     Nothing(Report),
 }
 
 impl Remains {
-    pub(super) fn of(begun: &Begun, person: Option<&Person>) -> Result<Self, Failure> {
+    pub(super) fn of(begun: &Begun, person: Option<&TerminalPrompt>) -> Result<Self, Failure> {
         let Some(run) = begun.place.folder() else { return Ok(Self::Review) };
         let standing = Standing::of(run)?;
         if let Some(mode) = progress::ended_in(run) {
             let report = stored(begun)?;
-            let is_incomplete = is_incomplete(&report, begun.terms.asked);
+            let is_incomplete = is_incomplete(&report, begun.terms.command);
             return match (is_incomplete && standing.is_empty(), mode == begun.terms.mode) {
                 (true, _) => Ok(Self::Review),
                 (false, true) => {
                     if is_incomplete {
                         let run = run.run_id();
                         ui::note(&format!(
-                            "the review is not complete: once `crh fix --undo {run}` has taken back its fixes, it can go on"
+                            "the review is incomplete; run `crh fix --undo {run}` to undo its fixes, then resume it"
                         ));
                     }
                     Ok(Self::Nothing(report))
                 }
                 (false, false) => {
-                    Err(Failure::usage(format!("the run has ended in the mode `{mode}`"))
-                        .hint("leave `--mode` out to see it again; `crh fix RUN` fixes more of it"))
+                    Err(Failure::usage(format!("the run has finished in mode `{mode}`"))
+                        .hint("leave out `--mode` to see it again, or fix more with `crh fix RUN`"))
                 }
             };
         }
@@ -49,17 +47,17 @@ impl Remains {
         match left {
             Some(report) => Ok(Self::Rest(report)),
             None if standing.is_empty() => Ok(Self::Review),
-            // Whoever leaves the questions has everything taken back.
+            // Leaving the questions would undo these fixes.
             None if person.is_some() => Err(interactive::others_fixes()),
             None => stored(begun).map(Self::Rest),
         }
     }
 }
 
-/// The report as it was left, brought to what stands in the checkout.
+/// The stored report, updated from the journals.
 fn stored(begun: &Begun) -> Result<Report, Failure> {
     let Some(run) = begun.place.folder() else { return Ok(Report::default()) };
-    let mut report = run.report().map_err(run_place::failed)?;
+    let mut report = run.report().map_err(run_lookup::folder_failure)?;
     fix::settled(begun, &mut report)?;
     Ok(report)
 }

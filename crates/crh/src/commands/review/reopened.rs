@@ -1,29 +1,29 @@
-//! A review that has ended, opened once more: for whoever does something about what it has found.
+//! Opens a finished review again, to act on its findings.
 
-use super::super::forge::LookedFor;
-use super::super::github::{Audience, Rules};
+use super::super::forge::PullRequestLookup;
+use super::super::github::{Audience, SkipRules};
 use super::begin::{Beginning, Begun, GoesOn, Kept, Posts};
 use super::recovery::Tree;
 use super::since::Wish;
-use crate::cli::{PanelArgs, PreparedArgs, PromptArgs, SarifFlags, TrustArgs};
+use crate::cli::{PanelArgs, PromptArgs, SarifFlags, TrustArgs, WorkspaceArgs};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::failure::Failure;
-use crh_pipeline::asked;
-use crh_pipeline::asked::Target;
+use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::target::Untracked;
-use crh_review::report::Mode;
-use crh_review::verdict::Asked;
+use crh_pipeline::target_args;
+use crh_pipeline::target_args::Target;
+use crh_review::report::ReviewMode;
+use crh_review::verdict::CommandKind;
 
-/// Which review is opened, and what the user says about it.
+/// The run to open, with flags.
 pub(in crate::commands) struct Reopening<'r> {
     pub(in crate::commands) run: &'r RunFolder,
     pub(in crate::commands) trust: TrustArgs,
     pub(in crate::commands) flags: RawSettings,
 }
 
-/// Everything that was known when the review began. Nobody else can go on with it meanwhile.
+/// Opens the run and locks it.
 pub(in crate::commands) fn reopened(
     reopening: Reopening<'_>,
     environment: &Environment,
@@ -31,17 +31,17 @@ pub(in crate::commands) fn reopened(
     let Reopening { run, trust, flags } = reopening;
     let resume = Some(run.path().display().to_string());
     let beginning = Beginning {
-        asked: Asked::Review,
-        typed: asked::Asked { target: Target::CurrentBranch, mode: None, plan: None },
-        looked_for: LookedFor::unless(true),
+        asked: CommandKind::Review,
+        typed: target_args::ParsedTarget { target: Target::CurrentBranch, mode: None, plan: None },
+        looked_for: PullRequestLookup::from_no_pr_flag(true),
         posts: Posts::Nothing,
-        rules: Rules::unless(true, Audience::OnePerson),
+        rules: SkipRules::from_no_skip_flag(true, Audience::OnePerson),
         wish: Wish::Everything,
         head: None,
-        untracked: Untracked::Named,
-        // The run knows its own.
-        mode: Mode::Interactive,
-        prepared: PreparedArgs { resume, ..PreparedArgs::default() },
+        untracked: UntrackedPolicy::Listed,
+        // Replaced by the stored mode of the run.
+        mode: ReviewMode::Interactive,
+        prepared: WorkspaceArgs { resume, ..WorkspaceArgs::default() },
         panel: PanelArgs::default(),
         prompts: PromptArgs::default(),
         trust,
@@ -49,7 +49,7 @@ pub(in crate::commands) fn reopened(
         flags,
         kept: Kept::Run,
         goes_on: GoesOn::Fixing,
-        // Whoever fixes has rolled back before what had to be.
+        // The caller has rolled back already.
         tree: Tree::Stays,
         run_dir: None,
     };

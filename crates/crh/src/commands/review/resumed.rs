@@ -1,50 +1,50 @@
-//! A review that goes on: what is known about it from its run folder, and what the command line may change about it.
+//! Resumes a review from its run folder, and applies what the command line may change.
 
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use super::super::run_place;
+use super::super::run_lookup;
 use super::begin::Beginning;
 use super::pinned::Found;
 use super::since::Wish;
 use super::{progress, terms};
 use crate::config::environment::Environment;
-use crate::failure::{Failure, Kind, OrFail};
-use crh_pipeline::asked;
-use crh_pipeline::run_folder::{FolderError, RunFolder, TERMS};
-use crh_pipeline::terms::Terms;
-use crh_review::report::Mode;
-use crh_review::verdict::Asked;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_pipeline::review_options::ReviewOptions;
+use crh_pipeline::run_folder::{FolderError, OPTIONS_FILE, RunFolder};
+use crh_pipeline::target_args;
+use crh_review::report::ReviewMode;
+use crh_review::verdict::CommandKind;
 
-/// Where what was found out about its change is stored.
+/// File with the stored facts about the change.
 const FOUND: &str = "stages/found.json";
 
-/// What can be done where going on cannot.
-pub(super) const ANEW: &str = "review the change anew, without `--resume`";
+/// Hint if a run cannot be resumed.
+pub(super) const ANEW: &str = "start a new review without `--resume`";
 
-/// A review that goes on. Nobody else can go on with it meanwhile.
+/// A run that is being resumed. It is locked.
 pub(super) struct Resumed {
     pub(super) folder: RunFolder,
-    pub(super) terms: Terms,
+    pub(super) terms: ReviewOptions,
     pub(super) found: Found,
 }
 
 impl Resumed {
-    /// The run of this name, or in the folder at this path.
+    /// Opens a run by name or by the path of its folder.
     pub(super) fn open(
         run: &str,
         beginning: &Beginning,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         as_it_began(beginning)?;
-        let found = run_place::run_folder(environment, beginning.run_dir.as_deref(), Some(run))?;
-        let folder = RunFolder::resume(found.path()).map_err(run_place::failed)?;
-        let began: Terms = read(&folder, TERMS)?;
-        if (beginning.asked, began.asked) == (Asked::Checks, Asked::Review) {
+        let found = run_lookup::run_folder(environment, beginning.run_dir.as_deref(), Some(run))?;
+        let folder = RunFolder::resume(found.path()).map_err(run_lookup::folder_failure)?;
+        let began: ReviewOptions = read(&folder, OPTIONS_FILE)?;
+        if (beginning.asked, began.command) == (CommandKind::Checks, CommandKind::Review) {
             let run = folder.run_id();
             return Err(Failure::usage(format!("the run `{run}` is a review"))
-                .hint(format!("`crh review --resume {run}` goes on with it")));
+                .hint(format!("use `crh review --resume {run}`")));
         }
         let mut terms = terms::raised(began, &beginning.flags);
         terms.mode = match beginning.typed.mode {
@@ -55,27 +55,36 @@ impl Resumed {
         Ok(Self { folder, terms, found })
     }
 
-    /// Where the workspace of the run is.
     pub(super) fn workspace(&self) -> std::path::PathBuf {
         self.folder.workspace()
     }
 }
 
-/// The mode that a run has ended in, else the one that it began in; none if that cannot be read, which is said when the run is opened.
-pub(super) fn mode(run: &str, run_dir: Option<&Path>, environment: &Environment) -> Option<Mode> {
-    let found = run_place::run_folder(environment, run_dir, Some(run)).ok()?;
-    let began_in = || found.read::<Terms>(TERMS).ok().map(|terms| terms.mode);
+/// The mode in which a run finished, else the one it began in. `None` if it cannot be read; opening
+/// the run reports the error.
+pub(super) fn mode(
+    run: &str,
+    run_dir: Option<&Path>,
+    environment: &Environment,
+) -> Option<ReviewMode> {
+    let found = run_lookup::run_folder(environment, run_dir, Some(run)).ok()?;
+    let began_in = || found.read::<ReviewOptions>(OPTIONS_FILE).ok().map(|terms| terms.mode);
     progress::ended_in(&found).or_else(began_in)
 }
 
-/// Stores what going on needs. It is read before the change is, so nothing that is hidden in it would come back.
-pub(super) fn store(folder: &RunFolder, terms: &Terms, found: Found) -> Result<(), Failure> {
-    folder.store_as_it_is(TERMS, terms).or_fail(Kind::Outside)?;
-    let found = found.with_title(|title| folder.hide(title));
-    folder.store_as_it_is(FOUND, &found).or_fail(Kind::Outside)
+/// Stores what a resumed run needs. It is stored before the change is read, so it cannot contain
+/// its secrets.
+pub(super) fn store(
+    folder: &RunFolder,
+    terms: &ReviewOptions,
+    found: Found,
+) -> Result<(), Failure> {
+    folder.store_masked(OPTIONS_FILE, terms).or_fail(FailureKind::External)?;
+    let found = found.with_title(|title| folder.mask_secrets(title));
+    folder.store_masked(FOUND, &found).or_fail(FailureKind::External)
 }
 
-/// Refuses what would make another review of it: what has ended was done without that.
+/// Fails on flags that would make it another review.
 fn as_it_began(beginning: &Beginning) -> Result<(), Failure> {
     let Beginning { flags, prompts, typed, wish, panel, .. } = beginning;
     let given = [
@@ -89,24 +98,24 @@ fn as_it_began(beginning: &Beginning) -> Result<(), Failure> {
         ("--exclude", flags.scope_exclude.is_some()),
         ("--system-prompt", prompts.system_prompt.is_some()),
         ("--reviewer-prompt", prompts.reviewer_prompt.is_some()),
-        ("--mode report-only", typed.mode == Some(asked::Mode::ReportOnly)),
+        ("--mode report-only", typed.mode == Some(target_args::RequestedMode::ReportOnly)),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((flag, _)) => {
-            let message = format!("`{flag}` cannot be given for a review that goes on");
+            let message = format!("`{flag}` cannot be used with `--resume`");
             Err(Failure::usage(message).hint(format!("leave it out, or {ANEW}")))
         }
     }
 }
 
-/// Reads what was stored when the review began.
+/// Reads a file that was stored when the review began.
 fn read<T: DeserializeOwned>(folder: &RunFolder, name: &str) -> Result<T, Failure> {
     folder.read(name).map_err(|error| match error {
         FolderError::Unfinished { run, .. } => {
             let message = format!("the run `{run}` ended before its review began");
             Failure::usage(message).hint(ANEW)
         }
-        other => Failure::new(Kind::Usage, other).hint(ANEW),
+        other => Failure::new(FailureKind::Usage, other).hint(ANEW),
     })
 }

@@ -1,133 +1,143 @@
-//! `--since-last`: what a review knows about the one before it, and what it is made with itself.
+//! `--since-last`: finds the previous review, and stores what the next one needs.
 
 use std::collections::BTreeMap;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::super::analysers::Trust;
-use super::super::forge::{Forge, Submission};
+use super::super::analysers::ChangeTrust;
+use super::super::forge::{Forge, ForgeProposal};
 use super::pinned::{Found, Pinned};
-use crate::cli::PreparedArgs;
-use crate::failure::{Failure, Kind, OrFail};
+use crate::cli::WorkspaceArgs;
+use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::github::post::{Basis, last_state};
-use crh_pipeline::checks::CheckTerms;
+use crh_forge::github::post::{ReviewBasis, last_saved_review};
+use crh_pipeline::change_under_review::ChangeUnderReview;
+use crh_pipeline::checks::CheckOptions;
 use crh_pipeline::context;
-use crh_pipeline::pack::Packed;
+use crh_pipeline::incremental::{CurrentReview, IncrementalReview, PreviousReviewLookup};
+use crh_pipeline::pack::PackedChange;
 use crh_pipeline::prompts::Prompts;
-use crh_pipeline::since::{Last, Now, Since};
-use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::{Crew, PanelTerms, Terms};
+use crh_pipeline::review_options::{ModelSet, PanelOptions, ReviewOptions};
 use crh_review::finding::Severity;
 use crh_review::identity::content_id;
 use crh_review::report::Strategy;
 use crh_review::stable_json_line;
 
-/// Where a run keeps what it goes on from, for posting it and for going on with it.
+/// File with the incremental base of a run.
 pub(in crate::commands) const GROUND: &str = "stages/since.json";
 
-/// What the names of reviewers have for files of other tools, whatever these are called.
+/// Reviewer name of all SARIF files.
 const SARIF: &str = "sarif";
 
-/// Whether only what changed since the last review is to be reviewed.
+/// Whether the review is incremental.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum Wish {
-    /// If that can be done.
+    /// If possible.
     SinceLast,
-    /// It was not asked for.
     Everything,
 }
 
-/// What a review that was asked for it goes on from.
+/// The base of an incremental review.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::commands) enum Ground {
-    /// The last one.
-    Since(Since),
-    /// Nothing: everything is reviewed, and why.
+    /// The previous review.
+    Since(IncrementalReview),
+    /// None: everything is reviewed, with the reason.
     Everything(String),
 }
 
 impl Wish {
-    /// By the flag `--since-last`.
     pub(in crate::commands) fn by(since_last: bool) -> Self {
         if since_last { Self::SinceLast } else { Self::Everything }
     }
 
-    /// Refuses what has no last review.
-    pub(in crate::commands) fn is_for(self, pull: Option<&Submission>) -> Result<(), Failure> {
-        match (self, pull.map(|pull| &pull.at)) {
-            (Self::SinceLast, None) => {
-                Err(Failure::usage("`--since-last` is for a pull request, and this is none")
-                    .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"))
+    /// Fails if the target cannot have a previous review.
+    pub(in crate::commands) fn is_for(self, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
+        match (self, pull.map(|pull| &pull.forge)) {
+            (Self::SinceLast, None) => Err(Failure::usage("`--since-last` needs a pull request")
+                .hint("pass its address, `OWNER/NAME#N`, or `N` inside a clone")),
+            (Self::SinceLast, Some(Forge::Launchpad { .. })) => {
+                Err(Failure::usage("`--since-last` works only for GitHub pull requests")
+                    .hint("leave it out to review everything"))
             }
-            (Self::SinceLast, Some(Forge::Launchpad { .. })) => Err(Failure::usage(
-                "`--since-last` is for a pull request of GitHub's, and this is a merge proposal",
-            )
-            .hint("leave it out: everything is reviewed")),
             (Self::SinceLast, Some(Forge::GitHub { .. })) | (Self::Everything, _) => Ok(()),
         }
     }
 
-    /// What is known about the last review: from the pull request, or from the archive that it was put into.
+    /// Reads the previous review from the pull request or from the archive.
     pub(super) fn last(
         self,
-        pull: Option<&Submission>,
+        pull: Option<&ForgeProposal>,
         pinned: &Pinned,
-        subject: &Subject,
-        prepared: &PreparedArgs,
-    ) -> Result<Option<Last>, Failure> {
+        subject: &ChangeUnderReview,
+        prepared: &WorkspaceArgs,
+    ) -> Result<Option<PreviousReviewLookup>, Failure> {
         let instance = pinned.settings.instance.value.as_str();
-        let packed = pinned.packed.as_ref().map(Packed::last).transpose().or_fail(Kind::Usage)?;
+        let packed = pinned
+            .packed
+            .as_ref()
+            .map(PackedChange::last)
+            .transpose()
+            .or_fail(FailureKind::Usage)?;
         let with_it = "`crh prepare --since-last --pack FILE` puts it into an archive";
-        match (self, packed, pull.map(|pull| &pull.at), pinned.files()) {
+        match (self, packed, pull.map(|pull| &pull.forge), pinned.files()) {
             (_, Some(Some(last)), _, _) => Ok(Some(last)),
             (Self::SinceLast, Some(None), _, _) => {
-                Err(Failure::usage("the archive does not say what was reviewed before")
+                Err(Failure::usage("the archive does not contain the previous review")
                     .hint(with_it))
             }
             (Self::SinceLast, None, _, _) if prepared.workspace.is_some() => {
-                Err(Failure::usage("a workspace does not say what was reviewed before")
+                Err(Failure::usage("a workspace does not contain the previous review")
                     .hint(with_it))
             }
-            (Self::SinceLast, None, Some(Forge::GitHub { standing, .. }), Some((bare, head))) => {
-                let state = last_state(standing, instance);
-                Ok(Some(Last::found(state, &bare, &head, &subject.diff)))
+            (
+                Self::SinceLast,
+                None,
+                Some(Forge::GitHub { pull_state: standing, .. }),
+                Some((bare, head)),
+            ) => {
+                let state = last_saved_review(standing, instance);
+                Ok(Some(PreviousReviewLookup::compare(state, &bare, &head, &subject.diff)))
             }
-            (Self::SinceLast, None, _, _) => Ok(Some(Last::without_commits())),
+            (Self::SinceLast, None, _, _) => Ok(Some(PreviousReviewLookup::without_commits())),
             (Self::Everything, _, _, _) => Ok(None),
         }
     }
 }
 
 impl Ground {
-    /// What a review goes on from, given what it is made with.
-    pub(super) fn of(last: Last, subject: &Subject, basis: &Basis, made: Made<'_>) -> Self {
-        let models = made.crew.map(Crew::names).unwrap_or_default();
-        let now = Now {
-            base: &subject.change.base_sha,
-            head: &subject.change.head_sha,
+    /// Decides whether this review can build on the previous one.
+    pub(super) fn of(
+        last: PreviousReviewLookup,
+        subject: &ChangeUnderReview,
+        basis: &ReviewBasis,
+        made: Made<'_>,
+    ) -> Self {
+        let models = made.crew.map(ModelSet::names).unwrap_or_default();
+        let now = CurrentReview {
+            base: &subject.report_change.base_sha,
+            head: &subject.report_change.head_sha,
             basis,
             models: &models,
             strategy: made.terms.strategy,
         };
-        match last.since(&now) {
+        match last.incremental(&now) {
             Ok(since) => Self::Since(since),
             Err(why) => Self::Everything(why.to_string()),
         }
     }
 
-    /// The subject of a review that goes on from this. The user is told.
-    pub(super) fn under(self, mut subject: Subject) -> Subject {
+    /// Restricts the change to what is new, and tells the user.
+    pub(super) fn under(self, mut subject: ChangeUnderReview) -> ChangeUnderReview {
         match self {
             Self::Since(since) => {
                 ui::note(&since.sentence());
-                subject.since(since)
+                subject.into_incremental(since)
             }
             Self::Everything(why) => {
-                let note =
-                    format!("everything is reviewed, although `--since-last` is given: {why}");
+                let note = format!("reviewing everything despite `--since-last`: {why}");
                 ui::note(&note);
                 subject.notes.push(note);
                 subject
@@ -135,8 +145,8 @@ impl Ground {
         }
     }
 
-    /// The last review, if this is what is gone on from.
-    pub(in crate::commands) fn since(self) -> Option<Since> {
+    /// The previous review, if this one builds on it.
+    pub(in crate::commands) fn since(self) -> Option<IncrementalReview> {
         match self {
             Self::Since(since) => Some(since),
             Self::Everything(_) => None,
@@ -144,52 +154,53 @@ impl Ground {
     }
 }
 
-/// What says how a review is made.
+/// Inputs that determine how a review is made.
 #[derive(Clone, Copy)]
 pub(super) struct Made<'a> {
-    pub(super) terms: &'a Terms,
-    pub(super) checks: &'a CheckTerms,
-    pub(super) crew: Option<&'a Crew>,
+    pub(super) terms: &'a ReviewOptions,
+    pub(super) checks: &'a CheckOptions,
+    pub(super) crew: Option<&'a ModelSet>,
     pub(super) min_severity: Severity,
-    pub(super) trust: Trust,
+    pub(super) trust: ChangeTrust,
 }
 
-/// What decides about what is reviewed and how, the same on every machine. Where runs are kept, how much is done side by side
-/// and how the report looks is no part of it.
+/// Everything that decides what is reviewed and how, independent of the machine. Storage,
+/// concurrency and report style are not part of it.
 #[derive(Serialize)]
 struct Configuration<'a, R> {
-    /// Another version may look at other files, and find other things.
+    /// Another version may review other files and find other issues.
     crh: &'static str,
     rules: R,
-    asked: crh_review::verdict::Asked,
-    allowance: &'a crh_pipeline::terms::Allowance,
+    asked: crh_review::verdict::CommandKind,
+    allowance: &'a crh_pipeline::review_options::ReviewBudget,
     language: &'a str,
     min_severity: Severity,
     is_trusted: bool,
-    /// The hashes of what the project tells reviewers, by name.
+    /// Hashes of the project's instructions for reviewers, by name.
     instructions: BTreeMap<String, String>,
-    /// Those of the attributes that say which files are reviewed, by path.
+    /// Hashes of the attributes that select files, by path.
     attributes: BTreeMap<String, String>,
-    /// Who may look: what was said about the panel, and the hash of the reviewers that there are. None if there is none.
-    panel: Option<(&'a PanelTerms, String)>,
+    /// Panel options, and a hash of the available reviewers. `None` without a panel.
+    panel: Option<(&'a PanelOptions, String)>,
 }
 
-/// What the next review must find unchanged to go on from this one. Models, strategy and base are in its report.
+/// What must be unchanged for the next incremental review. Models, strategy and base are in the
+/// report.
 pub(super) fn basis(
     pinned: &Pinned,
     found: &Found,
-    subject: &Subject,
+    subject: &ChangeUnderReview,
     made: Made<'_>,
-) -> Result<Basis, Failure> {
+) -> Result<ReviewBasis, Failure> {
     let Made { terms, checks, .. } = made;
     let configuration = Configuration {
         crh: env!("CARGO_PKG_VERSION"),
         rules: found.rules_of_review(),
-        asked: terms.asked,
-        allowance: &terms.allowance,
+        asked: terms.command,
+        allowance: &terms.budget,
         language: &terms.language,
         min_severity: made.min_severity,
-        is_trusted: made.trust == Trust::Given,
+        is_trusted: made.trust == ChangeTrust::Always,
         instructions: instructions(subject)?,
         attributes: pinned.attribute_files(&subject.diff)?,
         panel: match terms.strategy {
@@ -200,25 +211,25 @@ pub(super) fn basis(
             Strategy::Single | Strategy::Delegate | Strategy::Static => None,
         },
     };
-    let configuration = stable_json_line(&configuration).or_fail(Kind::Bug)?;
+    let configuration = stable_json_line(&configuration).or_fail(FailureKind::Bug)?;
     let installed = checks.analysers.iter().flat_map(|all| all.installed().map(|(name, _)| name));
     let sarif = (!checks.sarif.is_empty()).then_some(SARIF);
     let reviewers = crh_lint::REVIEWERS.iter().copied().chain(installed).chain(sarif);
     let mut reviewers: Vec<String> = reviewers.map(str::to_owned).collect();
     reviewers.sort();
-    Ok(Basis {
+    Ok(ReviewBasis {
         configuration: content_id(configuration.as_bytes()),
         prompt_version: Prompts::version(&terms.overrides),
         reviewers,
     })
 }
 
-fn instructions(subject: &Subject) -> Result<BTreeMap<String, String>, Failure> {
-    let workspace = subject.workspace().or_fail(Kind::Bug)?;
+fn instructions(subject: &ChangeUnderReview) -> Result<BTreeMap<String, String>, Failure> {
+    let workspace = subject.workspace().or_fail(FailureKind::Bug)?;
     let names = workspace.agent_files().context("the project's instructions");
     let hash = |name: String| {
-        let bytes = workspace.bytes(&format!("agent/{name}")).or_fail(Kind::Outside)?;
+        let bytes = workspace.bytes(&format!("agent/{name}")).or_fail(FailureKind::External)?;
         Ok((name, content_id(&bytes)))
     };
-    names.or_fail(Kind::Outside)?.into_iter().map(hash).collect()
+    names.or_fail(FailureKind::External)?.into_iter().map(hash).collect()
 }

@@ -1,4 +1,4 @@
-//! From the settings to the terms of a review.
+//! Turns settings and flags into review options.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -6,39 +6,38 @@ use std::time::Duration;
 
 use super::panel;
 use crate::cli::{PanelArgs, PromptArgs};
-use crate::config::key::{Given, Origin};
+use crate::config::key::{SettingOrigin, SourcedValue};
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::review::BudgetChoice;
 use crate::failure::Failure;
 use crate::input;
 use crh_llm::Money;
-use crh_pipeline::terms::{Allowance, PromptOverrides, Terms};
-use crh_review::report::{Mode, Strategy};
-use crh_review::verdict::Asked;
+use crh_pipeline::review_options::{PromptOverrides, ReviewBudget, ReviewOptions};
+use crh_review::report::{ReviewMode, Strategy};
+use crh_review::verdict::CommandKind;
 
-/// A prompt has a few thousand characters; more is another kind of file.
+/// Maximum length of a prompt; longer files are something else.
 const PROMPT_MAX: usize = 100_000;
 
-/// The terms that the settings and the command line make together.
 pub(crate) fn terms(
     settings: &Settings,
-    asked: Asked,
-    mode: Mode,
+    asked: CommandKind,
+    mode: ReviewMode,
     panel: &PanelArgs,
     prompts: &PromptArgs,
-) -> Result<Terms, Failure> {
+) -> Result<ReviewOptions, Failure> {
     let strategy = match asked {
-        Asked::Checks => Strategy::Static,
-        Asked::Review => strategy(settings),
+        CommandKind::Checks => Strategy::Static,
+        CommandKind::Review => strategy(settings),
     };
-    Ok(Terms {
+    Ok(ReviewOptions {
         strategy,
-        // Whoever asks for the static strategy by name asks for checks.
-        asked: if strategy == Strategy::Static { Asked::Checks } else { asked },
+        // The static strategy, chosen by name, is the same as `crh check`.
+        command: if strategy == Strategy::Static { CommandKind::Checks } else { asked },
         mode,
-        allowance: allowance(settings),
+        budget: allowance(settings),
         language: settings.review_language.value.as_str().to_owned(),
-        side_by_side: count(settings.review_side_by_side.value.get()),
+        max_parallel: count(settings.review_side_by_side.value.get()),
         overrides: PromptOverrides {
             system: prompts.system_prompt.as_deref().map(prompt).transpose()?,
             reviewer: prompts.reviewer_prompt.as_deref().map(prompt).transpose()?,
@@ -47,9 +46,10 @@ pub(crate) fn terms(
     })
 }
 
-/// The strategy that was chosen. With `quick` it is `single` unless someone chose: neither a panel nor an orchestrator comes to anything in two calls.
+/// The chosen strategy. `quick` implies `single` unless a strategy was chosen: its two calls are
+/// too few for a panel or an orchestrator.
 fn strategy(settings: &Settings) -> Strategy {
-    let is_chosen = settings.review_strategy.origins != [Origin::BuiltIn];
+    let is_chosen = settings.review_strategy.origins != [SettingOrigin::Default];
     match settings.review_budget.value {
         BudgetChoice::Quick if !is_chosen => Strategy::Single,
         BudgetChoice::Quick | BudgetChoice::Standard | BudgetChoice::Deep => {
@@ -58,8 +58,8 @@ fn strategy(settings: &Settings) -> Strategy {
     }
 }
 
-/// The profile's numbers, and those that were set over them.
-fn allowance(settings: &Settings) -> Allowance {
+/// The budget of the profile, with limits that were set separately.
+fn allowance(settings: &Settings) -> ReviewBudget {
     let limits = Limits {
         llm_calls: settings.budget_llm_calls.value,
         tool_calls: settings.budget_tool_calls.value,
@@ -69,22 +69,22 @@ fn allowance(settings: &Settings) -> Allowance {
         seconds: settings.budget_seconds.value,
         usd: settings.budget_usd.value,
     };
-    limits.over(settings.review_budget.value.profile().allowance())
+    limits.over(settings.review_budget.value.profile().budget())
 }
 
-/// The terms of a review that goes on: those it began with, but for the limits that are given now.
-pub(super) fn raised(began: Terms, flags: &RawSettings) -> Terms {
+/// The stored options of a resumed review, with limits from the command line.
+pub(super) fn raised(began: ReviewOptions, flags: &RawSettings) -> ReviewOptions {
     let given = flags.review_side_by_side.as_ref().map(|given| count(given.value.get()));
-    Terms {
-        side_by_side: given.unwrap_or(began.side_by_side),
-        allowance: raised_allowance(began.allowance, flags),
+    ReviewOptions {
+        max_parallel: given.unwrap_or(began.max_parallel),
+        budget: raised_allowance(began.budget, flags),
         ..began
     }
 }
 
-/// What a review that goes on may use in all. It keeps its name, which is part of its identity.
-fn raised_allowance(allowed: Allowance, flags: &RawSettings) -> Allowance {
-    let limit = |given: &Option<Given<Option<NonZeroU64>>>| given.as_ref()?.value;
+/// The total budget of a resumed review. It keeps its name, which is part of the review id.
+fn raised_allowance(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget {
+    let limit = |given: &Option<SourcedValue<Option<NonZeroU64>>>| given.as_ref()?.value;
     let limits = Limits {
         llm_calls: limit(&flags.budget_llm_calls),
         tool_calls: limit(&flags.budget_tool_calls),
@@ -95,11 +95,11 @@ fn raised_allowance(allowed: Allowance, flags: &RawSettings) -> Allowance {
         usd: flags.budget_usd.as_ref().and_then(|given| given.value),
     };
     let name = allowed.name.clone();
-    let profile = flags.review_budget.as_ref().map(|given| given.value.profile().allowance());
-    Allowance { name, ..limits.over(profile.unwrap_or(allowed)) }
+    let profile = flags.review_budget.as_ref().map(|given| given.value.profile().budget());
+    ReviewBudget { name, ..limits.over(profile.unwrap_or(allowed)) }
 }
 
-/// Limits that are set alone.
+/// Limits that were set separately.
 struct Limits {
     llm_calls: Option<NonZeroU64>,
     tool_calls: Option<NonZeroU64>,
@@ -111,8 +111,8 @@ struct Limits {
 }
 
 impl Limits {
-    /// An allowance with these limits instead of its own.
-    fn over(self, mut allowance: Allowance) -> Allowance {
+    /// Applies these limits to a budget.
+    fn over(self, mut allowance: ReviewBudget) -> ReviewBudget {
         let mut name = allowance.name.clone();
         let mut set = |key: &str, given: Option<NonZeroU64>| {
             let number = given?.get();
@@ -142,11 +142,11 @@ impl Limits {
             name += &format!("+usd={}", money.as_dollars());
             allowance.money = money;
         }
-        Allowance { name, ..allowance }
+        ReviewBudget { name, ..allowance }
     }
 }
 
-/// A number that memory bounds anyway.
+/// Saturates; memory limits the count anyway.
 fn count(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -155,13 +155,14 @@ fn prompt(file: &Path) -> Result<String, Failure> {
     let hint =
         "a prompt is a text file, such as the built-in ones under `crates/crh-pipeline/prompts`";
     let bytes = input::bytes(file)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{} is not UTF-8", input::name(file))).hint(hint))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::usage(format!("{} is not UTF-8", input::display_name(file))).hint(hint)
+    })?;
     if text.trim().is_empty() {
-        return Err(Failure::usage(format!("{} is empty", input::name(file))).hint(hint));
+        return Err(Failure::usage(format!("{} is empty", input::display_name(file))).hint(hint));
     }
     if text.chars().count() > PROMPT_MAX {
-        let name = input::name(file);
+        let name = input::display_name(file);
         let why = format!("{name} has more than {PROMPT_MAX} characters");
         return Err(Failure::usage(why).hint(hint));
     }
@@ -171,14 +172,14 @@ fn prompt(file: &Path) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crh_pipeline::terms::{PanelTerms, Profile};
+    use crh_pipeline::review_options::{PanelOptions, Profile};
 
-    fn given<T>(value: T) -> Option<Given<T>> {
-        Some(Given::by_flag("--flag", value))
+    fn given<T>(value: T) -> Option<SourcedValue<T>> {
+        Some(SourcedValue::from_flag("--flag", value))
     }
 
     #[test]
-    fn a_limit_that_is_set_alone_is_part_of_the_name() {
+    fn separate_limit_is_part_of_the_budget_name() {
         let limits = Limits {
             llm_calls: NonZeroU64::new(7),
             tool_calls: None,
@@ -188,9 +189,9 @@ mod tests {
             seconds: NonZeroU64::new(90),
             usd: Some(Money::cents(20)),
         };
-        let standard = Profile::Standard.allowance();
+        let standard = Profile::Standard.budget();
         let set = limits.over(standard.clone());
-        let expected = Allowance {
+        let expected = ReviewBudget {
             name: "standard+llm_calls=7+seconds=90+usd=0.2".to_owned(),
             llm_calls: 7,
             wall: Duration::from_secs(90),
@@ -201,16 +202,16 @@ mod tests {
     }
 
     #[test]
-    fn a_review_that_goes_on_has_the_limits_of_now_and_the_name_of_then() {
-        let began = Terms {
+    fn resumed_review_has_new_limits_and_old_name() {
+        let began = ReviewOptions {
             strategy: Strategy::Delegate,
-            asked: Asked::Review,
-            mode: Mode::Headless,
-            allowance: Profile::Quick.allowance(),
+            command: CommandKind::Review,
+            mode: ReviewMode::Headless,
+            budget: Profile::Quick.budget(),
             language: String::new(),
-            side_by_side: 8,
+            max_parallel: 8,
             overrides: PromptOverrides::default(),
-            panel: PanelTerms::default(),
+            panel: PanelOptions::default(),
         };
         assert_eq!(raised(began.clone(), &RawSettings::default()), began);
         let flags = RawSettings {
@@ -219,9 +220,9 @@ mod tests {
             review_side_by_side: NonZeroU64::new(2).and_then(given),
             ..RawSettings::default()
         };
-        let name = began.allowance.name.clone();
-        let allowance = Allowance { name, money: Money::cents(300), ..Profile::Deep.allowance() };
-        let expected = Terms { allowance, side_by_side: 2, ..began.clone() };
+        let name = began.budget.name.clone();
+        let allowance = ReviewBudget { name, money: Money::cents(300), ..Profile::Deep.budget() };
+        let expected = ReviewOptions { budget: allowance, max_parallel: 2, ..began.clone() };
         assert_eq!(raised(began, &flags), expected);
     }
 }

@@ -4,68 +4,75 @@ use expect_test::expect;
 
 use super::*;
 use crate::config::file::ConfigFile;
-use crate::config::key::BuiltIn;
+use crate::config::key::DefaultValue;
 use crate::config::keys::{KEYS, RawSettings};
-use crate::config::read::{Owner, read};
+use crate::config::read::{ConfigOwner, read};
 
-fn nobody() -> Environment {
+fn empty_environment() -> Environment {
     Environment::new(PathBuf::from("/here"), [("HOME", "/home/me".into())])
 }
 
-fn read_text(text: &str, owner: Owner) -> RawSettings {
+fn read_text(text: &str, owner: ConfigOwner) -> RawSettings {
     let bytes = text.as_bytes().to_vec();
     let file = ConfigFile::new("crh.toml".to_owned(), PathBuf::from("/r"), bytes).unwrap();
-    read(&file, owner, &nobody()).unwrap_or_else(|failure| panic!("{}\n{text}", failure.error))
+    read(&file, owner, &empty_environment())
+        .unwrap_or_else(|failure| panic!("{}\n{text}", failure.error))
 }
 
-/// What one key has in a file that sets it alone.
-fn value_of(key: &Key, written: &str) -> Value {
-    let section = key.facts.section.map(|name| format!("[{name}]\n")).unwrap_or_default();
-    let user = read_text(&format!("{section}{} = {written}", key.facts.name), Owner::User);
-    let settings = Settings::resolve(Sources { user, ..Sources::default() }, &nobody());
+/// The value of a key in a file that sets only this key.
+fn value_of(key: &ConfigKey, written: &str) -> Value {
+    let section = key.spec.section.map(|name| format!("[{name}]\n")).unwrap_or_default();
+    let user = read_text(&format!("{section}{} = {written}", key.spec.name), ConfigOwner::User);
+    let settings = Settings::resolve(
+        SettingSources { user, ..SettingSources::default() },
+        &empty_environment(),
+    );
     let (value, origins) = (key.resolved)(&settings);
-    assert_ne!(origins, [Origin::BuiltIn], "{}", key.facts.path());
+    assert_ne!(origins, [SettingOrigin::Default], "{}", key.spec.path());
     value
 }
 
 #[test]
-fn a_written_default_is_the_one_that_is_built_in_and_an_example_is_another() {
-    let settings = Settings::resolve(Sources::default(), &nobody());
+fn documented_default_is_correct_and_example_differs() {
+    let settings = Settings::resolve(SettingSources::default(), &empty_environment());
     for key in KEYS {
         let (built_in, origins) = (key.resolved)(&settings);
-        assert_eq!(origins, [Origin::BuiltIn]);
-        match key.facts.built_in {
-            BuiltIn::Written(written) => {
-                assert_eq!(value_of(key, written), built_in, "{}", key.facts.path());
-                assert_ne!(value_of(key, key.facts.example), built_in, "{}", key.facts.path());
+        assert_eq!(origins, [SettingOrigin::Default]);
+        match key.spec.default {
+            DefaultValue::Literal(written) => {
+                assert_eq!(value_of(key, written), built_in, "{}", key.spec.path());
+                assert_ne!(value_of(key, key.spec.example), built_in, "{}", key.spec.path());
             }
-            BuiltIn::Found(_) => assert!(!value_of(key, key.facts.example).is_null()),
+            DefaultValue::Computed(_) => assert!(!value_of(key, key.spec.example).is_null()),
         }
     }
 }
 
 #[test]
-fn the_template_sets_nothing() {
-    assert_eq!(read_text(&template(), Owner::Repository), RawSettings::default());
+fn template_sets_nothing() {
+    assert_eq!(read_text(&template(), ConfigOwner::Repository), RawSettings::default());
 }
 
 #[test]
-fn every_line_of_the_template_can_be_uncommented() {
+fn every_template_line_can_be_uncommented() {
     let template = template();
     let uncommented: Vec<&str> =
         template.lines().map(|line| line.strip_prefix('#').unwrap_or(line)).collect();
-    let repository = read_text(&uncommented.join("\n"), Owner::Repository);
-    let settings = Settings::resolve(Sources { repository, ..Sources::default() }, &nobody());
+    let repository = read_text(&uncommented.join("\n"), ConfigOwner::Repository);
+    let settings = Settings::resolve(
+        SettingSources { repository, ..SettingSources::default() },
+        &empty_environment(),
+    );
     for key in KEYS {
         let (_, origins) = (key.resolved)(&settings);
-        let from_file = matches!(origins, [Origin::File { .. }]);
-        assert_eq!(from_file, key.facts.rank == Rank::Anyone, "{}", key.facts.path());
+        let from_file = matches!(origins, [SettingOrigin::File { .. }]);
+        assert_eq!(from_file, key.spec.access == KeyAccess::Anyone, "{}", key.spec.path());
     }
 }
 
 #[test]
-fn keys_before_the_sections_come_first_and_sections_stay_together() {
-    let mut sections: Vec<_> = KEYS.iter().map(|key| key.facts.section).collect();
+fn top_level_keys_come_before_contiguous_sections() {
+    let mut sections: Vec<_> = KEYS.iter().map(|key| key.spec.section).collect();
     sections.dedup();
     let distinct: std::collections::BTreeSet<_> = sections.iter().collect();
     assert_eq!(distinct.len(), sections.len(), "{sections:?}");
@@ -73,12 +80,15 @@ fn keys_before_the_sections_come_first_and_sections_stay_together() {
 }
 
 #[test]
-fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
+fn values_are_shown_as_toml_and_escaped() {
     let user = read_text(
         "color = \"never\"\n[store]\nfolder = \"/a\\u001b[2J\\u202e\"\n[scope]\nexclude = [\"a\", \"b\"]",
-        Owner::User,
+        ConfigOwner::User,
     );
-    let settings = Settings::resolve(Sources { user, ..Sources::default() }, &nobody());
+    let settings = Settings::resolve(
+        SettingSources { user, ..SettingSources::default() },
+        &empty_environment(),
+    );
     expect![[r#"
         instance                "crh"                             built in
         color                   "never"                           crh.toml:1
@@ -90,7 +100,7 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         scope.include           []                                built in
         scope.generated         []                                built in
         scope.max_file_bytes    1000000                           built in
-        base.branch             it is detected                    built in
+        base.branch             detected from the repository      built in
         git.offline             false                             built in
         github.drafts           "skip"                            built in
         github.bots             "skip"                            built in
@@ -98,9 +108,9 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         github.only_labels      []                                built in
         launchpad.service_root  "https://api.launchpad.net/devel"  built in
         launchpad.credentials   none                              built in
-        model.reviewer          of the first provider with a key  built in
-        model.cheap             the provider's own, or the reviewer if one is named  built in
-        model.escalation        the provider's own, or the reviewer if one is named  built in
+        model.reviewer          the default model of the first provider with an API key  built in
+        model.cheap             `model.reviewer` if set, else the provider's default  built in
+        model.escalation        `model.reviewer` if set, else the provider's default  built in
         model.keys              {}                                built in
         model.tiers             {}                                built in
         review.depth            "auto"                            built in
@@ -111,94 +121,94 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         review.language         English                           built in
         review.side_by_side     8                                 built in
         reviewers.off           []                                built in
-        budget.usd              the profile's own                 built in
-        budget.llm_calls        the profile's own                 built in
-        budget.tool_calls       the profile's own                 built in
-        budget.input_tokens     the profile's own                 built in
-        budget.seconds          the profile's own                 built in
-        budget.verify           the profile's own                 built in
-        budget.issues           the profile's own                 built in
+        budget.usd              from the budget profile           built in
+        budget.llm_calls        from the budget profile           built in
+        budget.tool_calls       from the budget profile           built in
+        budget.input_tokens     from the budget profile           built in
+        budget.seconds          from the budget profile           built in
+        budget.verify           from the budget profile           built in
+        budget.issues           from the budget profile           built in
         fix.verify              []                                built in
         fix.verify_seconds      600                               built in
         store.folder            "/a\u001b[2J\u{202e}"             crh.toml:3
         state.folder            "/home/me/.local/state/crh"       built in
         todos.dir               ".context/compound-engineering/todos"  built in
         tracker.kind            "auto"                            built in
-        tracker.team            Linear is not asked               built in
-        tracker.project         Jira is not asked                 built in
+        tracker.team            none; Linear is not used          built in
+        tracker.project         none; Jira is not used            built in
         tracker.command         []                                built in
     "#]]
-    .assert_eq(&shown_text(&settings));
+    .assert_eq(&settings_text(&settings));
 }
 
 #[test]
-fn a_template_says_what_a_key_means_and_what_is_built_in() {
+fn template_has_description_and_default() {
     expect![[r###"
-        ## How crh reviews this repository. Every line with one `#` is a setting: take the `#` off to set it.
-        ## `crh config show` prints what is in effect, and where it comes from.
+        ## How crh reviews this repository. Lines with a single `#` are settings with their defaults:
+        ## remove the `#` to change one. `crh config show` prints the settings in effect.
 
         [checks]
-        ## Files in which findings of static reviewers do not count, by rules: `*` for all, `REVIEWER/*`, or the name of a rule. Never for `injection`.
-        ## Takes a list of globs for each rule, such as ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }
+        ## Files in which findings of static checks are ignored, by rule: `*` for all rules, `REVIEWER/*`, or the name of a rule. Findings of `injection` cannot be ignored.
+        ## Value: a list of globs for each rule. Example: ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }
         # ignore = {}
 
         [scope]
         ## Files that are never reviewed.
-        ## Takes a list of globs, such as exclude = ["docs/**", "*.snap"]
+        ## Value: a list of globs. Example: exclude = ["docs/**", "*.snap"]
         # exclude = []
-        ## Files that are reviewed even if they are generated, vendored or lock files.
-        ## Takes a list of globs, such as include = ["vendor/ours/**"]
+        ## Files to review even if they are generated, vendored or lock files.
+        ## Value: a list of globs. Example: include = ["vendor/ours/**"]
         # include = []
-        ## Files that are generated here, besides those that can be told by their looks.
-        ## Takes a list of globs, such as generated = ["src/schema.rs"]
+        ## Generated files of this repository that crh does not recognise by itself.
+        ## Value: a list of globs. Example: generated = ["src/schema.rs"]
         # generated = []
-        ## A changed file with more bytes than this is left out.
-        ## Takes a whole number from 1 on, such as max_file_bytes = 250_000
+        ## Changed files larger than this many bytes are not reviewed.
+        ## Value: a positive integer. Example: max_file_bytes = 250_000
         # max_file_bytes = 1_000_000
 
         [base]
-        ## The branch that changes are compared with, instead of the one that is detected.
-        ## Takes the name of a branch. If it is not set, it is detected.
+        ## Branch to compare changes with.
+        ## Value: the name of a branch. Default: detected from the repository.
         # branch = "main"
 
         [github]
-        ## Whether a draft is reviewed in CI and where the review is posted. Whoever names a pull request at a terminal wants it reviewed; `--no-skip` says so in CI. What is skipped ends with exit code 4.
-        ## Takes `skip` or `review`, such as drafts = "review"
+        ## Whether to review draft pull requests in CI or when the review is posted. A pull request that you name at a terminal is always reviewed; `--no-skip` does the same in CI. A skipped review exits with code 4.
+        ## Value: `skip` or `review`. Example: drafts = "review"
         # drafts = "skip"
-        ## Whether a pull request that a bot proposes is reviewed, as `github.drafts` says it of drafts.
-        ## Takes `skip` or `review`, such as bots = "review"
+        ## Whether to review pull requests of bots in CI or when the review is posted.
+        ## Value: `skip` or `review`. Example: bots = "review"
         # bots = "skip"
-        ## Pull requests with one of these labels are skipped, as drafts are.
-        ## Takes a list of labels, each of at most 50 characters, such as skip_labels = ["no-review", "wip"]
+        ## Pull requests with one of these labels are skipped in CI or when the review is posted.
+        ## Value: a list of labels, each of at most 50 characters. Example: skip_labels = ["no-review", "wip"]
         # skip_labels = ["crh:skip"]
-        ## If there are any, pull requests with none of these labels are skipped, as drafts are.
-        ## Takes a list of labels, each of at most 50 characters, such as only_labels = ["review"]
+        ## If not empty, only pull requests with one of these labels are reviewed in CI or when the review is posted.
+        ## Value: a list of labels, each of at most 50 characters. Example: only_labels = ["review"]
         # only_labels = []
 
         [review]
-        ## How many reviewers of a panel a change is worth.
-        ## Takes `lite`, `auto` or `full`, such as depth = "full"
+        ## How many reviewers to run.
+        ## Value: `lite`, `auto` or `full`. Example: depth = "full"
         # depth = "auto"
 
         [reviewers]
-        ## Reviewers of a panel that are switched off here.
-        ## Takes a list of reviewers, as `crh reviewers` names them, such as off = ["cli-readiness", "rails-way"]
+        ## Reviewers that never run in this repository.
+        ## Value: a list of reviewers, as `crh reviewers` names them. Example: off = ["cli-readiness", "rails-way"]
         # off = []
 
         [todos]
-        ## The folder, inside the repository, that todo files are written to in autofix mode.
-        ## Takes the path of a folder inside the repository, such as dir = "docs/todos"
+        ## Folder inside the repository for todo files, which autofix mode writes.
+        ## Value: the path of a folder inside the repository. Example: dir = "docs/todos"
         # dir = ".context/compound-engineering/todos"
 
         [tracker]
-        ## Where tickets are filed, if you ask for it: `auto` means where the project's own texts say, else issues at GitHub.
-        ## Takes `auto`, `github`, `linear`, `jira`, `command` or `none`, such as kind = "linear"
+        ## Issue tracker for tickets, which crh files only if you ask for it. `auto` uses the tracker that the project's documentation names, else GitHub issues.
+        ## Value: `auto`, `github`, `linear`, `jira`, `command` or `none`. Example: kind = "linear"
         # kind = "auto"
-        ## The key of the team at Linear.
-        ## Takes a key of letters, digits, `_` and `-`. If it is not set, Linear is not asked.
+        ## Key of the Linear team.
+        ## Value: a key of letters, digits, `_` and `-`. Default: none; Linear is not used.
         # team = "ENG"
-        ## The key of the project at Jira.
-        ## Takes a key of letters, digits, `_` and `-`. If it is not set, Jira is not asked.
+        ## Key of the Jira project.
+        ## Value: a key of letters, digits, `_` and `-`. Default: none; Jira is not used.
         # project = "SHOP"
     "###]].assert_eq(&template());
 }

@@ -20,7 +20,7 @@ fn case() -> Case {
 }
 
 #[test]
-fn the_name_of_the_contents_follows_what_a_review_sees_and_nothing_else() {
+fn content_hash_covers_what_a_review_sees() {
     let hash = case().content_hash();
     assert_eq!(hash.len(), 64);
     let unseen = [
@@ -70,7 +70,7 @@ fn check(base: &[(&str, &str)], diff: &str, expected: Result<&[(&str, &str)], &s
 }
 
 #[test]
-fn a_diff_makes_the_files_after_the_change() {
+fn diff_creates_the_changed_files() {
     let base = [("a", "1\n"), ("b", "2\n"), ("c", "3\n")];
     check(
         &base,
@@ -83,7 +83,7 @@ fn a_diff_makes_the_files_after_the_change() {
 }
 
 #[test]
-fn a_diff_of_other_files_is_refused() {
+fn diff_of_other_files_is_refused() {
     let a = [("a", "1\n")];
     check(
         &a,
@@ -93,11 +93,11 @@ fn a_diff_of_other_files_is_refused() {
     check(
         &a,
         "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+3\n",
-        Err("x: `diff` does not fit `a`: line 1 of the old file is not what the diff shows"),
+        Err("x: `diff` does not apply to `a`: line 1 of the old file does not match the diff"),
     );
     check(
         &a,
         "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-1\n",
-        Err("x: `diff`, line 3: the hunk ends 2 line(s) before its header says"),
+        Err("x: `diff`, line 3: the hunk is 2 line(s) shorter than its header says"),
     );
 }

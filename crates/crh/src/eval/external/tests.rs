@@ -32,7 +32,7 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
-fn a_list_and_lines_say_the_same() {
+fn json_array_equals_json_lines() {
     let rows = [
         r#"{"case": "go-cache", "file": "a.go", "line": 3, "text": "Races.\nTwo writers."}"#,
         r#"{"case": "go-cache", "file": "./b.go", "line_start": 3, "line_end": 5, "side": "LEFT", "title": "Gone", "body": "Why?", "category": "api_contract", "severity": "Critical", "confidence": 0.5, "repeat": 2, "id": 7, "tool": "x"}"#,
@@ -52,7 +52,7 @@ fn a_list_and_lines_say_the_same() {
 }
 
 #[test]
-fn silence_is_an_answer() {
+fn empty_result_is_valid() {
     check(
         "[]",
         expect![[r#"
@@ -68,7 +68,7 @@ fn silence_is_an_answer() {
 }
 
 #[test]
-fn every_case_has_a_run_for_every_repeat() {
+fn each_case_has_one_run_per_repeat() {
     let row = r#"{"case": "b", "file": "a.go", "line": 3, "text": "Races.", "repeat": 2}"#;
     let case = |id: &str| {
         let labels = json!({"id": id, "language": "go", "lines": 1, "expected": []});
@@ -90,8 +90,8 @@ fn every_case_has_a_run_for_every_repeat() {
 }
 
 #[test]
-fn what_cannot_be_is_said_with_its_place() {
-    // One row that is right but for what replaces a part of it.
+fn invalid_rows_are_reported_with_line() {
+    // A valid row with one part replaced.
     let row = |from: &str, to: &str| {
         let row = r#"{"case": "go-cache", "file": "a.go", "line": 3, "text": "Races."}"#;
         assert!(row.contains(from));
@@ -118,21 +118,21 @@ fn what_cannot_be_is_said_with_its_place() {
         shown_of("[{]"),
     ];
     expect![[r#"
-        error: `x`, line 1: there is no case `go-cach` in the suite
+        error: `x`, line 1: the suite has no case `go-cach`
         hint: did you mean `go-cache`?
-        error: `x`, line 1: there is no case `\u{1b}[2Jx hint: y` in the suite
+        error: `x`, line 1: the suite has no case `\u{1b}[2Jx hint: y`
         hint: did you mean `go-cache`?
-        error: `x`, line 1: `/a.go` cannot be the path of a file in a case
-        hint: write it from the root of the repository, with `/`, without `..` and without `.git`
-        error: `x`, line 1: it is at lines 0 to 0 of `a.go`
-        hint: lines are counted from 1, and `line_end` is not before `line_start`
+        error: `x`, line 1: `/a.go` is not a valid path of a file in a case
+        hint: write it relative to the repository root, with `/`, without `..` and `.git`
+        error: `x`, line 1: invalid lines 0 to 0 of `a.go`
+        hint: lines are counted from 1, and `line_end` must not be before `line_start`
         error: `x`, line 1: `line`: invalid value: integer `-1`, expected u32
-        error: `x`, line 1: it has no `line` and no `line_start`
-        hint: give the line of the file that it is about, counted from 1
-        error: `x`, line 1: it is at lines 3 to 2 of `a.go`
-        hint: lines are counted from 1, and `line_end` is not before `line_start`
-        error: `x`, line 1: it has no `text` and no `title`
-        hint: give what the tool said
+        error: `x`, line 1: `line` and `line_start` are missing
+        hint: give the line of the file, counted from 1
+        error: `x`, line 1: invalid lines 3 to 2 of `a.go`
+        hint: lines are counted from 1, and `line_end` must not be before `line_start`
+        error: `x`, line 1: `text` and `title` are missing
+        hint: give the text of the finding
         error: `x`, line 1: `severity`: unknown severity `bad`, expected one of `P0`, `P1`, `P2`, `P3`
         error: `x`, line 1: `category`: unknown variant `correctness`, expected one of `security`, `bug`, `error_handling`, `performance`, `style`, `logic`, `concurrency`, `api_contract`, `data`, `testing`, `maintainability`, `standards`, `requirements`
         error: `x`, line 1: `confidence`: `70` is not between 0.0 and 1.0
@@ -141,23 +141,23 @@ fn what_cannot_be_is_said_with_its_place() {
         error: `x`, line 1: `side`: unknown variant `top`, expected one of `NEW`, `RIGHT`, `after`, `new`, `right`, `LEFT`, `OLD`, `before`, `left`, `old`
         error: `x`, line 1: missing field `file`
         error: `x`[0]: missing field `case`
-        error: `x`[0]: this is not a JSON object
+        error: `x`[0]: not a JSON object
         hint: `{case, file, line, text}`
-        error: `x`, line 2: this is not JSON: EOF while parsing an object at line 1 column 19
-        hint: give a JSON list, or one object on each line
-        error: `x`: this is not JSON: key must be a string at line 1 column 3
-        hint: give a JSON list, or one object on each line
+        error: `x`, line 2: invalid JSON: EOF while parsing an object at line 1 column 19
+        hint: give a JSON array, or one object per line
+        error: `x`: invalid JSON: key must be a string at line 1 column 3
+        hint: give a JSON array, or one object per line
     "#]].assert_eq(&shown.concat());
 }
 
 #[test]
-fn there_is_a_bound_on_what_is_said_about_one_case() {
+fn findings_per_case_are_limited() {
     let row = r#"{"case": "go-cache", "file": "a.go", "line": 3, "text": "Races."}"#;
     check(
         &vec![row; REPORTS_MAX + 1].join("\n"),
         expect![[r#"
-        error: `x`, line 1001: there are more than 1000 reports about one case
-        hint: give the ones that a person would be shown
-    "#]],
+            error: `x`, line 1001: more than 1000 reports about one case
+            hint: give only the reports that a person would see
+        "#]],
     );
 }

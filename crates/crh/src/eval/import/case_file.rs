@@ -1,18 +1,18 @@
-//! The text of a `case.toml`: the same case gives the same text, in the order in which people read it.
+//! Writes `case.toml`. The same case always gives the same text, with keys in reading order.
 
 use crate::eval::case::Case;
 use crate::eval::checked::DRAFT;
 use crh_review::eval::{Expected, KnownBad, Span};
 use crh_review::finding::Side;
 
-/// What the reverse of a change is called.
+/// Title and body of a twin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) title: String,
     pub(super) body: String,
 }
 
-/// The file of a case. `removed` are the paths that the change deletes.
+/// Text of the `case.toml`. `removed` lists the paths that the change deletes.
 pub(super) fn case_file(case: &Case, removed: &[&str], twin: Option<&Words>) -> String {
     let mut text = String::new();
     words(&mut text, &case.title, &case.body);
@@ -27,7 +27,7 @@ pub(super) fn case_file(case: &Case, removed: &[&str], twin: Option<&Words>) -> 
         text += &format!("removed = {}\n", list(removed.iter().copied()));
     }
     if case.is_draft {
-        text += "# Nobody has said yet whether something is wrong with it. Write an `[[expected]]` for what is, and take this out.\n";
+        text += "# Draft: no labels yet. Add an `[[expected]]` for each defect, then remove the next line.\n";
         text += "draft = true\n";
     }
     case.expected.iter().for_each(|issue| expected(&mut text, issue));
@@ -52,7 +52,8 @@ fn expected(text: &mut String, issue: &Expected) {
     *text += "\n[[expected]]\n";
     spans.next().into_iter().for_each(|span| place(text, span));
     if description.starts_with(DRAFT) {
-        *text += "# To be edited: what is wrong, of what kind, how bad, and whether these are the lines that show it.\n";
+        *text +=
+            "# Edit this: what is wrong, category, severity, and whether these lines show it.\n";
     }
     *text += &format!("category = {}\n", string(&category.to_string()));
     *text += &format!("severity = {}\n", string(&severity.to_string()));
@@ -97,19 +98,19 @@ fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
     format!("[{}]", words.map(string).collect::<Vec<_>>().join(", "))
 }
 
-/// A string on one line.
+/// A one-line TOML string.
 fn string(text: &str) -> String {
     format!("\"{}\"", escaped(text).replace('\n', "\\n").replace('"', "\\\""))
 }
 
-/// A string over several lines, with the newline at its end that readers take off.
+/// A multi-line TOML string, with the final newline that readers remove.
 fn paragraph(text: &str) -> String {
-    // Two quotes are no end, and three are never left: the second of each pair is written out.
+    // Escape the second of two quotes, so that three quotes never end the string early.
     let text = escaped(text.trim_end()).replace("\"\"", "\"\\\"");
     format!("\"\"\"\n{text}\n\"\"\"")
 }
 
-/// Text in which everything that TOML does not take as it is is written out, but for newlines and quotes.
+/// Escapes everything that TOML does not accept literally, except newlines and quotes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {

@@ -1,39 +1,39 @@
-//! What is expected of a fix that was reversed: one issue, at the lines that the fix had touched.
+//! Expected issue of a reversed fix, at the lines that the fix touched.
 
 use crate::cli::ImportIssueArgs;
 use crate::eval::checked::DRAFT;
-use crh_pipeline::scope::Role;
+use crh_pipeline::scope::FileRole;
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::eval::{Expected, Span};
 use crh_review::finding::{Category, Severity, Side};
 
-/// A place that the change touches.
+/// A changed place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Touched {
     span: Span,
     what: What,
 }
 
-/// What the change does at a place.
+/// Kind of change at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
-    /// It writes lines.
+    /// The change writes lines.
     Writes,
-    /// It only takes lines away; the place is the line before them.
+    /// The change only removes lines. The place is the line before them.
     TakesAway,
-    /// It takes the whole file away, so that the place is on the old side.
+    /// The change deletes the file. The place is on the old side.
     TakesFile,
 }
 
-/// The issue of a change that puts a bug back. `roles` says what the files of the diff are for; none if no line could show
-/// it.
-pub(super) fn of_fix(diff: &Diff, roles: &[Role], said: &ImportIssueArgs) -> Option<Expected> {
-    let touched = |wanted: &dyn Fn(Role) -> bool| -> Vec<Touched> {
+/// The expected issue of a change that reintroduces a bug. `roles` has the roles of the diff's
+/// files. `None` if no line can show the bug.
+pub(super) fn of_fix(diff: &Diff, roles: &[FileRole], said: &ImportIssueArgs) -> Option<Expected> {
+    let touched = |wanted: &dyn Fn(FileRole) -> bool| -> Vec<Touched> {
         let files = diff.files().iter().zip(roles).filter(|(_, role)| wanted(**role));
         files.flat_map(|(file, _)| blocks(diff, file)).collect()
     };
-    // A fix comes with its test, and the test is not where the bug is.
-    let mut places = touched(&|role| role == Role::Executable);
+    // A fix often changes its test, too, but the bug is not there.
+    let mut places = touched(&|role| role == FileRole::Executable);
     if places.is_empty() {
         places = touched(&|_| true);
     }
@@ -55,7 +55,7 @@ pub(super) fn of_fix(diff: &Diff, roles: &[Role], said: &ImportIssueArgs) -> Opt
     })
 }
 
-/// The runs of changed lines of a file, each as the place that shows it.
+/// Blocks of changed lines of a file, each with the place that shows it.
 fn blocks(diff: &Diff, file: &FileDiff) -> Vec<Touched> {
     let mut places = Vec::new();
     let (mut removed, mut added) = (Vec::new(), Vec::new());
@@ -73,7 +73,7 @@ fn blocks(diff: &Diff, file: &FileDiff) -> Vec<Touched> {
     places
 }
 
-/// The place of a run of changed lines, which is over.
+/// Place of a finished block of changed lines.
 fn block(
     diff: &Diff,
     file: &FileDiff,

@@ -1,4 +1,4 @@
-//! The files of a change that go into a case: those that it touches, and those that were asked for.
+//! Files of a change that go into a case: the touched ones and those that the user asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,8 +11,8 @@ use crate::eval::checked::{CASE_MAX, FILE_MAX, check_file, too_large, too_much};
 use crate::eval::tree;
 use crate::eval::tree::bounded;
 use crate::eval::wrong::{Wrong, shown};
-use crate::failure::{Failure, Kind, OrFail};
-use crh_git::{EMPTY_TREE, Entry, Globs, Objects, ReadError};
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_git::{EMPTY_TREE, Objects, PathEntry, PathGlobs, ReadError};
 use crh_review::diff::{Diff, RepoPath};
 
 /// Files before and after a change.
@@ -20,24 +20,23 @@ use crh_review::diff::{Diff, RepoPath};
 pub(super) struct Snapshot {
     pub(super) base: Files,
     pub(super) head: Files,
-    /// What could not be taken, and why.
+    /// Files that were left out, with the reason.
     pub(super) left_out: Vec<String>,
     bytes: usize,
 }
 
-/// Where a snapshot is taken from, by side.
+/// Source of a snapshot's side.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Base,
     Head,
 }
 
-/// The snapshot of a change between two commits.
 pub(super) fn of_commits(
     objects: &Objects,
     (base, head): (&str, &str),
     diff: &Diff,
-    with: &Globs,
+    with: &PathGlobs,
 ) -> Result<Snapshot, Failure> {
     let wrong = |wrong: Wrong| wrong.at("the change");
     let mut snapshot = Snapshot::default();
@@ -58,49 +57,53 @@ pub(super) fn of_commits(
             if size > FILE_MAX as u64 {
                 return Err(wrong(too_large(name)));
             }
-            let bytes = objects.file(revision, path).or_fail(Kind::Outside)?;
+            let bytes = objects.file(revision, path).or_fail(FailureKind::External)?;
             snapshot.add(end, name, bytes).map_err(wrong)?;
         }
     }
     let all = match base {
         EMPTY_TREE => Vec::new(),
         _ if with.patterns().is_empty() => Vec::new(),
-        _ => objects.files(base).or_fail(Kind::Outside)?,
+        _ => objects.files(base).or_fail(FailureKind::External)?,
     };
     all_used(with, all.iter().map(|entry| entry.path.as_slice()))?;
-    for Entry { path, kind, .. } in all {
+    for PathEntry { path, kind, .. } in all {
         let Ok(name) = std::str::from_utf8(&path) else { continue };
         let is_plain = kind.is_file() && check_file(name).is_ok();
         if touched.contains(path.as_slice()) || !is_plain || !with.is_match(&path) {
             continue;
         }
-        let (_, size) = objects.stat(base, &path).or_fail(Kind::Outside)?;
+        let (_, size) = objects.stat(base, &path).or_fail(FailureKind::External)?;
         if size > FILE_MAX as u64 {
             return Err(wrong(too_large(name)));
         }
-        let bytes = objects.file(base, &path).or_fail(Kind::Outside)?;
+        let bytes = objects.file(base, &path).or_fail(FailureKind::External)?;
         snapshot.add(End::Base, name, bytes.clone()).map_err(wrong)?;
         snapshot.add(End::Head, name, bytes).map_err(wrong)?;
     }
     Ok(snapshot)
 }
 
-/// What stands at a path, and its size; none if there is nothing.
-fn entry(objects: &Objects, revision: &str, path: &[u8]) -> Result<Option<(Entry, u64)>, Failure> {
+/// Entry and size at a path; `None` if there is nothing.
+fn entry(
+    objects: &Objects,
+    revision: &str,
+    path: &[u8],
+) -> Result<Option<(PathEntry, u64)>, Failure> {
     if revision == EMPTY_TREE {
         return Ok(None);
     }
     match objects.stat(revision, path) {
         Ok(found) => Ok(Some(found)),
         Err(ReadError::NoEntry(_)) => Ok(None),
-        Err(error) => Err(error).or_fail(Kind::Outside),
+        Err(error) => Err(error).or_fail(FailureKind::External),
     }
 }
 
-/// The snapshot of what differs between two folders.
-pub(super) fn of_folders(old: &Path, new: &Path, with: &Globs) -> Result<Snapshot, Failure> {
+/// Snapshot of the files that differ between two folders.
+pub(super) fn of_folders(old: &Path, new: &Path, with: &PathGlobs) -> Result<Snapshot, Failure> {
     let list = |folder: &Path| -> Result<BTreeMap<String, tree::Entry>, Failure> {
-        // A checkout has a folder of git's, which is no part of it.
+        // Skip the `.git` folder of a checkout.
         let entries = tree::entries(folder, ".git")
             .map_err(|wrong| wrong.at(format!("`{}`", folder.display())))?;
         Ok(entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect())
@@ -115,16 +118,17 @@ pub(super) fn of_folders(old: &Path, new: &Path, with: &Globs) -> Result<Snapsho
     Ok(snapshot)
 }
 
-/// A pattern that matches nothing is misspelt.
+/// Rejects patterns that match nothing: they are probably misspelt.
 fn all_used<'a>(
-    with: &Globs,
+    with: &PathGlobs,
     paths: impl Iterator<Item = &'a [u8]> + Clone,
 ) -> Result<(), Failure> {
     for pattern in with.patterns() {
-        let alone = Globs::new([pattern]).or_fail(Kind::Usage)?;
+        let alone = PathGlobs::new([pattern]).or_fail(FailureKind::Usage)?;
         if !paths.clone().any(|path| alone.is_match(path)) {
             let message = format!("`--with {}` matches no file of the base", shown(pattern));
-            let hint = "write it from the root, such as `src/*.py`, or `docs/` for all in a folder";
+            let hint =
+                "write it relative to the root, such as `src/*.py`, or `docs/` for a whole folder";
             return Err(Failure::usage(message).hint(hint));
         }
     }
@@ -132,12 +136,12 @@ fn all_used<'a>(
 }
 
 impl Snapshot {
-    /// Takes in a file that differs between two folders, or that was asked for.
+    /// Adds a file that differs or that the user asked for.
     fn compare(
         &mut self,
         path: &str,
         (before, after): (Option<&tree::Entry>, Option<&tree::Entry>),
-        with: &Globs,
+        with: &PathGlobs,
     ) -> Result<(), Failure> {
         let ends = [before, after];
         let is_plain = ends.iter().flatten().all(|entry| entry.is_file) && check_file(path).is_ok();
@@ -183,15 +187,15 @@ impl Snapshot {
     }
 }
 
-/// Whether two files of the same size hold the same.
+/// Compares two files of equal size.
 fn is_same(before: Option<&tree::Entry>, after: Option<&tree::Entry>) -> Result<bool, Failure> {
     let (Some(before), Some(after)) = (before, after) else { return Ok(false) };
     let mut files = [before, after].map(|entry| File::open(&entry.file).map(BufReader::new));
     let [Ok(before), Ok(after)] = &mut files else { return Ok(false) };
-    // Not whole: files of which nothing is wanted may have any size.
+    // Read in chunks: files that are not needed may have any size.
     loop {
         let (left, right) = (before.fill_buf(), after.fill_buf());
-        let (left, right) = (left.or_fail(Kind::Usage)?, right.or_fail(Kind::Usage)?);
+        let (left, right) = (left.or_fail(FailureKind::Usage)?, right.or_fail(FailureKind::Usage)?);
         let shared = left.len().min(right.len());
         if shared == 0 || left[..shared] != right[..shared] {
             return Ok(left.is_empty() && right.is_empty());

@@ -13,7 +13,7 @@ struct Line {
     args: EvalImportArgs,
 }
 
-/// Imports what some words ask for, from inside a repository; the folder that they name is `out` in another place.
+/// Runs an import inside a repository. The output folder is `out`, elsewhere.
 fn import_into(out: &Path, folder: &Path, words: &[&str]) -> Result<Vec<Import>, String> {
     let out = out.display().to_string();
     let line = [&["import", "--out", &out], words].concat();
@@ -28,7 +28,7 @@ fn import_into(out: &Path, folder: &Path, words: &[&str]) -> Result<Vec<Import>,
     Ok(imports)
 }
 
-/// Every file below a folder of a suite, with its path, one after the other.
+/// All files below a suite folder, with their paths.
 fn shown_folder(out: &Path) -> String {
     let mut text = String::new();
     for entry in crate::eval::tree::entries(out, "").unwrap() {
@@ -39,7 +39,7 @@ fn shown_folder(out: &Path) -> String {
     text
 }
 
-/// Imports from a repository; what was written, and what was noted.
+/// Imports from a repository; shows the files and the notes.
 fn check(repo: &Repo, words: &[&str], expected: Expect) {
     let out = TempDir::new().unwrap();
     let path = repo.path().display().to_string();
@@ -103,7 +103,7 @@ fn fix() -> Repo {
 }
 
 #[test]
-fn a_commit_becomes_a_case_of_the_files_that_it_touches() {
+fn commit_becomes_a_case_with_its_files() {
     check(
         &fix(),
         &["--commit", "HEAD", "--licence", "MIT"],
@@ -128,7 +128,7 @@ fn a_commit_becomes_a_case_of_the_files_that_it_touches() {
             """
             language = "python"
             licence = "MIT"
-            # Nobody has said yet whether something is wrong with it. Write an `[[expected]]` for what is, and take this out.
+            # Draft: no labels yet. Add an `[[expected]]` for each defect, then remove the next line.
             draft = true
             //- python-fees-are-rounded-half-up/head/pay/fees.py
             def fee(amount):
@@ -149,12 +149,12 @@ fn a_commit_becomes_a_case_of_the_files_that_it_touches() {
 }
 
 #[test]
-fn a_fix_becomes_a_change_that_puts_the_bug_back() {
+fn fix_becomes_a_change_that_restores_the_bug() {
     check(
         &fix(),
         &["--fix", "HEAD", "--with", "pay/", "--with", "*.md"],
         expect![[r#"
-            note: the title is `Update fees.py`: `--title` gives a better one that does not tell what is wrong
+            note: the title is `Update fees.py`; pass a better one with `--title` that does not reveal the defect
             //- python-fix-20e2166f/base/README.md
             Fees.
             //- python-fix-20e2166f/base/pay/fees.py
@@ -182,7 +182,7 @@ fn a_fix_becomes_a_change_that_puts_the_bug_back() {
             file = "pay/fees.py"
             line_start = 1
             line_end = 3
-            # To be edited: what is wrong, of what kind, how bad, and whether these are the lines that show it.
+            # Edit this: what is wrong, category, severity, and whether these lines show it.
             category = "bug"
             severity = "P2"
             description = "DRAFT: what goes wrong with which input, and why"
@@ -214,7 +214,7 @@ fn a_fix_becomes_a_change_that_puts_the_bug_back() {
 }
 
 #[test]
-fn what_is_known_about_a_fix_is_not_left_to_be_edited() {
+fn fix_with_complete_labels_is_no_draft() {
     let words = [
         "--fix",
         "HEAD",
@@ -254,7 +254,7 @@ fn what_is_known_about_a_fix_is_not_left_to_be_edited() {
 }
 
 #[test]
-fn a_guard_that_a_fix_added_is_missing_at_the_line_before() {
+fn guard_added_by_a_fix_is_expected_one_line_before() {
     let repo = Repo::from_fixture(
         "
         //- a.py
@@ -272,7 +272,7 @@ fn a_guard_that_a_fix_added_is_missing_at_the_line_before() {
         &repo,
         &["--fix", "HEAD", "--description", "An empty list fails."],
         expect![[r#"
-            note: the title is `Update a.py`: `--title` gives a better one that does not tell what is wrong
+            note: the title is `Update a.py`; pass a better one with `--title` that does not reveal the defect
             //- python-fix-4049e053/base/a.py
             def first(xs):
                 if not xs:
@@ -301,7 +301,7 @@ fn a_guard_that_a_fix_added_is_missing_at_the_line_before() {
 }
 
 #[test]
-fn two_folders_become_a_case_of_what_differs() {
+fn two_folders_become_a_case_of_their_differences() {
     let repo = Repo::new();
     for (path, text) in [
         ("old/same.c", "same\n"),
@@ -337,7 +337,7 @@ fn two_folders_become_a_case_of_what_differs() {
             """
             language = "c"
             removed = ["gone.c"]
-            # Nobody has said yet whether something is wrong with it. Write an `[[expected]]` for what is, and take this out.
+            # Draft: no labels yet. Add an `[[expected]]` for each defect, then remove the next line.
             draft = true
             //- c-two-not-one/head/a.c
             2
@@ -348,7 +348,7 @@ fn two_folders_become_a_case_of_what_differs() {
 }
 
 #[test]
-fn a_range_becomes_a_case_with_all_of_its_commits() {
+fn range_becomes_a_case_with_all_its_commits() {
     let repo = Repo::from_fixture("//- a.go\npackage a\n");
     repo.write("a.go", "package b\n");
     repo.commit("First");
@@ -367,7 +367,7 @@ fn a_range_becomes_a_case_with_all_of_its_commits() {
             - Second
             """
             language = "go"
-            # Nobody has said yet whether something is wrong with it. Write an `[[expected]]` for what is, and take this out.
+            # Draft: no labels yet. Add an `[[expected]]` for each defect, then remove the next line.
             draft = true
             //- go-second/head/a.go
             package b
@@ -377,9 +377,8 @@ fn a_range_becomes_a_case_with_all_of_its_commits() {
     );
 }
 
-/// The change of a case that was imported is the change that it was imported from.
 #[test]
-fn what_is_imported_is_the_same_change() {
+fn import_keeps_the_change() {
     let repo = Repo::new();
     repo.write("src/a.rs", "fn a() {}\n\nfn b() {}\n");
     repo.write("src/moved.rs", "one\ntwo\nthree\nfour\nfive\nsix\n");
@@ -414,7 +413,7 @@ fn what_is_imported_is_the_same_change() {
 }
 
 #[test]
-fn the_first_commit_of_a_repository_is_a_change_too() {
+fn root_commit_can_be_imported() {
     check(
         &Repo::from_fixture("//- a.rb\nputs 1\n"),
         &["--commit", "HEAD"],
@@ -422,7 +421,7 @@ fn the_first_commit_of_a_repository_is_a_change_too() {
             //- ruby-base/case.toml
             title = "base"
             language = "ruby"
-            # Nobody has said yet whether something is wrong with it. Write an `[[expected]]` for what is, and take this out.
+            # Draft: no labels yet. Add an `[[expected]]` for each defect, then remove the next line.
             draft = true
             //- ruby-base/head/a.rb
             puts 1
@@ -431,7 +430,7 @@ fn the_first_commit_of_a_repository_is_a_change_too() {
 }
 
 #[test]
-fn lines_of_json_become_folders() {
+fn json_lines_become_case_folders() {
     let repo = fix();
     let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
     let gone = "1".repeat(40);
@@ -453,13 +452,13 @@ fn lines_of_json_become_folders() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_refused() {
+fn invalid_imports_are_refused() {
     let repo = fix();
     check(
         &repo,
         &["--commit", "nothing"],
         expect![[r#"
-        error: there is no branch or commit `nothing`
+        error: no branch or commit named `nothing`
     "#]],
     );
     check(
@@ -474,24 +473,24 @@ fn what_cannot_be_imported_is_refused() {
         &repo,
         &["--range", "HEAD..HEAD"],
         expect![[r#"
-        error: there is nothing to review: `main` is the same as `main`
+        error: nothing to review: `main` and `main` do not differ
     "#]],
     );
     check(
         &repo,
         &["--fix", "HEAD~1"],
         expect![[r#"
-        error: `HEAD~1` is the first commit, which fixes nothing
-        hint: name the commit that fixes the bug
-    "#]],
+            error: `HEAD~1` is the first commit, so it fixes nothing
+            hint: name the commit that fixes the bug
+        "#]],
     );
     check(
         &repo,
         &["--commit", "HEAD", "--with", "nothing/"],
         expect![[r#"
-        error: `--with nothing/` matches no file of the base
-        hint: write it from the root, such as `src/*.py`, or `docs/` for all in a folder
-    "#]],
+            error: `--with nothing/` matches no file of the base
+            hint: write it relative to the root, such as `src/*.py`, or `docs/` for a whole folder
+        "#]],
     );
     check(
         &repo,
@@ -504,41 +503,41 @@ fn what_cannot_be_imported_is_refused() {
         &repo,
         &["--commit", "HEAD", "--id", "../x"],
         expect![[r#"
-        error: the case `../x`: `../x` cannot be the id of a case
-        hint: up to 100 letters, digits, `.`, `_`, `~` and `-`, a letter or digit first, such as `python-late-fees`
-    "#]],
+            error: the case `../x`: `../x` is not a valid case id
+            hint: use at most 100 letters, digits, `.`, `_`, `~` and `-`, starting with a letter or digit, such as `python-late-fees`
+        "#]],
     );
     check(
         &repo,
         &["--commit", "HEAD", "--language", "Python"],
         expect![[r#"
-        error: the case `Python-fees-are-rounded-half-up`: `language` is `Python`, which is no word for one
-        hint: write it in lower case, such as `python` or `c`
-    "#]],
+            error: the case `Python-fees-are-rounded-half-up`: `language` is `Python`, which is not a language name
+            hint: write it in lower case, such as `python` or `c`
+        "#]],
     );
     check(
         &repo,
         &["--commit", "HEAD", "--repo", "/"],
         expect![[r#"
-        error: `/` is not inside a git repository
-        hint: `--repo DIR` names another repository
-    "#]],
+            error: `/` is not inside a git repository
+            hint: pass another repository with `--repo DIR`
+        "#]],
     );
     check(
         &repo,
         &["--trees", "pay", "tests"],
         expect![[r#"
-        error: two folders do not say what the change is called
-        hint: give it a `--title`, as its author would
-    "#]],
+            error: two folders have no title
+            hint: pass the title that the author would use with `--title`
+        "#]],
     );
     check(
         &repo,
         &["--trees", "pay", "pay", "--title", "t"],
         expect![[r#"
-        error: there is no change in it that a case could hold
-        hint: only files count, not their modes, nor links and submodules
-    "#]],
+            error: the change has nothing that a case can hold
+            hint: a case holds files, not file modes, links or submodules
+        "#]],
     );
     check(
         &repo,
@@ -551,9 +550,9 @@ fn what_cannot_be_imported_is_refused() {
         &repo,
         &["nothing.jsonl"],
         expect![[r#"
-        error: reading `REPO/nothing.jsonl`: No such file or directory (os error 2)
-        hint: check the path; `-` reads standard input
-    "#]],
+            error: cannot read `REPO/nothing.jsonl`: No such file or directory (os error 2)
+            hint: check the path; `-` reads standard input
+        "#]],
     );
     repo.write("notes.txt", "text\n");
     repo.commit("Notes");
@@ -561,9 +560,9 @@ fn what_cannot_be_imported_is_refused() {
         &repo,
         &["--commit", "HEAD"],
         expect![[r#"
-        error: the changed files do not tell the language
-        hint: say it with `--language`, in lower case
-    "#]],
+            error: cannot tell the language from the changed files
+            hint: pass it with `--language`, in lower case
+        "#]],
     );
     std::os::unix::fs::symlink("notes.txt", repo.path().join("link")).unwrap();
     repo.commit("Link");
@@ -571,9 +570,9 @@ fn what_cannot_be_imported_is_refused() {
         &repo,
         &["--commit", "HEAD"],
         expect![[r#"
-        error: there is no change in it that a case could hold
-        hint: only files count, not their modes, nor links and submodules
-    "#]],
+            error: the change has nothing that a case can hold
+            hint: a case holds files, not file modes, links or submodules
+        "#]],
     );
     repo.write("big.py", vec![b'x'; (2 << 20) + 1]);
     repo.commit("Big");
@@ -581,14 +580,14 @@ fn what_cannot_be_imported_is_refused() {
         &repo,
         &["--commit", "HEAD"],
         expect![[r#"
-        error: the change: `big.py` is larger than 2 MiB
-        hint: leave it out, or cut it to the part that matters
-    "#]],
+            error: the change: `big.py` is larger than 2 MiB
+            hint: leave it out, or shorten it to the relevant part
+        "#]],
     );
 }
 
 #[test]
-fn a_case_that_is_there_is_not_touched() {
+fn existing_case_is_not_overwritten() {
     let repo = fix();
     let out = TempDir::new().unwrap();
     let words = ["--commit", "HEAD"];
@@ -596,15 +595,15 @@ fn a_case_that_is_there_is_not_touched() {
     let before = shown_folder(out.path());
     let error = import_into(out.path(), repo.path(), &words).unwrap_err();
     expect![[r#"
-        error: there is a `python-fees-are-rounded-half-up` in `OUT` already
-        hint: `--id` gives the case another name; move the old one away to replace it
+        error: the case `python-fees-are-rounded-half-up` already exists in `OUT`
+        hint: pass another name with `--id`, or move the old case away
     "#]]
     .assert_eq(&error.replace(&out.path().display().to_string(), "OUT"));
     assert_eq!(shown_folder(out.path()), before);
 }
 
 #[test]
-fn words_that_do_not_go_together_are_refused() {
+fn conflicting_options_are_refused() {
     let refused = |words: &[&str]| {
         let line = [&["import", "--out", "x"], words].concat();
         Line::try_parse_from(line).is_err()

@@ -1,4 +1,4 @@
-//! A case as a folder on the disk: whole or not at all, and never over another one.
+//! Writes a case folder atomically, and never over an existing one.
 
 use std::path::Path;
 use std::{fs, io};
@@ -8,27 +8,26 @@ use anyhow::Context;
 use super::case_file::{Words, case_file};
 use crate::eval::case::{Case, Files, Source};
 use crate::eval::suite::folder::{BASE, CASE_FILE, DIFF, HEAD};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 
-/// Checks that none of some cases is in the suite already, before the first of them is written.
+/// Checks that none of the cases exists before the first one is written.
 pub(super) fn check_room<'a>(
     out: &Path,
     ids: impl Iterator<Item = &'a str>,
 ) -> Result<(), Failure> {
     for id in ids {
         if fs::symlink_metadata(out.join(id)).is_ok() {
-            let message = format!("there is a `{id}` in `{}` already", out.display());
+            let message = format!("the case `{id}` already exists in `{}`", out.display());
             return Err(Failure::usage(message)
-                .hint("`--id` gives the case another name; move the old one away to replace it"));
+                .hint("pass another name with `--id`, or move the old case away"));
         }
     }
     Ok(())
 }
 
-/// Writes a case into a folder of its own.
 pub(super) fn write(out: &Path, case: &Case, twin: Option<&Words>) -> Result<(), Failure> {
     let folder = out.join(&case.id);
-    // The name begins with a dot, so that what was left halfway is no part of the suite.
+    // The leading dot keeps an incomplete folder out of the suite.
     let partial = out.join(format!(".{}.partial", case.id));
     let write = || -> io::Result<()> {
         if partial.exists() {
@@ -42,13 +41,13 @@ pub(super) fn write(out: &Path, case: &Case, twin: Option<&Words>) -> Result<(),
     };
     let written = write();
     if written.is_err() && partial.exists() {
-        // What failed is what is told; this only tidies up.
+        // Clean up; the first error is the one to report.
         fs::remove_dir_all(&partial).unwrap_or_default();
     }
-    written.with_context(|| format!("writing `{}`", folder.display())).or_fail(Kind::Usage)
+    written.with_context(|| format!("writing `{}`", folder.display())).or_fail(FailureKind::Usage)
 }
 
-/// Writes the change itself; the paths that it deletes.
+/// Writes the files of the change. Returns the paths that it deletes.
 fn contents(folder: &Path, source: &Source) -> io::Result<Vec<String>> {
     match source {
         Source::Files { base, head } => {
@@ -65,7 +64,7 @@ fn contents(folder: &Path, source: &Source) -> io::Result<Vec<String>> {
     }
 }
 
-/// Writes files below a folder. Their paths were checked: none leads out of it.
+/// Writes files below a folder. Their paths were validated.
 fn write_all(folder: &Path, files: &Files) -> io::Result<()> {
     for (path, bytes) in files {
         let path = folder.join(path);

@@ -3,12 +3,12 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::eval::case::Files;
-use crh_git::Bare;
+use crh_git::BareRepository;
 use crh_review::eval::KnownBad;
 use crh_review::finding::{Category, Severity};
 use crh_testkit::{Fixture, Repo};
 
-/// A case of a fixture, with an expected issue at each of some places, such as `new a.py 2-3`.
+/// A case from a fixture, with an expected issue at each place, such as `new a.py 2-3`.
 fn case(fixture: &str, places: &[&str]) -> Case {
     let fixture = Fixture::parse(fixture);
     let base: Files =
@@ -58,7 +58,7 @@ fn shown(spans: &[Span]) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Lays out a case and its twin; where on the twin each issue would be.
+/// Lays out a case and its twin; shows where each issue would be on the twin.
 fn check(fixture: &str, places: &[&str], expected: Expect) {
     let case = case(fixture, places);
     let twin = case.twin("Back".to_owned(), String::new()).unwrap();
@@ -119,7 +119,7 @@ const CHANGE: &str = "
     ";
 
 #[test]
-fn an_issue_is_looked_for_on_both_sides_of_the_twin() {
+fn twin_places_are_mapped_on_both_sides() {
     check(
         CHANGE,
         &[
@@ -150,7 +150,7 @@ fn an_issue_is_looked_for_on_both_sides_of_the_twin() {
 }
 
 #[test]
-fn a_case_is_a_commit_with_its_words_and_its_size() {
+fn case_becomes_a_commit_with_message_and_size() {
     let mut first = case(CHANGE, &["new a.py 2-2"]);
     let span = span("new a.py 1-1");
     first.known_bad.push(KnownBad { span, description: "k".to_owned() });
@@ -162,12 +162,12 @@ fn a_case_is_a_commit_with_its_words_and_its_size() {
         language: "python".to_owned(),
         lines: 8,
         twin_of: None,
-        // Without a twin there is nothing to look for on it.
+        // Without a twin there are no places on it.
         expected: first.expected,
         known_bad: first.known_bad,
     };
     assert_eq!(laid_out[0].labels, labels);
-    let bare = Bare::new(folder.path());
+    let bare = BareRepository::new(folder.path());
     let words = |laid_out: &LaidOut| {
         let commits = bare.commits(&[laid_out.head.clone().unwrap()]).unwrap();
         (commits[0].subject.clone(), commits[0].body.clone())
@@ -188,7 +188,7 @@ fn commits(repo: &str, base: &str, head: &str, diff: &[u8]) -> Case {
 }
 
 #[test]
-fn repositories_are_found_wherever_people_put_clones() {
+fn clones_are_found_in_common_layouts() {
     let repo = Repo::from_fixture(CHANGE);
     let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
     let diff = repo.git(&["diff", "-M", "-U10", "--full-index", &base, &head]);
@@ -201,14 +201,14 @@ fn repositories_are_found_wherever_people_put_clones() {
         let laid_out = lay_out(&[case], folder.path(), Some(clones.path())).unwrap();
         assert_eq!(laid_out[0].diff.raw(), diff, "{place}");
         assert_eq!(laid_out[0].not_found, None);
-        let log = Bare::new(folder.path()).git();
+        let log = BareRepository::new(folder.path()).git();
         let head = laid_out[0].head.clone().unwrap();
         assert_eq!(log.text(["log", "--format=%s", &head]).unwrap(), "Title\nInitial commit");
     }
 }
 
 #[test]
-fn what_is_not_at_hand_is_known_by_its_diff_alone() {
+fn missing_repository_leaves_only_the_diff() {
     let repo = Repo::from_fixture(CHANGE);
     let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
     let diff = b"--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n 1\n+2\n";
@@ -240,7 +240,7 @@ fn what_is_not_at_hand_is_known_by_its_diff_alone() {
 }
 
 #[test]
-fn a_case_of_which_nothing_is_known_is_refused() {
+fn case_without_a_change_is_refused() {
     let refused = |case: Case, repos: Option<&Path>| {
         let folder = TempDir::new().unwrap();
         let failure = lay_out(&[case], folder.path(), repos).unwrap_err();
@@ -253,10 +253,10 @@ fn a_case_of_which_nothing_is_known_is_refused() {
     let text = refused(commits("o/r", &gone, &gone, b""), None)
         + &refused(commits(name, &head, &head, b""), Some(parent));
     expect![[r#"
-        the case `x`: the commits of `o/r` are not at hand, and it has no diff
-        say where clones of repositories are, by their `owner/name`
-        the case `x`: nothing differs between its base and its head
-        take it out
+        the case `x`: the commits of `o/r` are not available, and the case has no diff
+        pass a folder with clones named `owner/name`
+        the case `x`: base and head are equal
+        remove the case
     "#]]
     .assert_eq(&text);
 }

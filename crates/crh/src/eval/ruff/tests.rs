@@ -1,4 +1,4 @@
-//! What is made of what ruff says, and what becomes of an evaluation if it misbehaves. A script stands in for it.
+//! Tests of the ruff baseline with a script instead of ruff, including scripts that misbehave.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crh_review::eval::{About, CaseRun, CaseRuns, Effort, Labels, Rule, SCHEMA_VERSION};
 
-/// A `ruff` that does this, and a file `$log` for it to write to.
+/// A fake `ruff` script that can write to `$log`.
 fn ruff(script: &str, time: Duration) -> (TempDir, Ruff) {
     let folder = tempfile::tempdir().unwrap();
     let stand_in = concat!(env!("CARGO_MANIFEST_DIR"), "/../crh-lint/tests/data/ruff");
@@ -43,7 +43,7 @@ fn case(id: &str, language: &str, ending: Ending) -> CaseRuns {
     CaseRuns { labels, title: String::new(), runs: vec![run] }
 }
 
-/// Five cases: four in Python, of which one was not run and the files of another are not known, and one in another language.
+/// Five cases: four in Python (one was not run, one has unknown files) and one in another language.
 fn evaluation() -> Evaluation {
     let not_run = Ending::NotRun("no money".to_owned());
     Evaluation {
@@ -62,7 +62,7 @@ fn evaluation() -> Evaluation {
     }
 }
 
-/// What came of the three Python cases of which files are known, one each, one after the other.
+/// Results of the Python cases with known files.
 fn check(ruff: &Ruff, expected: Expect) {
     let cases = ["a", "b", "c"].map(|id| {
         let file = PythonFile { path: "shop/a.py", old: Some(b"y = 1\n"), new: b"x = 1\ny = 1\n" };
@@ -83,8 +83,8 @@ fn check(ruff: &Ruff, expected: Expect) {
 }
 
 #[test]
-fn what_is_new_is_reported_for_the_cases_that_were_run() {
-    // Finds something on every line.
+fn new_findings_are_reported_for_run_cases() {
+    // Reports a finding on every line.
     let script = r#"n=0; while read line; do n=$((n + 1))
         printf '%s{"code": "S1", "message": "m", "location": {"row": %s}}' "$sep" "$n"; sep=,
     done > out; echo "[$(cat out)]""#;
@@ -92,55 +92,55 @@ fn what_is_new_is_reported_for_the_cases_that_were_run() {
     check(
         &ruff,
         expect![[r#"
-        a Reviewed
-          shop/a.py:1 S1 m Some(Security)
-        b NotRun("it was not run")
-        c Reviewed
-          shop/a.py:1 S1 m Some(Security)
-        diff NotRun("its files are not known")
-        other NotRun("it is not in Python")
-        failed: 0 None
-    "#]],
+            a Reviewed
+              shop/a.py:1 S1 m Some(Security)
+            b NotRun("not run")
+            c Reviewed
+              shop/a.py:1 S1 m Some(Security)
+            diff NotRun("whole files are not available")
+            other NotRun("not a Python case")
+            failed: 0 None
+        "#]],
     );
 }
 
 #[test]
-fn one_that_fails_is_a_failed_case() {
+fn failing_ruff_is_a_failed_case() {
     let (_folder, ruff) = ruff("echo no >&2; exit 1", Duration::from_secs(60));
     check(
         &ruff,
         expect![[r#"
-        a Failed("`ruff` failed: no")
-        b NotRun("it was not run")
-        c Failed("`ruff` failed: no")
-        diff NotRun("its files are not known")
-        other NotRun("it is not in Python")
-        failed: 3 Some("`ruff` failed: no")
-    "#]],
+            a Failed("`ruff` failed: no")
+            b NotRun("not run")
+            c Failed("`ruff` failed: no")
+            diff NotRun("whole files are not available")
+            other NotRun("not a Python case")
+            failed: 3 Some("`ruff` failed: no")
+        "#]],
     );
 }
 
 #[test]
-fn one_that_does_not_end_is_not_waited_for_again() {
+fn hanging_ruff_is_not_started_again() {
     let (folder, ruff) = ruff("echo >> $log; sleep 1000", Duration::from_millis(200));
     check(
         &ruff,
         expect![[r#"
-        a Failed("`ruff` did not end within 0 seconds")
-        b NotRun("it was not run")
-        c Failed("`ruff` did not end within 0 seconds")
-        diff NotRun("its files are not known")
-        other NotRun("it is not in Python")
-        failed: 3 Some("`ruff` did not end within 0 seconds")
-    "#]],
+            a Failed("`ruff` did not finish within 0 seconds")
+            b NotRun("not run")
+            c Failed("`ruff` did not finish within 0 seconds")
+            diff NotRun("whole files are not available")
+            other NotRun("not a Python case")
+            failed: 3 Some("`ruff` did not finish within 0 seconds")
+        "#]],
     );
-    // On a machine that is busy it may be ended before it writes anything.
+    // On a busy machine the script may be killed before it writes.
     let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
     assert!(log.lines().count() <= 1, "{log:?}");
 }
 
 #[test]
-fn a_rule_is_about_what_its_letters_say() {
+fn rule_prefix_determines_category() {
     let check = |rule: &str, expected: Category| assert_eq!(category(rule), expected, "{rule}");
     check("S608", Category::Security);
     check("ASYNC210", Category::Concurrency);

@@ -1,4 +1,5 @@
-//! A case as a folder: `case.toml`, the files before the change in `base`, and those that it adds or modifies in `head`.
+//! A case as a folder: `case.toml`, the files before the change in `base`, and the added or
+//! modified files in `head`.
 
 use std::path::Path;
 use std::{fs, io};
@@ -14,18 +15,18 @@ use crate::eval::checked::{CASE_MAX, FILE_MAX, too_large, too_much};
 use crate::eval::tree;
 use crate::eval::tree::{Entry, bounded};
 use crate::eval::wrong::{Wrong, shown};
-use crate::failure::{Failure, Kind, OrFail};
+use crate::failure::{Failure, FailureKind, OrFail};
 
-/// What says everything about a case but its files.
+/// Metadata and labels of a case.
 pub(crate) const CASE_FILE: &str = "case.toml";
-/// The files before the change.
+/// Folder with the files before the change.
 pub(crate) const BASE: &str = "base";
-/// The files that the change adds or modifies, as they are after it.
+/// Folder with the added or modified files.
 pub(crate) const HEAD: &str = "head";
 /// The change as a diff, for a case without `head`.
 pub(crate) const DIFF: &str = "change.diff";
 
-/// Hundreds of times what a person writes about a case.
+/// Hundreds of times the size of a hand-written case.
 const CASE_FILE_MAX: usize = 1 << 20;
 
 const CASE_KEYS: &[&str] = &[
@@ -42,7 +43,7 @@ const CASE_KEYS: &[&str] = &[
 ];
 const TWIN_KEYS: &[&str] = &["title", "body"];
 
-/// A case as its file says it.
+/// Contents of `case.toml`.
 #[derive(Debug, Deserialize)]
 struct RawCase {
     title: String,
@@ -63,7 +64,7 @@ struct RawCase {
     twin: Option<RawTwin>,
 }
 
-/// What the reverse of a change is called.
+/// Title and body of the twin.
 #[derive(Debug, Deserialize)]
 struct RawTwin {
     title: String,
@@ -71,10 +72,10 @@ struct RawTwin {
     body: String,
 }
 
-/// Reads the case in a folder, and its twin.
+/// Reads a case and its twin from a folder.
 pub(super) fn read(folder: &Path) -> Result<Vec<Found>, Failure> {
     let id = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-    // `.` has no name of its own.
+    // `.` has no file name, so resolve it first.
     let whole = || {
         fs::canonicalize(folder).ok()?.file_name().map(|name| name.to_string_lossy().into_owned())
     };
@@ -108,17 +109,17 @@ pub(super) fn read(folder: &Path) -> Result<Vec<Found>, Failure> {
 
 fn raw_case(folder: &Path, place: &str) -> Result<RawCase, Failure> {
     let path = folder.join(CASE_FILE);
-    let hint = "every folder of a suite is a case; names that begin with a dot are passed over";
+    let hint = "every folder of a suite is a case; hidden folders are ignored";
     let bytes = bounded(&path, CASE_FILE_MAX)
         .with_context(|| format!("reading {place}"))
-        .or_fail(Kind::Usage)
+        .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint(hint))?;
     let read = || {
-        let text = String::from_utf8(bytes).map_err(|_| Wrong::new("this is not UTF-8"))?;
+        let text = String::from_utf8(bytes).map_err(|_| Wrong::new("not UTF-8"))?;
         let value: Value = toml::from_str(&text).map_err(|error| {
             let at = error.span().unwrap_or_default().start;
             let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-            Wrong::new(format!("line {line}: this is not TOML: {}", shown(error.message())))
+            Wrong::new(format!("line {line}: invalid TOML: {}", shown(error.message())))
         })?;
         only_known(&value)?;
         labels::read(value)
@@ -126,7 +127,7 @@ fn raw_case(folder: &Path, place: &str) -> Result<RawCase, Failure> {
     read().map_err(|wrong| wrong.at(place))
 }
 
-/// Refuses what no case has.
+/// Rejects unknown keys.
 fn only_known(value: &Value) -> Result<(), Wrong> {
     labels::only(value, CASE_KEYS, "")?;
     labels::only(&value["twin"], TWIN_KEYS, "twin.")?;
@@ -146,7 +147,7 @@ fn listed(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
     value.as_array().into_iter().flatten().enumerate()
 }
 
-/// The change of a case, from the files beside what is said about it.
+/// Reads the change from the files beside `case.toml`.
 fn source(folder: &Path, id: &str, removed: &[String]) -> Result<Source, Failure> {
     let base = files(folder, id, BASE)?;
     let overlay = files(folder, id, HEAD)?;
@@ -156,7 +157,7 @@ fn source(folder: &Path, id: &str, removed: &[String]) -> Result<Source, Failure
         Err(error) => {
             return Err(error)
                 .with_context(|| format!("reading `{id}/{DIFF}`"))
-                .or_fail(Kind::Usage);
+                .or_fail(FailureKind::Usage);
         }
     };
     let Some(diff) = diff else {
@@ -165,8 +166,9 @@ fn source(folder: &Path, id: &str, removed: &[String]) -> Result<Source, Failure
     };
     let wrong = |wrong: Wrong| wrong.at(format!("`{id}/{DIFF}`"));
     if !overlay.is_empty() || !removed.is_empty() {
-        let message = format!("the change is given twice, by this and by `{HEAD}` or `removed`");
-        return Err(wrong(Wrong::new(message).hint("take one of them out")));
+        let message =
+            format!("the change is given twice, by this file and by `{HEAD}` or `removed`");
+        return Err(wrong(Wrong::new(message).hint("remove one of them")));
     }
     if base.is_empty() {
         return Ok(Source::Diff(diff));
@@ -175,44 +177,44 @@ fn source(folder: &Path, id: &str, removed: &[String]) -> Result<Source, Failure
     Ok(Source::Files { base, head })
 }
 
-/// Lays the files that a change adds or modifies over those before it.
+/// Applies added, modified and removed files to the base.
 fn after(base: Files, overlay: Files, removed: &[String]) -> Result<Source, Wrong> {
     let mut head = base.clone();
     for path in removed {
         if head.remove(path).is_none() {
             let message = format!("`removed` names `{}`, which is not in `{BASE}`", shown(path));
-            return Err(Wrong::new(message).hint("write it from the root of the repository"));
+            return Err(Wrong::new(message).hint("write it relative to the repository root"));
         }
         if overlay.contains_key(path) {
-            let message = format!("`{}` is in `{HEAD}` and in `removed`", shown(path));
-            return Err(Wrong::new(message).hint("take it out of one of them"));
+            let message = format!("`{}` is both in `{HEAD}` and in `removed`", shown(path));
+            return Err(Wrong::new(message).hint("remove it from one of them"));
         }
     }
     for (path, bytes) in overlay {
         if base.get(&path) == Some(&bytes) {
-            let message = format!("`{HEAD}/{}` is the same as in `{BASE}`", shown(&path));
+            let message = format!("`{HEAD}/{}` equals the file in `{BASE}`", shown(&path));
             return Err(Wrong::new(message)
-                .hint(format!("`{HEAD}` holds only what the change adds or modifies")));
+                .hint(format!("`{HEAD}` holds only files that the change adds or modifies")));
         }
         head.insert(path, bytes);
     }
     Ok(Source::Files { base, head })
 }
 
-/// The files below a folder of a case; none if the folder is not there.
+/// Files below a folder of a case; empty if the folder does not exist.
 fn files(folder: &Path, id: &str, side: &str) -> Result<Files, Failure> {
     let root = folder.join(side);
     if fs::symlink_metadata(&root).is_err() {
         return Ok(Files::new());
     }
     let wrong = |wrong: Wrong| wrong.at(format!("`{id}/{side}`"));
-    // Git's own files are refused by their paths.
+    // Path validation rejects git's own files.
     let entries = tree::entries(&root, "").map_err(wrong)?;
     let (mut files, mut total) = (Files::new(), 0);
     for Entry { path, file, is_file } in entries {
         if !is_file {
             let message = format!("`{}` is a symbolic link, a device or a pipe", shown(&path));
-            let hint = "a case has files only: put the file itself there";
+            let hint = "a case holds regular files only";
             return Err(wrong(Wrong::new(message).hint(hint)));
         }
         let bytes = bounded(&file, FILE_MAX).map_err(|error| match error.kind() {

@@ -1,4 +1,4 @@
-//! Cases as lines of JSON: the form in which others keep theirs. Keys that are not known here are passed over.
+//! Cases as JSON lines, the format of other tools. Unknown keys are ignored.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,9 +11,9 @@ use crate::eval::case::{Case, Files, Source, applied};
 use crate::eval::wrong::{Wrong, shown};
 use crate::failure::Failure;
 use crate::input;
-use crh_review::Strict;
+use crh_review::StrictJson;
 
-/// A case as a line says it. Others write `null` for what they do not have.
+/// A case as one line of JSON. Other tools write `null` for missing values.
 #[derive(Debug, Deserialize)]
 struct RawCase {
     id: String,
@@ -29,13 +29,13 @@ struct RawCase {
     diff: Option<String>,
     #[serde(alias = "twin_of")]
     pair_of: Option<String>,
-    /// Always there: a misspelt key must not make a clean case.
+    /// Required: a misspelt key must not turn a case into a clean one.
     expected: Vec<RawExpected>,
     #[serde(default)]
     known_bad: Vec<RawKnownBad>,
 }
 
-/// Reads the cases of a file, one on each line that is not empty.
+/// Reads one case per non-empty line.
 pub(super) fn read(file: &Path) -> Result<Vec<Found>, Failure> {
     let bytes = input::bytes(file)?;
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
@@ -52,12 +52,11 @@ pub(super) fn read(file: &Path) -> Result<Vec<Found>, Failure> {
 }
 
 fn case(line: &[u8]) -> Result<Case, Wrong> {
-    let Strict(value) = serde_json::from_slice(line).map_err(|error| {
-        Wrong::new(format!("this is not JSON: {error}"))
-            .hint("one object on each line, nothing else")
+    let StrictJson(value) = serde_json::from_slice(line).map_err(|error| {
+        Wrong::new(format!("invalid JSON: {error}")).hint("write one object per line")
     })?;
     if !value.is_object() {
-        return Err(Wrong::new("this is not a JSON object").hint("one object on each line"));
+        return Err(Wrong::new("not a JSON object").hint("write one object per line"));
     }
     let mut raw: RawCase = labels::read(value)?;
     let (expected, known_bad) =
@@ -76,7 +75,7 @@ fn case(line: &[u8]) -> Result<Case, Wrong> {
     })
 }
 
-/// The best of what a line says about the change: whole files, then commits, then the diff.
+/// The best available source: whole files, then commits, then the diff.
 fn source(raw: RawCase) -> Result<Source, Wrong> {
     let files = |files: BTreeMap<String, String>| -> Files {
         files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect()
@@ -95,7 +94,7 @@ fn source(raw: RawCase) -> Result<Source, Wrong> {
             Ok(Source::Commits { repo: raw.repo.unwrap_or_default(), base, head, diff })
         }
         _ if !diff.is_empty() => Ok(Source::Diff(diff)),
-        _ => Err(Wrong::new("it does not say what the change is").hint(
+        _ => Err(Wrong::new("the change is missing").hint(
             "give `base_files` with `head_files` or `diff`, or `repo` with `base_commit` and `head_commit`, or `diff` alone",
         )),
     }

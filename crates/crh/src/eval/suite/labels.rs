@@ -1,4 +1,4 @@
-//! Labels as people and other tools write them, in TOML and in JSON.
+//! Labels as people and other tools write them, in TOML and JSON.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -9,7 +9,7 @@ use crate::ui;
 use crh_review::eval::{Expected, KnownBad, Span};
 use crh_review::finding::{Category, Severity, Side};
 
-/// Other words for the four severities, most severe first.
+/// Synonyms of the four severities, most severe first.
 const SEVERITIES: [(Severity, [&str; 3]); 4] = [
     (Severity::P0, ["p0", "critical", "blocker"]),
     (Severity::P1, ["p1", "high", "major"]),
@@ -17,10 +17,10 @@ const SEVERITIES: [(Severity, [&str; 3]); 4] = [
     (Severity::P3, ["p3", "low", "info"]),
 ];
 
-/// How it is said whether an issue was seen to happen.
+/// Prefixes that say whether the defect was reproduced.
 const PROVED: [&str; 2] = ["ran", "not run:"];
 
-/// An expected issue as it is written.
+/// An expected issue as written.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct RawExpected {
     file: String,
@@ -38,14 +38,14 @@ pub(super) struct RawExpected {
     keywords: Vec<String>,
     #[serde(default)]
     omission: bool,
-    /// With which input it shows: for people, and checked to be a text.
+    /// Failing input, for people. Only its type is checked.
     #[serde(rename = "note")]
     _note: Option<String>,
-    /// How that is known.
+    /// How the defect was confirmed.
     proved: Option<String>,
 }
 
-/// A finding that is known to be wrong, as it is written.
+/// A known false positive as written.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct RawKnownBad {
     file: String,
@@ -55,7 +55,7 @@ pub(super) struct RawKnownBad {
     description: String,
 }
 
-/// The keys of each table, for a file in which no other may stand.
+/// Allowed keys of each table.
 pub(super) const EXPECTED_KEYS: &[&str] = &[
     "file",
     "line_start",
@@ -75,14 +75,13 @@ pub(super) const KNOWN_BAD_KEYS: &[&str] =
     &["file", "line_start", "line_end", "side", "description"];
 
 impl RawExpected {
-    /// The issue. A title of its own is a part of what is said about it.
+    /// Converts the label. A separate title becomes part of the description.
     pub(super) fn expected(self, key: &str) -> Result<Expected, Wrong> {
         if let Some(proved) = &self.proved
             && !PROVED.iter().any(|start| proved.starts_with(start))
         {
-            return Err(Wrong::new(format!("`{key}.proved` is `{}`", shown(proved))).hint(
-                "begin it with `ran` and say what was seen, or with `not run:` and say why",
-            ));
+            return Err(Wrong::new(format!("`{key}.proved` is `{}`", shown(proved)))
+                .hint("start it with `ran` and what you saw, or with `not run:` and the reason"));
         }
         let span = span(key, &self.file, (self.line_start, self.line_end), self.side)?;
         let description = match self.title.filter(|title| !title.trim().is_empty()) {
@@ -119,12 +118,12 @@ fn span(
 ) -> Result<Span, Wrong> {
     let last = last.unwrap_or(first);
     Span::new(file, first, last, side.unwrap_or_default()).ok_or_else(|| {
-        Wrong::new(format!("`{key}` is at lines {first} to {last} of `{}`", shown(file)))
-            .hint("lines are counted from 1, and `line_end` is not before `line_start`")
+        Wrong::new(format!("`{key}` has invalid lines {first} to {last} of `{}`", shown(file)))
+            .hint("lines are counted from 1, and `line_end` must not be before `line_start`")
     })
 }
 
-/// Labels of both kinds, each under its key.
+/// Reads both kinds of labels.
 pub(super) fn labels(
     expected: Vec<RawExpected>,
     known_bad: Vec<RawKnownBad>,
@@ -136,7 +135,7 @@ pub(super) fn labels(
     Ok((expected.collect::<Result<_, _>>()?, known_bad.collect::<Result<_, _>>()?))
 }
 
-/// A severity by any of its words, in any case.
+/// Parses a severity by any of its synonyms, ignoring case.
 fn severity_of(word: &str) -> Option<Severity> {
     let word = word.to_lowercase();
     SEVERITIES
@@ -145,7 +144,7 @@ fn severity_of(word: &str) -> Option<Severity> {
         .map(|(severity, _)| *severity)
 }
 
-/// A severity that may be left out, or be `null`.
+/// Deserialises a severity that may be missing or `null`.
 pub(crate) fn optional_severity<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Severity>, D::Error> {
@@ -164,23 +163,25 @@ fn read_severity<E: serde::de::Error>(word: &str) -> Result<Severity, E> {
     })
 }
 
-/// Reads a value as a type; what is wrong comes with the key that it is at.
+/// Deserialises a value. Errors name the key.
 pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
-        // It lists the words that are known, so that it is not cut here.
-        let message = ui::on_one_line(&error.into_inner().to_string());
+        // Not shortened, because it lists the known words.
+        let message = ui::one_line(&error.into_inner().to_string());
         if path == "." { Wrong::new(message) } else { Wrong::new(format!("`{path}`: {message}")) }
     })
 }
 
-/// Refuses keys that a table does not have: a misspelt one would be left out in silence.
+/// Rejects unknown keys: a misspelt key would be ignored silently.
 pub(super) fn only(table: &Value, keys: &[&str], at: &str) -> Result<(), Wrong> {
     let Value::Object(table) = table else { return Ok(()) };
     let Some(unknown) = table.keys().find(|key| !keys.contains(&key.as_str())) else {
         return Ok(());
     };
     let near = nearest(unknown, keys.iter().copied()).unwrap_or_default();
-    Err(Wrong::new(format!("there is no key `{at}{}`", shown(unknown)))
-        .hint(format!("did you mean `{near}`? There are {}", listed(keys.iter().copied()))))
+    Err(Wrong::new(format!("unknown key `{at}{}`", shown(unknown))).hint(format!(
+        "did you mean `{near}`? The known keys are {}",
+        listed(keys.iter().copied())
+    )))
 }

@@ -7,7 +7,7 @@ use super::*;
 use crate::eval::case::{Files, Source};
 use crh_testkit::Fixture;
 
-/// A case that is right, to which tests add what they are about.
+/// A valid case that tests extend.
 const CASE: &str = "
 //- s/a/case.toml
 title = \"Sum in one go\"
@@ -96,7 +96,7 @@ fn check_all(fixtures: &[String], expected: Expect) {
     expected.assert_eq(&shown.collect::<String>());
 }
 
-/// A case that is right but for some lines at the end of its file.
+/// A valid case with more lines at the end of its file.
 fn with(more: &str) -> String {
     CASE.replace("//- s/a/base", &format!("{more}\n//- s/a/base"))
 }
@@ -107,7 +107,7 @@ fn line(line: &str) -> String {
 }
 
 #[test]
-fn a_folder_is_a_suite_of_the_folders_in_it() {
+fn folder_of_folders_is_a_suite() {
     let more = r#"
 //- s/README.md
 Not a case.
@@ -169,7 +169,7 @@ fee = math.floor(x)
 }
 
 #[test]
-fn a_case_alone_is_a_suite() {
+fn single_case_is_a_suite() {
     let folder = written(CASE);
     check_place(
         &folder.path().join("s/a"),
@@ -182,7 +182,7 @@ fn a_case_alone_is_a_suite() {
 }
 
 #[test]
-fn a_change_may_be_a_diff_with_files_before_it_or_alone() {
+fn change_is_a_diff_with_or_without_base_files() {
     let diff = "
 //- s/b/case.toml
 title = \"t\"
@@ -213,21 +213,21 @@ language = \"c\"
     check(
         &format!("{diff}//- s/b/base/x\nzero\n"),
         expect![[r#"
-        error: `b/change.diff`: `diff` does not fit `x`: line 1 of the old file is not what the diff shows
-        hint: is it the diff between these very files, as `git diff` prints it?
-    "#]],
+            error: `b/change.diff`: `diff` does not apply to `x`: line 1 of the old file does not match the diff
+            hint: is this the output of `git diff` between exactly these files?
+        "#]],
     );
     check(
         &format!("{diff}//- s/b/base/x\none\n//- s/b/head/x\ntwo\n"),
         expect![[r#"
-        error: `b/change.diff`: the change is given twice, by this and by `head` or `removed`
-        hint: take one of them out
-    "#]],
+            error: `b/change.diff`: the change is given twice, by this file and by `head` or `removed`
+            hint: remove one of them
+        "#]],
     );
 }
 
 #[test]
-fn lines_of_json_are_cases_and_what_others_write_beside_is_passed_over() {
+fn json_lines_are_cases_and_unknown_keys_are_ignored() {
     check(
         r#"
 //- s/one.jsonl
@@ -246,7 +246,7 @@ fn lines_of_json_are_cases_and_what_others_write_beside_is_passed_over() {
 }
 
 #[test]
-fn a_file_of_lines_is_a_suite() {
+fn json_lines_file_is_a_suite() {
     let folder = written(
         r#"
 //- s/mine.jsonl
@@ -269,25 +269,25 @@ fn a_file_of_lines_is_a_suite() {
 }
 
 #[test]
-fn a_suite_without_a_case_is_refused() {
+fn empty_suite_is_refused() {
     check(
         "//- s/README.md\nNothing here.\n",
         expect![[r#"
-        error: `…/s`: there is no case in it
-        hint: a case is a folder with a `case.toml`, or a line of a `.jsonl` file
-    "#]],
+            error: `…/s`: the suite has no cases
+            hint: a case is a folder with a `case.toml`, or a line of a `.jsonl` file
+        "#]],
     );
     check(
         "//- s/a/base/x\nx\n",
         expect![[r#"
-        error: reading `a/case.toml`: No such file or directory (os error 2)
-        hint: every folder of a suite is a case; names that begin with a dot are passed over
-    "#]],
+            error: reading `a/case.toml`: No such file or directory (os error 2)
+            hint: every folder of a suite is a case; hidden folders are ignored
+        "#]],
     );
 }
 
 #[test]
-fn ids_are_safe_names_and_given_once() {
+fn ids_are_safe_file_names_and_unique() {
     let named = |name: &str| CASE.replace("s/a/", &format!("s/{name}/"));
     let json = r#"{"id": "a", "title": "t", "language": "go", "diff": "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n"}"#;
     check_all(
@@ -302,26 +302,26 @@ fn ids_are_safe_names_and_given_once() {
             format!("{CASE}{}", line(json)),
         ],
         expect![[r#"
-            error: `a b/case.toml`: `a b` cannot be the id of a case
-            hint: up to 100 letters, digits, `.`, `_`, `~` and `-`, a letter or digit first, such as `python-late-fees`
-            error: `-a/case.toml`: `-a` cannot be the id of a case
-            hint: up to 100 letters, digits, `.`, `_`, `~` and `-`, a letter or digit first, such as `python-late-fees`
-            error: `a..b/case.toml`: `a..b` cannot be the id of a case
-            hint: up to 100 letters, digits, `.`, `_`, `~` and `-`, a letter or digit first, such as `python-late-fees`
-            error: `a.lock/case.toml`: `a.lock` cannot be the id of a case
-            hint: up to 100 letters, digits, `.`, `_`, `~` and `-`, a letter or digit first, such as `python-late-fees`
-            error: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/case.toml`: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` cannot be the id of a case
-            hint: up to 100 letters, digits, `.`, `_`, `~` and `-`, a letter or digit first, such as `python-late-fees`
+            error: `a b/case.toml`: `a b` is not a valid case id
+            hint: use at most 100 letters, digits, `.`, `_`, `~` and `-`, starting with a letter or digit, such as `python-late-fees`
+            error: `-a/case.toml`: `-a` is not a valid case id
+            hint: use at most 100 letters, digits, `.`, `_`, `~` and `-`, starting with a letter or digit, such as `python-late-fees`
+            error: `a..b/case.toml`: `a..b` is not a valid case id
+            hint: use at most 100 letters, digits, `.`, `_`, `~` and `-`, starting with a letter or digit, such as `python-late-fees`
+            error: `a.lock/case.toml`: `a.lock` is not a valid case id
+            hint: use at most 100 letters, digits, `.`, `_`, `~` and `-`, starting with a letter or digit, such as `python-late-fees`
+            error: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/case.toml`: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` is not a valid case id
+            hint: use at most 100 letters, digits, `.`, `_`, `~` and `-`, starting with a letter or digit, such as `python-late-fees`
             error: `x.jsonl`, line 1: missing field `expected`
-            error: `a/case.toml`: the id `a` is given twice
-            hint: the other one is in `A/case.toml`
+            error: `a/case.toml`: the id `a` is used twice
+            hint: the other case is in `A/case.toml`
             error: `x.jsonl`, line 1: missing field `expected`
         "#]],
     );
 }
 
 #[test]
-fn a_file_that_is_no_case_is_said_with_its_key() {
+fn invalid_case_file_is_reported_with_key() {
     let titled = |title: &str| CASE.replace("\"Sum in one go\"", title);
     check_all(
         &[
@@ -339,27 +339,27 @@ fn a_file_that_is_no_case_is_said_with_its_key() {
             with("[twin]\nname = \"\""),
         ],
         expect![[r#"
-            error: `a/case.toml`: there is no key `titel`
-            hint: did you mean `title`? There are `title`, `body`, `language`, `licence`, `removed`, `draft`, `twin_of`, `expected`, `known_bad`, `twin`
+            error: `a/case.toml`: unknown key `titel`
+            hint: did you mean `title`? The known keys are `title`, `body`, `language`, `licence`, `removed`, `draft`, `twin_of`, `expected`, `known_bad`, `twin`
             error: `a/case.toml`: missing field `title`
-            error: `a/case.toml`: `title` is not one line of text
-            hint: a title is what the author of a change would call it
+            error: `a/case.toml`: `title` must be one line of text
+            hint: use the title that the author of the change would use
             error: `a/case.toml`: `title`: invalid type: integer `3`, expected a string
-            error: `a/case.toml`: line 1: this is not TOML: invalid basic string, expected `"`
-            error: `a/case.toml`: `title` is not one line of text
-            hint: a title is what the author of a change would call it
-            error: `a/case.toml`: `language` is `Python 3`, which is no word for one
+            error: `a/case.toml`: line 1: invalid TOML: invalid basic string, expected `"`
+            error: `a/case.toml`: `title` must be one line of text
+            hint: use the title that the author of the change would use
+            error: `a/case.toml`: `language` is `Python 3`, which is not a language name
             hint: write it in lower case, such as `python` or `c`
             error: `a/case.toml`: `removed` names `x`, which is not in `base`
-            hint: write it from the root of the repository
-            error: `a/case.toml`: `sum.py` is in `head` and in `removed`
-            hint: take it out of one of them
-            error: `a/case.toml`: it is the twin of `b`, which is no case
-            hint: add that case, or take the twin out
-            error: `a/case.toml`, `[twin]`: `title` is not one line of text
-            hint: a title is what the author of a change would call it
-            error: `a/case.toml`: there is no key `twin.name`
-            hint: did you mean `title`? There are `title`, `body`
+            hint: write it relative to the repository root
+            error: `a/case.toml`: `sum.py` is both in `head` and in `removed`
+            hint: remove it from one of them
+            error: `a/case.toml`: the case is a twin of `b`, which does not exist
+            hint: add that case, or remove the twin
+            error: `a/case.toml`, `[twin]`: `title` must be one line of text
+            hint: use the title that the author of the change would use
+            error: `a/case.toml`: unknown key `twin.name`
+            hint: did you mean `title`? The known keys are `title`, `body`
         "#]],
     );
 }
@@ -373,7 +373,7 @@ fn issue(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn labels_that_cannot_be_are_said_with_their_key() {
+fn invalid_labels_are_reported_with_key() {
     let also = |also: &str| issue("line_end = 1", &format!("also = [{also}]"));
     let labels = [
         issue("\"bug\"", "\"bugs\""),
@@ -398,43 +398,43 @@ fn labels_that_cannot_be_are_said_with_their_key() {
     check_all(
         &labels.map(|labels| with(&labels)),
         expect![[r#"
-        error: `a/case.toml`: `expected[0].category`: unknown variant `bugs`, expected one of `security`, `bug`, `error_handling`, `performance`, `style`, `logic`, `concurrency`, `api_contract`, `data`, `testing`, `maintainability`, `standards`, `requirements`
-        error: `a/case.toml`: `expected[0].severity`: unknown severity `urgent`, expected one of `P0`, `P1`, `P2`, `P3`
-        error: `a/case.toml`: `expected[0]`: missing field `severity`
-        error: `a/case.toml`: there is no key `expected[0].serverity`
-        hint: did you mean `severity`? There are `file`, `line_start`, `line_end`, `side`, `category`, `severity`, `description`, `keywords`, `omission`, `also`, `note`, `proved`
-        error: `a/case.toml`: `expected[0]` is at lines 0 to 1 of `sum.py`
-        hint: lines are counted from 1, and `line_end` is not before `line_start`
-        error: `a/case.toml`: `expected[0]` is at lines 2 to 1 of `sum.py`
-        hint: lines are counted from 1, and `line_end` is not before `line_start`
-        error: `a/case.toml`: `expected[0]` is at lines 1 to 2, but `sum.py` has 1 after the change
-        hint: lines are counted from 1, on the side that `side` says
-        error: `a/case.toml`: `expected[0]` is at lines 1 to 4, but `sum.py` has 3 before the change
-        hint: lines are counted from 1, on the side that `side` says
-        error: `a/case.toml`: `expected[0].side`: unknown variant `left`, expected `old` or `new`
-        error: `a/case.toml`: `expected[0].file` is `sums.py`, which is not there after the change
-        hint: check the path; lines of the other side have `side = "old"`
-        error: `a/case.toml`: `expected[0].file` is `../sum.py`, which is no path
-        hint: write it from the root of the repository, with `/`
-        error: `a/case.toml`: `expected[0].description` is empty
-        hint: say what is wrong, in a sentence
-        error: `a/case.toml`: `expected[0].description` is still a draft
-        hint: say what is wrong there and check category, severity and lines, then take `DRAFT:` out
-        error: `a/case.toml`: `expected[0].proved` is `yes`
-        hint: begin it with `ran` and say what was seen, or with `not run:` and say why
-        error: `a/case.toml`: `expected[0].also[0]` is at lines 7 to 7, but `sum.py` has 1 after the change
-        hint: lines are counted from 1, on the side that `side` says
-        error: `a/case.toml`: there is no key `expected[0].also[0].line`
-        hint: did you mean `file`? There are `file`, `line_start`, `line_end`, `side`
-        error: `a/case.toml`: `expected[0].also[0]`: `sum.py` has no lines 3 to 2
-        error: `a/case.toml`: `known_bad[0]` is at lines 9 to 9, but `sum.py` has 1 after the change
-        hint: lines are counted from 1, on the side that `side` says
-    "#]],
+            error: `a/case.toml`: `expected[0].category`: unknown variant `bugs`, expected one of `security`, `bug`, `error_handling`, `performance`, `style`, `logic`, `concurrency`, `api_contract`, `data`, `testing`, `maintainability`, `standards`, `requirements`
+            error: `a/case.toml`: `expected[0].severity`: unknown severity `urgent`, expected one of `P0`, `P1`, `P2`, `P3`
+            error: `a/case.toml`: `expected[0]`: missing field `severity`
+            error: `a/case.toml`: unknown key `expected[0].serverity`
+            hint: did you mean `severity`? The known keys are `file`, `line_start`, `line_end`, `side`, `category`, `severity`, `description`, `keywords`, `omission`, `also`, `note`, `proved`
+            error: `a/case.toml`: `expected[0]` has invalid lines 0 to 1 of `sum.py`
+            hint: lines are counted from 1, and `line_end` must not be before `line_start`
+            error: `a/case.toml`: `expected[0]` has invalid lines 2 to 1 of `sum.py`
+            hint: lines are counted from 1, and `line_end` must not be before `line_start`
+            error: `a/case.toml`: `expected[0]` is at lines 1 to 2, but `sum.py` has 1 after the change
+            hint: lines are counted from 1, on the side given by `side`
+            error: `a/case.toml`: `expected[0]` is at lines 1 to 4, but `sum.py` has 3 before the change
+            hint: lines are counted from 1, on the side given by `side`
+            error: `a/case.toml`: `expected[0].side`: unknown variant `left`, expected `old` or `new`
+            error: `a/case.toml`: `expected[0].file` is `sums.py`, which does not exist after the change
+            hint: check the path; lines of the other side have `side = "old"`
+            error: `a/case.toml`: `expected[0].file` is `../sum.py`, which is not a valid path
+            hint: write it relative to the repository root, with `/`
+            error: `a/case.toml`: `expected[0].description` is empty
+            hint: describe the defect in one sentence
+            error: `a/case.toml`: `expected[0].description` is still a draft
+            hint: describe the defect, check category, severity and lines, then remove `DRAFT:`
+            error: `a/case.toml`: `expected[0].proved` is `yes`
+            hint: start it with `ran` and what you saw, or with `not run:` and the reason
+            error: `a/case.toml`: `expected[0].also[0]` is at lines 7 to 7, but `sum.py` has 1 after the change
+            hint: lines are counted from 1, on the side given by `side`
+            error: `a/case.toml`: unknown key `expected[0].also[0].line`
+            hint: did you mean `file`? The known keys are `file`, `line_start`, `line_end`, `side`
+            error: `a/case.toml`: `expected[0].also[0]`: `sum.py` has no lines 3 to 2
+            error: `a/case.toml`: `known_bad[0]` is at lines 9 to 9, but `sum.py` has 1 after the change
+            hint: lines are counted from 1, on the side given by `side`
+        "#]],
     );
 }
 
 #[test]
-fn files_that_cannot_be_are_refused() {
+fn invalid_files_are_refused() {
     check_all(
         &[
             CASE.replace("total = sum(xs)", "total = 0\nfor x in xs:\n    total += x"),
@@ -443,14 +443,14 @@ fn files_that_cannot_be_are_refused() {
             format!("{CASE}//- s/a/head/sub/.GIT/hooks/x\nx\n"),
         ],
         expect![[r#"
-            error: `a/case.toml`: `head/sum.py` is the same as in `base`
-            hint: `head` holds only what the change adds or modifies
-            error: `a/case.toml`: the change changes nothing: base and head are the same
-            hint: `head` holds the files that the change adds or modifies, as they are after it
-            error: `a/case.toml`: `.git/config` cannot be the path of a file in a case
-            hint: write it from the root of the repository, with `/`, without `..` and without `.git`
-            error: `a/case.toml`: `sub/.GIT/hooks/x` cannot be the path of a file in a case
-            hint: write it from the root of the repository, with `/`, without `..` and without `.git`
+            error: `a/case.toml`: `head/sum.py` equals the file in `base`
+            hint: `head` holds only files that the change adds or modifies
+            error: `a/case.toml`: the change is empty: base and head are equal
+            hint: `head` holds the files that the change adds or modifies
+            error: `a/case.toml`: `.git/config` is not a valid path of a file in a case
+            hint: write it relative to the repository root, with `/`, without `..` and `.git`
+            error: `a/case.toml`: `sub/.GIT/hooks/x` is not a valid path of a file in a case
+            hint: write it relative to the repository root, with `/`, without `..` and `.git`
         "#]],
     );
     let folder = written(CASE);
@@ -458,18 +458,18 @@ fn files_that_cannot_be_are_refused() {
     check_place(
         &folder.path().join("s"),
         expect![[r#"
-        error: `a/base`: `link` is a symbolic link, a device or a pipe
-        hint: a case has files only: put the file itself there
-    "#]],
+            error: `a/base`: `link` is a symbolic link, a device or a pipe
+            hint: a case holds regular files only
+        "#]],
     );
     let folder = written(CASE);
     fs::write(folder.path().join("s/a/head/big"), vec![b'x'; (2 << 20) + 1]).unwrap();
     check_place(
         &folder.path().join("s"),
         expect![[r#"
-        error: `a/head`: `big` is larger than 2 MiB
-        hint: leave it out, or cut it to the part that matters
-    "#]],
+            error: `a/head`: `big` is larger than 2 MiB
+            hint: leave it out, or shorten it to the relevant part
+        "#]],
     );
     let folder = written(CASE);
     fs::write(folder.path().join("s/a/head/bytes"), [0, 255, 10, 13]).unwrap();
@@ -484,7 +484,7 @@ fn files_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn lines_that_are_no_cases_are_said_with_their_number() {
+fn invalid_json_lines_are_reported_with_number() {
     let begin = r#"{"id": "a", "title": "t", "language": "c""#;
     let files = |base: &str, head: &str| {
         format!(r#"{begin}, "base_files": {base}, "head_files": {head}}}"#)
@@ -511,12 +511,12 @@ fn lines_that_are_no_cases_are_said_with_their_number() {
     check_all(
         &lines.map(|json| line(&json)),
         expect![[r#"
-            error: `x.jsonl`, line 1: this is not JSON: EOF while parsing an object at line 1 column 1
-            hint: one object on each line, nothing else
-            error: `x.jsonl`, line 1: this is not a JSON object
-            hint: one object on each line
-            error: `x.jsonl`, line 1: this is not JSON: the key `id` is given twice at line 1 column 22
-            hint: one object on each line, nothing else
+            error: `x.jsonl`, line 1: invalid JSON: EOF while parsing an object at line 1 column 1
+            hint: write one object per line
+            error: `x.jsonl`, line 1: not a JSON object
+            hint: write one object per line
+            error: `x.jsonl`, line 1: invalid JSON: the key `id` is given twice at line 1 column 22
+            hint: write one object per line
             error: `x.jsonl`, line 1: missing field `expected`
             error: `x.jsonl`, line 1: missing field `expected`
             error: `x.jsonl`, line 1: missing field `expected`
@@ -532,7 +532,7 @@ fn lines_that_are_no_cases_are_said_with_their_number() {
 }
 
 #[test]
-fn a_twin_belongs_to_one_case_that_is_there() {
+fn twin_belongs_to_one_existing_case() {
     let json = |id: &str, more: &str| {
         format!(
             r#"{{"id": "{id}", "title": "t", "language": "go", "diff": "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n"{more}}}"#
@@ -570,7 +570,7 @@ fn a_twin_belongs_to_one_case_that_is_there() {
 }
 
 #[test]
-fn the_name_of_a_suite_follows_the_labels_too() {
+fn suite_hash_covers_labels() {
     let hash = |fixture: &str| Suite::read(&written(fixture).path().join("s")).unwrap().hash();
     let changes = [
         CASE.to_owned(),

@@ -19,7 +19,7 @@ fn issue(number: u32, lines: (u32, u32), quote: &str, replacement: Option<&str>)
     serde_json::from_value(value).unwrap()
 }
 
-/// What comes of issues in a text that has changed since it was reviewed.
+/// The edits of issues in a text that changed since the review.
 fn came(issues: &[Issue], reviewed: &[u8], now: &[u8], changed: &[Changed]) -> Replaced {
     let changed = changed.to_vec();
     let texts = Texts { reviewed: reviewed.to_vec(), now: now.to_vec(), changed };
@@ -27,7 +27,7 @@ fn came(issues: &[Issue], reviewed: &[u8], now: &[u8], changed: &[Changed]) -> R
     replaced(&issues.iter().collect::<Vec<_>>(), &texts)
 }
 
-/// The new text, with every byte to be seen, and what was left.
+/// The new text with escaped bytes, and the skipped issues.
 fn shown(replaced: &Replaced) -> String {
     let edits = replaced.edits.iter().map(|edit| {
         let after = edit.after.as_deref().unwrap_or_default().escape_ascii().to_string();
@@ -42,7 +42,7 @@ fn check(issues: &[Issue], text: &[u8], expected: expect_test::Expect) {
 }
 
 #[test]
-fn a_replacement_takes_the_place_of_its_lines_and_of_no_other_byte() {
+fn replacement_changes_only_its_lines() {
     check(
         &[issue(1, (2, 3), "two", Some("2 and 3"))],
         b"one\ntwo\nthree\nfour\n",
@@ -76,7 +76,7 @@ fn a_replacement_takes_the_place_of_its_lines_and_of_no_other_byte() {
 }
 
 #[test]
-fn line_ends_stay_of_their_kind_and_a_missing_last_one_stays_missing() {
+fn line_endings_and_missing_final_newline_are_preserved() {
     check(
         &[issue(1, (1, 1), "one", Some("1\n1"))],
         b"one\r\ntwo\r\n",
@@ -108,7 +108,7 @@ fn line_ends_stay_of_their_kind_and_a_missing_last_one_stays_missing() {
 }
 
 #[test]
-fn several_issues_of_a_file_are_applied_together_and_none_over_another() {
+fn issues_of_one_file_are_applied_without_overlap() {
     let text = b"one\ntwo\nthree\nfour\n";
     let issues = [
         issue(4, (4, 4), "four", Some("4")),
@@ -121,13 +121,13 @@ fn several_issues_of_a_file_are_applied_together_and_none_over_another() {
         text,
         expect![[r#"
             {1, 3, 4} 1\n2\nthree\n4\n
-            #2: its lines are those of the fix of #1
+            #2: it overlaps the fix of #1
         "#]],
     );
 }
 
 #[test]
-fn what_is_not_clear_is_left_with_the_reason() {
+fn unclear_replacement_is_skipped_with_reason() {
     let text = b"one\ntwo\nthree\n";
     let hidden = issue(3, (2, 2), "two", Some("key = '[redacted]'"));
     let mut removed = issue(4, (2, 2), "two", Some("2"));
@@ -144,19 +144,19 @@ fn what_is_not_clear_is_left_with_the_reason() {
         &issues,
         text,
         expect![[r#"
-            #1: it comes without an exact replacement
-            #2: its replacement is what stands there
-            #3: its replacement has something hidden in it
-            #4: it is about lines that the change has removed
+            #1: it has no exact replacement
+            #2: its replacement changes nothing
+            #3: its replacement contains a hidden credential
+            #4: it is about removed lines
             #5: the reviewed file has no such lines
-            #6: what it quotes does not stand where it says
+            #6: its quoted code is not at the given lines
         "#]],
     );
     check(
         &[issue(1, (1, 1), "o", Some("1"))],
         b"o\0n\0e\0\n",
         expect![[r#"
-            #1: its file is no text
+            #1: its file is not text
         "#]],
     );
     check(
@@ -164,13 +164,13 @@ fn what_is_not_clear_is_left_with_the_reason() {
         b"caf\xe9\ntwo\n",
         expect![[r#"
             {2} caf\xe9\n2\n
-            #1: its file is not UTF-8, and its replacement has more than ASCII characters
+            #1: its file is not UTF-8, and its replacement is not ASCII
         "#]],
     );
 }
 
 #[test]
-fn lines_that_other_fixes_have_moved_are_followed_and_those_they_changed_are_left() {
+fn moved_lines_are_followed_and_changed_lines_skipped() {
     let reviewed = b"a\nb\nx\nd\nx\nf\n";
     let wanted = [issue(1, (5, 5), "x", Some("X"))];
     let check = |now: &[u8], changed: &[(usize, usize, usize)], expected: expect_test::Expect| {
@@ -190,7 +190,7 @@ fn lines_that_other_fixes_have_moved_are_followed_and_those_they_changed_are_lef
         {1} a\nb\nx\nd\nX\nnew\nf\n
     "#]];
     check(b"a\nb\nx\nd\nx\nnew\nf\n", &[(5, 0, 1)], after);
-    let left = "#1: its lines were changed since they were reviewed\n";
+    let left = "#1: its lines changed since the review\n";
     let gone = came(&wanted, reviewed, b"a\nb\nx\nd\nf\n", &[Changed { at: 4, were: 1, are: 0 }]);
     assert_eq!(shown(&gone), left);
     let unlike = came(&wanted, reviewed, b"a\nb\nx\nd\ny\nf\n", &[]);
@@ -201,7 +201,7 @@ fn lines_that_other_fixes_have_moved_are_followed_and_those_they_changed_are_lef
 }
 
 #[test]
-fn what_a_quote_is_of_has_to_stand_still_too() {
+fn changed_quote_skips_the_fix() {
     let mut wanted = issue(1, (1, 1), "a", Some("A"));
     let quote = json!({ "file": "a.py", "side": "new", "line": 3, "snippet": "c" });
     wanted.evidence.push(serde_json::from_value(quote).unwrap());
@@ -210,12 +210,12 @@ fn what_a_quote_is_of_has_to_stand_still_too() {
         shown(&came(&[wanted.clone()], b"a\nb\nc\nd\n", now, &changed))
     };
     assert_eq!(came(b"a\nB\nc\nd\n", 1), "{1} A\\nB\\nc\\nd\\n\n");
-    let changed = "#1: what it quotes was changed since it was reviewed\n";
+    let changed = "#1: its quoted code changed since the review\n";
     assert_eq!(came(b"a\nb\nC\nd\n", 2), changed);
 }
 
 #[test]
-fn a_file_that_cannot_be_had_is_said_of_each_of_its_issues() {
+fn unreadable_file_is_the_reason_of_each_issue() {
     let issues = [issue(1, (1, 1), "one", Some("1")), issue(2, (2, 2), "two", Some("2"))];
     let gone = || Err("`a.py` is gone".to_owned());
     let texts = BTreeMap::from([(1, gone()), (2, gone())]);

@@ -1,4 +1,4 @@
-//! One file of a fix: what it is before and after, and the steps from the one to the other.
+//! One file of a fix: its state before and after, and the steps between them.
 
 use std::fs::File;
 use std::io;
@@ -12,34 +12,33 @@ use super::place::{Place, Placed};
 use super::{NotApplied, Steps, inside};
 use crh_review::identity::content_id;
 
-/// The bits of a mode by which a program runs as the owner or the group of its file.
+/// The setuid and setgid bits.
 const SET_ID: u32 = 0o6000;
-/// What the name of a draft ends with until it is whole.
+/// Suffix of a draft until it is complete.
 const HALF: &str = ".new";
 
-/// One file of a fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
-    /// Tells its draft from those of the others.
+    /// Makes the name of its draft unique.
     pub(super) number: usize,
-    /// From the root of the checkout.
+    /// Relative to the root of the checkout.
     pub(super) path: String,
-    /// None if there is no file.
+    /// `None` if the file does not exist.
     pub(super) before: Option<Image>,
-    /// None if the file goes.
+    /// `None` if the file is deleted.
     pub(super) after: Option<Image>,
-    /// Folders that are there only for this file, outermost first.
+    /// Folders created for this file only, outermost first.
     pub(super) folders: Vec<String>,
 }
 
-/// A file as it was or will be.
+/// A stored version of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Image {
-    /// The file of its bytes in the folder of the journal.
+    /// Name of the file with its bytes in the journal folder.
     pub(super) name: String,
-    /// The hash of these: what was damaged since is not put anywhere.
+    /// Hash of these bytes. Damaged bytes are never written to the tree.
     pub(super) hash: String,
-    /// Its permissions, and whose it is; none for a new file, which gets the usual ones.
+    /// Permissions and owner. `None` for a new file, which gets the defaults.
     kept: Option<Kept>,
 }
 
@@ -49,22 +48,22 @@ struct Kept {
     owner: (u32, u32),
 }
 
-/// The bytes of a file before and after; none where there is none.
+/// The bytes before and after. `None` if the file does not exist.
 #[derive(Debug, Clone)]
 pub(super) struct Sides {
     pub(super) before: Option<Vec<u8>>,
     pub(super) after: Option<Vec<u8>>,
 }
 
-/// What lies beside a file, where its draft is written.
+/// The file under the name of the draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lying {
     Nothing,
-    /// The draft, which did not take the place of the file, or was put away again for what stood there.
+    /// The draft, which is not in place, or was swapped out again.
     Ready,
-    /// What stood in the place of the file, as it was seen before.
+    /// The old file, unchanged since it was read.
     Old,
-    /// What stood there, or came there otherwise, and nobody has seen.
+    /// A file of another program that crh has not read.
     Theirs,
 }
 
@@ -75,19 +74,19 @@ impl Sides {
 }
 
 impl Image {
-    /// What stands there.
+    /// The version of an existing file.
     pub(super) fn of(number: usize, word: &str, found: &Found) -> Self {
         let hash = content_id(&found.bytes);
         Self { name: format!("{number}.{word}"), hash, kept: Some(Kept::of(found)) }
     }
 
-    /// What will stand there: with the permissions of what it replaces.
+    /// The version to write, with the permissions of the file that it replaces.
     pub(super) fn like(number: usize, bytes: &[u8], before: Option<&Self>) -> Self {
         let (name, hash) = (format!("{number}.after"), content_id(bytes));
         Self { name, hash, kept: before.and_then(|image| image.kept.clone()) }
     }
 
-    /// The same bytes with the permissions of what stands there now.
+    /// The same bytes with the current permissions.
     pub(super) fn like_now(&self, now: Option<&Found>) -> Self {
         match now {
             Some(now) => Self { kept: Some(Kept::of(now)), ..self.clone() },
@@ -95,7 +94,7 @@ impl Image {
         }
     }
 
-    /// Whether a file has its permissions, and is whose it was.
+    /// Whether a file has these permissions and this owner.
     pub(super) fn is_kept_by(&self, found: &Found) -> bool {
         self.kept == Some(Kept::of(found))
     }
@@ -108,24 +107,25 @@ impl Kept {
 }
 
 impl Entry {
-    /// What it is called while it is written, by how the drafts of its fix are called.
+    /// Name of the draft, with the prefix of its fix.
     fn draft(&self, draft: &str) -> Result<String, NotApplied> {
         Ok(inside(&self.path)?.beside(&format!("{draft}-{}", self.number)))
     }
 
-    /// The way back.
+    /// The reverse.
     pub(super) fn reversed(self) -> Self {
         Self { before: self.after, after: self.before, ..self }
     }
 
-    /// The same with other names for the files of its bytes.
+    /// The same with other names for the stored bytes.
     pub(super) fn renamed(&self, name: impl Fn(&str) -> String) -> Self {
         let image = |image: &Image| Image { name: name(&image.name), ..image.clone() };
         let (before, after) = (self.before.as_ref().map(image), self.after.as_ref().map(image));
         Self { before, after, ..self.clone() }
     }
 
-    /// Writes what is to stand there beside it, to the disk. It has the name of a draft only when it is whole.
+    /// Writes the new version next to the file and syncs it. It gets the name of a draft when it is
+    /// complete.
     pub(super) fn write_draft(
         &self,
         tree: &Tree,
@@ -153,11 +153,11 @@ impl Entry {
             if let Some(Kept { mode, owner: (user, group) }) = &image.kept {
                 steps("setting the owner")?;
                 if !is_owned_by(&file, *user, *group)? {
-                    // Whoever may write to a file need not be allowed to give one away.
+                    // A user who can write a file may not be allowed to change its owner.
                     std::os::unix::fs::fchown(&file, Some(*user), Some(*group)).unwrap_or_default();
                 }
                 steps("setting the mode")?;
-                // What runs as its owner must not come to run as somebody else.
+                // A setuid program must not run as another user.
                 let mode = if is_owned_by(&file, *user, *group)? { *mode } else { mode & !SET_ID };
                 file.set_permissions(std::fs::Permissions::from_mode(mode))?;
             }
@@ -172,7 +172,7 @@ impl Entry {
         written().map_err(NotApplied::io(&self.path))
     }
 
-    /// Puts the draft in the place of what was seen there; or removes the file, where nothing is wanted.
+    /// Moves the draft into place, or deletes the file.
     pub(super) fn put(
         &self,
         tree: &Tree,
@@ -189,7 +189,7 @@ impl Entry {
         Ok(placed)
     }
 
-    /// Puts what lies beside the file back into its place, for what was put there.
+    /// Moves the file under the draft's name back into place.
     pub(super) fn put_back(
         &self,
         tree: &Tree,
@@ -202,7 +202,7 @@ impl Entry {
         place.put_back(ours).map_err(NotApplied::io(&self.path))
     }
 
-    /// Removes the folders that are there only for this file, if nothing else is in them.
+    /// Removes the folders of this file if they are empty.
     pub(super) fn remove_folders(&self, tree: &Tree, steps: Steps<'_>) -> Result<(), NotApplied> {
         for folder in self.folders.iter().rev() {
             steps("removing a folder").map_err(NotApplied::io(folder))?;
@@ -211,7 +211,7 @@ impl Entry {
         Ok(())
     }
 
-    /// What lies where its draft was written, if that was written to its end.
+    /// Classifies the file under the name of the draft.
     pub(super) fn lying(
         &self,
         tree: &Tree,
@@ -230,7 +230,7 @@ impl Entry {
         })
     }
 
-    /// Removes what was written beside the file and did not take its place, and what stood in it. What is neither is somebody's.
+    /// Removes the draft and the old file. Leaves files of other programs.
     pub(super) fn remove_draft(
         &self,
         tree: &Tree,
@@ -248,7 +248,7 @@ impl Entry {
         let half = format!("{name}{HALF}");
         steps("removing half a draft").map_err(NotApplied::io(&half))?;
         match tree.remove(inside(&half)?) {
-            // It was in the way of the draft, and is somebody's own.
+            // It was in the way of the draft and belongs to another program.
             Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
             removed => removed.map_err(NotApplied::io(&half)),
         }

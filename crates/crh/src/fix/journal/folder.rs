@@ -1,6 +1,6 @@
-//! The folder of one fix in a run folder: `fixes/N` with what is written down of it.
+//! The folder `fixes/N` of one fix in a run folder.
 //!
-//! Invariant: `journal.json` is there only when all that it names is on the disk.
+//! Invariant: `journal.json` exists only if everything that it names is on disk.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -16,32 +16,32 @@ use crh_review::identity::content_id;
 
 const JOURNAL: &str = "journal.json";
 const STATE: &str = "state.json";
-/// Nobody fixes that often what one review has found.
+/// Maximum number of fixes per run.
 const FIXES_MAX: u32 = 10_000;
-/// More than all files of a fix have together.
+/// Maximum size of one stored file.
 const FILE_MAX: u64 = 256 << 20;
-/// The folders around a journal that may be as new as it is: `fixes`, that of the run, that of all runs, `.crh`.
+/// Parent folders of a journal that may be new and must be synced: `fixes`, the run, all runs,
+/// `.crh`.
 const AROUND: usize = 4;
-/// As many of them are a run's own.
+/// Number of these that belong to the run.
 const OWN: usize = 2;
-/// As many of the names in the path of a journal tell it from others: its number, `fixes`, its run.
+/// Path components that identify a journal: its number, `fixes`, its run.
 const NAMING: usize = 3;
-/// As much of a hash as keeps the draft of one fix from being taken for somebody's own file.
+/// Length of the hash in the name of a draft, which avoids collisions with other files.
 const DRAFT_CHARS: usize = 12;
 
-/// What became of a fix. Of one whose drafts are being written, nothing is said.
+/// State of a fix. There is none while its drafts are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum State {
-    /// Its drafts are written, and take their places in the tree one by one.
+    /// The drafts are written and are being moved into place.
     Placing,
-    /// It stands in the tree.
+    /// The fix is in the tree.
     Applied,
-    /// The tree is as it was before.
+    /// The tree is as before.
     RolledBack,
 }
 
-/// The folder of one fix.
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
     path: PathBuf,
@@ -50,7 +50,7 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(super) fn at(path: PathBuf) -> Self {
-        // By its run and its number: a checkout may be moved.
+        // By run and number, because a checkout may be moved.
         let parts = path.components().count();
         let named: PathBuf = path.components().skip(parts.saturating_sub(NAMING)).collect();
         let mut hash = content_id(named.as_os_str().as_encoded_bytes());
@@ -62,23 +62,23 @@ impl Folder {
         &self.path
     }
 
-    /// Its number, which is its name.
+    /// The number, which is the folder's name.
     pub(super) fn number(&self) -> u32 {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         name.parse().unwrap_or_default()
     }
 
-    /// What the draft of a file is called, in whatever folder it is.
+    /// Prefix of the drafts.
     pub(super) fn draft(&self) -> &str {
         &self.draft
     }
 
-    /// The same for the way back.
+    /// Prefix of the drafts of a rollback.
     pub(super) fn draft_back(&self) -> String {
         format!("{}-back", self.draft)
     }
 
-    /// The folders of all fixes of a run, in their order; none if there are none.
+    /// The folders of all fixes of a run, in order.
     pub(super) fn all(fixes: &Path) -> io::Result<Vec<Self>> {
         let entries = match fs::read_dir(fixes) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -95,7 +95,7 @@ impl Folder {
         Ok(folders)
     }
 
-    /// Whether it was written to its end.
+    /// Whether the journal is complete.
     pub(super) fn is_written(&self) -> bool {
         self.path.join(JOURNAL).exists()
     }
@@ -104,7 +104,7 @@ impl Folder {
         fs::remove_dir_all(&self.path)
     }
 
-    /// Writes a new one, to the disk.
+    /// Writes a new journal and syncs it.
     pub(super) fn write(
         fixes: &Path,
         journal: &Journal,
@@ -116,7 +116,7 @@ impl Folder {
         let last = Self::all(fixes)?.last().map_or(0, Self::number);
         let number = last.saturating_add(1);
         if number > FIXES_MAX {
-            return Err(io::Error::other("there were too many fixes in this run"));
+            return Err(io::Error::other("the run has too many fixes"));
         }
         let folder = Self::at(fixes.join(number.to_string()));
         DirBuilder::new().mode(0o700).create(&folder.path)?;
@@ -127,13 +127,13 @@ impl Folder {
         let text = serde_json::to_vec_pretty(journal)?;
         steps("writing the journal")?;
         folder.replace(JOURNAL, &text)?;
-        // With the folders it is in, which the review may just have made: of a run, of all runs, and of all that is ours.
+        // Sync the parent folders too; the review may have just created them.
         let around: Vec<&Path> = fixes.ancestors().take(AROUND).collect();
         for path in &around[..around.len().min(OWN)] {
             File::open(path)?.sync_all()?;
         }
         for path in around.iter().skip(OWN) {
-            // They may be somebody else's, and not to be read.
+            // They may belong to another user and be unreadable.
             File::open(path).and_then(|folder| folder.sync_all()).unwrap_or_default();
         }
         Ok(folder)
@@ -143,7 +143,7 @@ impl Folder {
         Ok(serde_json::from_slice(&self.read(JOURNAL)?)?)
     }
 
-    /// What became of it; none if it was never said.
+    /// The stored state, if there is one.
     pub(super) fn state(&self) -> io::Result<Option<State>> {
         match self.read(STATE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -155,7 +155,7 @@ impl Folder {
         self.replace(STATE, &serde_json::to_vec(&state)?)
     }
 
-    /// The bytes of a file as it was or will be.
+    /// The bytes of a stored version.
     pub(super) fn image(&self, image: &Image) -> io::Result<Vec<u8>> {
         let bytes = self.read(&image.name)?;
         match content_id(&bytes) == image.hash {
@@ -164,7 +164,7 @@ impl Folder {
         }
     }
 
-    /// The bytes of a file before and after.
+    /// The bytes before and after.
     pub(super) fn sides(&self, entry: &Entry) -> Result<Sides, NotApplied> {
         let bytes = |image: &Option<Image>| -> Result<Option<Vec<u8>>, NotApplied> {
             let bytes = image.as_ref().map(|image| self.image(image)).transpose();
@@ -175,7 +175,7 @@ impl Folder {
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         if name.contains('/') {
-            return Err(io::Error::other(format!("`{name}` is no name of a file in it")));
+            return Err(io::Error::other(format!("`{name}` is not a file name")));
         }
         let mut bytes = Vec::new();
         File::open(self.path.join(name))?.take(FILE_MAX + 1).read_to_end(&mut bytes)?;
@@ -197,7 +197,7 @@ impl Folder {
         file.sync_all()
     }
 
-    /// Writes a file that is whole or not there.
+    /// Writes a file atomically.
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let new = format!("{name}.new");
         self.write_file(&new, bytes)?;

@@ -1,4 +1,4 @@
-//! The marker of a fix: a file in the checkout that names the folder of the journal, as long as the tree is between two states.
+//! The marker: a file in the checkout that names the journal while the tree is between two states.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
@@ -10,19 +10,19 @@ use super::super::tree::Inside;
 use super::folder::Folder;
 use super::{Locked, NotApplied, Steps};
 
-/// Where it stands, from the root of a checkout, that somebody is changing it. It is there as long as that lasts.
+/// Path of the marker in the checkout. It exists while crh changes the tree.
 pub(crate) const MARKER: &str = ".crh/fixing";
-/// What it is called while it is written.
+/// Path of the marker while it is written.
 pub(crate) const DRAFT: &str = ".crh/fixing.new";
 const FOLDER: &str = ".crh";
 
-/// The folder that the marker of a checkout names: all bytes but the last line end are its name, whatever they are. One inside of the
-/// checkout is named from there, since a checkout may be moved, or seen by another path.
+/// The journal folder that a marker names: all bytes except the final newline. A folder inside the
+/// checkout is stored as a relative path, because a checkout may be moved or mounted elsewhere.
 pub(super) fn named(checkout: &Path, marker: &[u8]) -> PathBuf {
     checkout.join(OsStr::from_bytes(marker.strip_suffix(b"\n").unwrap_or(marker)))
 }
 
-/// The folder that the marker of a checkout names; none if it has none.
+/// The journal folder that the marker of a checkout names, if there is a marker.
 pub(super) fn of(checkout: &Path) -> Option<PathBuf> {
     fs::read(checkout.join(MARKER)).ok().map(|marker| named(checkout, &marker))
 }

@@ -1,6 +1,7 @@
-//! One file takes the place of another, or goes, and what somebody saves between the look at it and that is not lost.
+//! Replaces or deletes one file without losing a concurrent save of another program.
 //!
-//! Invariant: what stood there lies under the name of the draft until it was looked at, and goes only if it is what was seen before.
+//! Invariant: the old file is kept under the draft's name until it was compared; it is deleted only
+//! if it is what crh read before.
 
 use std::io;
 
@@ -8,25 +9,24 @@ use super::super::tree::{Found, Inside, Tree};
 use super::Steps;
 use crate::ui;
 
-/// A place in a tree, and where a file lies ready for it.
+/// A file and its draft.
 pub(super) struct Place<'p> {
     pub(super) tree: &'p Tree,
     pub(super) at: Inside<'p>,
-    /// What stood there lies here afterwards.
+    /// Has the old file afterwards.
     pub(super) draft: Inside<'p>,
     pub(super) steps: Steps<'p>,
 }
 
-/// What became of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placed {
     AsWanted,
-    /// Somebody has put something else there since it was looked at, and that stays.
+    /// Another program has changed the file since it was read; its version stays.
     Theirs,
 }
 
 impl Place<'_> {
-    /// Brings it from what was seen there to what is wanted, which lies ready, or to nothing.
+    /// Replaces the file `seen` by the draft `wanted`, or deletes it.
     pub(super) fn put(&self, seen: Option<&Found>, wanted: Option<&[u8]>) -> io::Result<Placed> {
         match (seen, wanted) {
             (None, None) => Ok(Placed::AsWanted),
@@ -75,7 +75,7 @@ impl Place<'_> {
         }
     }
 
-    /// Where the file system knows nothing better, what is saved between these two steps is lost.
+    /// Fallback for file systems without atomic swaps. A save between the two steps is lost.
     fn put_in_two_steps(&self, seen: Option<&Found>) -> io::Result<Placed> {
         if self.tree.found(self.at)?.as_ref() != seen {
             return Ok(Placed::Theirs);
@@ -96,8 +96,7 @@ impl Place<'_> {
         Ok(Placed::Theirs)
     }
 
-    /// Puts back what stood there, which is somebody's, for what was put there. Where something else of theirs stands by now, both
-    /// stay.
+    /// Moves a file of another program back into place. If there is another one by now, both stay.
     pub(super) fn put_back(&self, ours: Option<&[u8]>) -> io::Result<()> {
         let is_back = match ours {
             Some(ours) => self.swap_back(ours)?,
@@ -111,7 +110,7 @@ impl Place<'_> {
         };
         if !is_back {
             ui::warn(&format!(
-                "`{}` was saved more than once while it was fixed: one of these versions is in `{}`",
+                "`{}` was saved twice during the fix; one version is in `{}`",
                 self.at, self.draft
             ));
         }
@@ -132,7 +131,7 @@ impl Place<'_> {
         if is_ours(self.draft) {
             return Ok(true);
         }
-        // It was saved in this moment too: the newest is what its owner expects to find.
+        // It was saved again at this moment; the owner expects the newest version.
         (self.steps)("putting back what is newer")?;
         self.tree.exchange(self.draft, self.at)?;
         Ok(false)

@@ -1,4 +1,4 @@
-//! Fixes into a checkout of a few files of each kind, and back.
+//! Applies fixes of every kind to a checkout, and undoes them.
 
 mod kills;
 mod theirs;
@@ -14,13 +14,13 @@ use tempfile::TempDir;
 use super::super::tree::Found;
 use super::*;
 
-/// A checkout and a run folder, elsewhere.
+/// A checkout and a separate run folder.
 struct Desk {
     checkout: TempDir,
     run: TempDir,
 }
 
-/// Everything below a folder: modes and bytes, by paths.
+/// Modes and bytes of everything below a folder, by path.
 type Seen = BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>;
 
 impl Desk {
@@ -85,7 +85,7 @@ fn edit(path: &str, before: Option<&str>, after: Option<&str>) -> FileEdit {
     FileEdit { path: path.to_owned(), before: bytes(before), after: bytes(after), issues }
 }
 
-/// One of each kind: two that change, one that goes, one that comes in folders that come with it.
+/// One edit of each kind: two changes, a deletion, and a new file in new folders.
 fn edits() -> Vec<FileEdit> {
     vec![
         edit("a.py", Some("a\n"), Some("A\n")),
@@ -95,17 +95,16 @@ fn edits() -> Vec<FileEdit> {
     ]
 }
 
-/// What is done in them.
 fn fixes() -> Vec<AppliedFix> {
     let files = edits().into_iter().map(|edit| edit.path).collect();
     vec![AppliedFix { number: 1, description: "capitals".to_owned(), files }]
 }
 
-/// For tests that do not look at it.
+/// For tests that do not check it.
 const PURPOSE: Purpose<'static> =
     Purpose { asker: Asker::Command, after: None, fixes: &[], edited: &BTreeSet::new() };
 
-/// A hook that acts at one step, and counts.
+/// A hook that acts at one step.
 fn at(step: usize, act: impl Fn() -> io::Result<()>) -> impl Fn(&str) -> io::Result<()> {
     let count = Cell::new(0);
     move |_: &str| {
@@ -124,24 +123,24 @@ fn counted(run: impl FnOnce(Steps<'_>)) -> usize {
     count.get()
 }
 
-/// What a signal does that nobody can catch: nobody hears of it.
+/// Stands for SIGKILL.
 fn ended() -> ! {
     resume_unwind(Box::new("ended"))
 }
 
-/// A hook that ends the program at the first step of a name.
+/// A hook that stops the program at the first step of a name.
 fn ends_at(step: &'static str) -> impl Fn(&str) -> io::Result<()> {
     move |now: &str| if now == step { ended() } else { Ok(()) }
 }
 
-/// Ends whatever is under way in its middle, as far as one process can do that to itself.
+/// Runs something and catches the panic that stands for SIGKILL.
 fn killed<T>(run: impl FnOnce() -> T) {
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
 }
 
-/// What a draft holds may be for its owner alone, whatever becomes of whoever writes it.
+/// A draft may hold content that only its owner may read.
 #[test]
-fn a_draft_is_private_until_its_mode_is_set() {
+fn draft_is_private_until_its_mode_is_set() {
     let desk = Desk::new();
     let modes = Cell::new(Vec::new());
     let look = |step: &str| {
@@ -164,7 +163,7 @@ fn steps_of_apply() -> usize {
 }
 
 #[test]
-fn edits_are_applied_with_their_modes_and_taken_back_to_the_byte() {
+fn apply_then_undo_restores_bytes_and_modes() {
     let desk = Desk::new();
     let before = desk.seen();
     desk.apply(UNDISTURBED).unwrap();
@@ -185,7 +184,7 @@ fn edits_are_applied_with_their_modes_and_taken_back_to_the_byte() {
 }
 
 #[test]
-fn two_fixes_of_one_file_are_taken_back_together() {
+fn two_fixes_of_one_file_are_undone_together() {
     let desk = Desk::new();
     let before = desk.seen();
     desk.apply(UNDISTURBED).unwrap();
@@ -198,7 +197,7 @@ fn two_fixes_of_one_file_are_taken_back_together() {
 }
 
 #[test]
-fn a_tree_has_one_fixer_at_a_time() {
+fn checkout_is_locked_while_it_is_fixed() {
     let desk = Desk::new();
     let first = desk.locked();
     let second = Locked::take(&desk.checkout.path().canonicalize().unwrap());
@@ -208,7 +207,7 @@ fn a_tree_has_one_fixer_at_a_time() {
 }
 
 #[test]
-fn what_was_interrupted_is_rolled_back_before_anything_else_is_done() {
+fn interrupted_fix_is_rolled_back_first() {
     let desk = Desk::new();
     let before = desk.seen();
     killed(|| desk.apply(&ends_at("noting that it is done")));
@@ -221,7 +220,7 @@ fn what_was_interrupted_is_rolled_back_before_anything_else_is_done() {
 }
 
 #[test]
-fn a_marker_is_never_set_over_another() {
+fn marker_is_never_overwritten() {
     let desk = Desk::new();
     let before = desk.seen();
     let marker = desk.checkout.path().join(MARKER);
@@ -237,7 +236,7 @@ fn a_marker_is_never_set_over_another() {
 }
 
 #[test]
-fn a_run_may_lie_in_a_folder_of_any_name() {
+fn run_folder_may_have_any_name() {
     let desk = Desk::new();
     let before = desk.seen();
     for name in [&b"ends in a blank "[..], b"two\nlines\n", b"no text \xff"] {
@@ -254,7 +253,7 @@ fn a_run_may_lie_in_a_folder_of_any_name() {
 }
 
 #[test]
-fn half_a_journal_is_swept_away_by_the_next() {
+fn incomplete_journal_is_removed_by_the_next_fix() {
     let desk = Desk::new();
     let steps = Cell::new(0);
     killed(|| {
@@ -272,7 +271,7 @@ fn half_a_journal_is_swept_away_by_the_next() {
 }
 
 #[test]
-fn a_file_whose_owner_cannot_be_kept_runs_as_nobody_else() {
+fn file_with_lost_owner_loses_setuid_bits() {
     let desk = Desk::new();
     let locked = desk.locked();
     let mut found = locked.tree.found(inside("a.py").unwrap()).unwrap().unwrap();
@@ -288,13 +287,13 @@ fn a_file_whose_owner_cannot_be_kept_runs_as_nobody_else() {
         mode
     };
     assert_eq!(draft(&found), 0o6755);
-    // No file can be given to this one, not even by root.
+    // Even root cannot give a file to this owner.
     found.owner = (u32::MAX, u32::MAX);
     assert_eq!(draft(&found), 0o755);
 }
 
 #[test]
-fn nothing_leads_out_of_the_tree_or_through_a_link() {
+fn paths_outside_and_through_symlinks_are_rejected() {
     let desk = Desk::new();
     let root = desk.checkout.path();
     let outside = desk.run.path().join("outside");
@@ -304,13 +303,13 @@ fn nothing_leads_out_of_the_tree_or_through_a_link() {
     symlink(outside.join("x"), root.join("x")).unwrap();
     fs::create_dir(root.join("folder")).unwrap();
     for (path, before, expected) in [
-        ("../outside/x", Some("x"), "`../outside/x` is no path inside the checkout"),
-        ("/etc/passwd", None, "`/etc/passwd` is no path inside the checkout"),
-        ("link/x", Some("x"), "`link/x` cannot be changed: `link` is a symbolic link"),
-        ("link/y", None, "`link/y` cannot be changed: `link` is a symbolic link"),
-        ("a.py/x", None, "`a.py/x` cannot be changed: `a.py` is no folder"),
-        ("x", Some("x"), "`x` cannot be changed: it is a symbolic link"),
-        ("folder", None, "`folder` cannot be changed: it is no plain file"),
+        ("../outside/x", Some("x"), "`../outside/x` is not inside the checkout"),
+        ("/etc/passwd", None, "`/etc/passwd` is not inside the checkout"),
+        ("link/x", Some("x"), "`link/x` cannot be changed: `link` is a symlink"),
+        ("link/y", None, "`link/y` cannot be changed: `link` is a symlink"),
+        ("a.py/x", None, "`a.py/x` cannot be changed: `a.py` is not a folder"),
+        ("x", Some("x"), "`x` cannot be changed: it is a symlink"),
+        ("folder", None, "`folder` cannot be changed: it is not a regular file"),
         (".git/hooks/pre-commit", None, "`.git/hooks/pre-commit` belongs to git"),
         ("sub/.GIT/config", None, "`sub/.GIT/config` belongs to git"),
         ("\"\\377\"", None, "`\"\\377\"` has a name that is not UTF-8"),

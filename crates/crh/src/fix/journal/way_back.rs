@@ -1,4 +1,5 @@
-//! The way back from a fix that was interrupted or has failed: every file is what it was before, or what somebody has made of it.
+//! Rolls back an interrupted or failed fix: every file is as before, or as another program has left
+//! it.
 
 use super::entry::{Entry, Lying, Sides};
 use super::folder::{Folder, State};
@@ -7,7 +8,7 @@ use super::{Journal, Locked, MARKER, NotApplied, Recovered, Steps, lost, marker}
 use crate::ui;
 
 impl Locked {
-    /// Rolls back what somebody was interrupted in. None if nobody was, or had changed nothing yet.
+    /// Rolls back an interrupted fix. `None` if there is none, or if it had changed nothing.
     pub(crate) fn recover(&self, steps: Steps<'_>) -> Result<Option<Recovered>, NotApplied> {
         let Some(marker) = self.bytes(MARKER)? else {
             self.remove_marker(steps)?;
@@ -16,7 +17,7 @@ impl Locked {
         let folder = Folder::at(marker::named(self.tree.path(), &marker));
         let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
         if !self.is_of(&journal, &folder) {
-            return Err(lost(&folder, &"it is about another checkout"));
+            return Err(lost(&folder, &"it belongs to another checkout"));
         }
         let state = folder.state().map_err(|why| lost(&folder, &why))?;
         let recovered = match state {
@@ -25,7 +26,7 @@ impl Locked {
                 self.tidy(&folder, &journal, steps)?;
                 None
             }
-            // Whoever was ended before that had changed nothing, whatever was done to the files since.
+            // A process that ended before this had changed nothing.
             None => {
                 let touched = 0;
                 self.roll_back(&folder, &journal, touched, steps)?;
@@ -42,8 +43,8 @@ impl Locked {
         Ok(recovered)
     }
 
-    /// How many entries may have been put in place by whoever was interrupted in that. It is done in their order, when all drafts are
-    /// written, so that nothing was done to the first one whose draft still lies there, nor to those after it.
+    /// Number of entries that the interrupted process may have moved into place. It works in order,
+    /// after all drafts are written: entries from the first remaining draft on are untouched.
     fn touched(&self, folder: &Folder, journal: &Journal) -> Result<usize, NotApplied> {
         for (at, entry) in journal.entries.iter().enumerate() {
             let lying = entry.lying(&self.tree, folder.draft(), &folder.sides(entry)?)?;
@@ -55,8 +56,8 @@ impl Locked {
         Ok(journal.entries.len())
     }
 
-    /// Brings the files that were put in place, which are so many of the first, to what they were before. Nothing is done if one of
-    /// them is neither as before nor as after, but for one that was removed and made anew; what somebody did to the others meanwhile is theirs.
+    /// Restores the first `touched` files. Changes nothing if one of them is neither as before nor
+    /// as after, except for a deleted file that was created again. Other files are not touched.
     pub(super) fn roll_back(
         &self,
         folder: &Folder,
@@ -67,7 +68,7 @@ impl Locked {
         let mut changed = Vec::new();
         for entry in journal.entries.iter().take(touched) {
             let sides = folder.sides(entry)?;
-            // What came out of its place and is theirs has not been looked at before, and goes back.
+            // A file of another program was swapped out; move it back.
             if self.is_put_back(entry, folder.draft(), &sides, steps)? {
                 continue;
             }
@@ -84,11 +85,11 @@ impl Locked {
             }
             changed.push((back, now));
         }
-        // The drafts of the way there stay: they tell whoever has to begin anew what was never touched.
+        // Keep the drafts of the fix: after another crash they show which files were never touched.
         let draft = folder.draft_back();
         for ((entry, sides), now) in changed {
             if let (Some(image), Some(bytes)) = (&entry.after, &sides.after) {
-                // Who may read it, or run it, is for its owner to say, also since.
+                // Keep permissions that the owner has changed since.
                 let image = image.like_now(now.as_ref());
                 entry.remove_draft(&self.tree, &draft, &sides, steps)?;
                 entry.write_draft(&self.tree, &image, bytes, &draft, steps)?;
@@ -105,7 +106,7 @@ impl Locked {
         self.tidy(folder, journal, steps)
     }
 
-    /// Whether somebody's own file lay where a draft was, and stands in its place again.
+    /// Moves a file of another program back from the draft's name. Returns whether it did.
     fn is_put_back(
         &self,
         entry: &Entry,
@@ -122,7 +123,7 @@ impl Locked {
         }
     }
 
-    /// Removes what a fix that was rolled back has left beside the files.
+    /// Removes the leftovers of a fix that was rolled back.
     fn tidy(&self, folder: &Folder, journal: &Journal, steps: Steps<'_>) -> Result<(), NotApplied> {
         for entry in &journal.entries {
             let sides = folder.sides(entry)?;
@@ -137,8 +138,8 @@ impl Locked {
     }
 }
 
-/// Somebody has changed a file whose turn had come. Where the fix had removed it, that cannot be a change of what the fix wrote: it
-/// stays, and the rest is rolled back. Everywhere else it is for its owner to say what is right.
+/// Decides about a file that the user changed after the fix had written it. If the fix had deleted
+/// the file, the new file stays and the rollback goes on. Otherwise this is an error.
 fn stays(folder: &Folder, entry: &Entry) -> Result<(), NotApplied> {
     let kept = entry.before.as_ref().map(|image| folder.path().join(&image.name));
     let kept = kept.unwrap_or_else(|| folder.path().to_owned());
@@ -146,7 +147,7 @@ fn stays(folder: &Folder, entry: &Entry) -> Result<(), NotApplied> {
         return Err(NotApplied::Stuck { path: entry.path.clone(), kept });
     }
     ui::warn(&format!(
-        "`{}` stays as somebody has made it: what it had before the fix is in `{}`",
+        "kept your new `{}`; its content before the fix is in `{}`",
         entry.path,
         kept.display()
     ));

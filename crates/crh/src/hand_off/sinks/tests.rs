@@ -3,8 +3,8 @@ use serde_json::json;
 use super::super::tests_support::{issue, report};
 use super::*;
 
-fn ticket() -> Ticket {
-    Ticket {
+fn ticket() -> TrackerTicket {
+    TrackerTicket {
         title: "[P1] Trouble".to_owned(),
         body: "Customers pay twice.\n".to_owned(),
         labels: vec!["P1".to_owned()],
@@ -13,7 +13,7 @@ fn ticket() -> Ticket {
     }
 }
 
-fn filed(script: &str) -> Result<Filed, String> {
+fn filed(script: &str) -> Result<FiledTicket, String> {
     let arguments = vec!["-c".to_owned(), script.to_owned()];
     let command = TicketCommand { program: "sh".to_owned(), arguments, withheld: Vec::new() };
     let odd = issue(1, json!({"file": "$(touch x)`y`; z.rs", "title": "\u{1b}[2J"}));
@@ -21,8 +21,8 @@ fn filed(script: &str) -> Result<Filed, String> {
 }
 
 #[test]
-fn a_command_is_told_the_issue_and_says_where_the_ticket_is() {
-    let url = |text: &str| Ok(Filed { url: text.to_owned(), was_there: false });
+fn command_gets_the_issue_and_returns_an_address() {
+    let url = |text: &str| Ok(FiledTicket { url: text.to_owned(), already_filed: false });
     assert_eq!(filed("echo; echo ' SHOP-7 '; echo more"), url("SHOP-7"));
     assert_eq!(filed("printf '\\033[2Jhttps://x/1\\n'"), url("\\u{1b}[2Jhttps://x/1"));
     assert_eq!(filed("true"), url(""));
@@ -33,49 +33,52 @@ fn a_command_is_told_the_issue_and_says_where_the_ticket_is() {
 }
 
 #[test]
-fn what_gh_says_is_told_by_its_status() {
-    let check = |said: &str, asked: &Asked, expected: &str| {
+fn gh_errors_are_classified_by_status() {
+    let check = |said: &str, asked: &GitHubProgramCall, expected: &str| {
         let error = gh_failed("github.com", "POST /repos/o/r/issues", said, asked);
         assert_eq!(error.to_string(), expected);
     };
-    let (get, post) = (Asked::Get("/x".to_owned()), Asked::Post("/x".to_owned(), Value::Null));
+    let (get, post) = (
+        GitHubProgramCall::Get("/x".to_owned()),
+        GitHubProgramCall::Post("/x".to_owned(), Value::Null),
+    );
     check(
         "gh: Bad credentials (HTTP 401)",
         &post,
-        "`github.com` does not accept the token: gh: Bad credentials (HTTP 401)",
+        "`github.com` rejected the token: gh: Bad credentials (HTTP 401)",
     );
     check(
         "gh: Gone (HTTP 410)",
         &post,
-        "`POST /repos/o/r/issues` is not there, or the token cannot see it",
+        "`POST /repos/o/r/issues` does not exist, or the token cannot see it",
     );
     check(
         "gh: Validation Failed (HTTP 422)",
         &post,
-        "`POST /repos/o/r/issues` was refused with status 422: gh: Validation Failed (HTTP 422)",
+        "`POST /repos/o/r/issues` was rejected with status 422: gh: Validation Failed (HTTP 422)",
     );
     check(
         "gh: Oops (HTTP 502)",
         &post,
-        "nobody knows whether `POST /repos/o/r/issues` was applied: gh: Oops (HTTP 502)",
+        "cannot tell whether `POST /repos/o/r/issues` was applied: gh: Oops (HTTP 502)",
     );
     check(
         "error connecting",
         &post,
-        "nobody knows whether `POST /repos/o/r/issues` was applied: error connecting",
+        "cannot tell whether `POST /repos/o/r/issues` was applied: error connecting",
     );
-    check("error connecting", &get, "`github.com` could not be asked: error connecting");
+    check("error connecting", &get, "cannot reach `github.com`: error connecting");
 }
 
 #[test]
-fn the_projects_own_tracker_comes_first_then_github_and_the_command_at_the_end() {
+fn tracker_order_is_project_github_command() {
     use Tracker::*;
     let check = |named: Option<Tracker>, online: &[Tracker]| {
-        assert_eq!(order(named, Reach::Everybody), online, "{named:?}");
-        assert_eq!(order(named, Reach::Nobody), [Command], "{named:?}, offline");
+        assert_eq!(order(named, Reach::Online), online, "{named:?}");
+        assert_eq!(order(named, Reach::Offline), [Command], "{named:?}, offline");
     };
-    let nobody = None;
-    check(nobody, &[GitHub, Command]);
+    let unnamed = None;
+    check(unnamed, &[GitHub, Command]);
     check(Some(GitHub), &[GitHub, Command]);
     check(Some(Linear), &[Linear, GitHub, Command]);
     check(Some(Jira), &[Jira, GitHub, Command]);

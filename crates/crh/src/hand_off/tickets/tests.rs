@@ -5,10 +5,12 @@ use serde_json::json;
 use super::super::sinks::TicketCommand;
 use super::super::tests_support::{issue, report};
 use super::*;
-use crh_forge::RetryPolicy;
-use crh_forge::github::{Cache, Client, Credentials, Host, Repo, Setup};
+use crh_forge::ForgeRetryPolicy;
+use crh_forge::github::{
+    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, ReplyCache, Repo,
+};
 use crh_forge::tracker::{GitHubIssues, Linear, LinearAccount};
-use crh_http::Network;
+use crh_http::NetworkSettings;
 use crh_testkit::FakeGitHub;
 use crh_testkit::fake_github::TOKEN;
 use crh_testkit::fake_trackers::{FakeTracker, LINEAR_KEY, PLACE, Trouble};
@@ -24,23 +26,26 @@ fn github() -> FakeGitHub {
 
 fn at_github(github: &FakeGitHub) -> Sink {
     let urls = (github.url(), github.api_url(), github.graphql_url());
-    let host = Host::from_variables(Some(&urls.0), Some(&urls.1), Some(&urls.2)).unwrap();
-    let setup = Setup {
+    let host = GitHubHost::from_variables(Some(&urls.0), Some(&urls.1), Some(&urls.2)).unwrap();
+    let setup = GitHubClientConfig {
         host,
-        credentials: Credentials::Token(TOKEN.into()),
-        cache: Cache::none(),
-        retry: RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::default() },
+        credentials: GitHubCredentials::Token(TOKEN.into()),
+        cache: ReplyCache::disabled(),
+        retry: ForgeRetryPolicy {
+            first_wait: Duration::from_millis(1),
+            ..ForgeRetryPolicy::default()
+        },
         now: Environment::clock,
         seed: 7,
     };
-    let client = Client::new(&Network::default(), setup).unwrap();
-    Sink::GitHub(GitHubIssues::by_client(client, Repo::parse("acme/shop").unwrap()))
+    let client = GitHubClient::new(&NetworkSettings::default(), setup).unwrap();
+    Sink::GitHub(GitHubIssues::with_client(client, Repo::parse("acme/shop").unwrap()))
 }
 
 fn at_linear(fake: &FakeTracker, key: &str) -> Sink {
     let base = fake.url().parse().unwrap();
     let account = LinearAccount { base, key: key.into(), team: PLACE.to_owned() };
-    Sink::Linear(Linear::new(&Network::default(), account).unwrap())
+    Sink::Linear(Linear::new(&NetworkSettings::default(), account).unwrap())
 }
 
 fn by_command(script: &str) -> Sink {
@@ -59,7 +64,7 @@ fn linear_for_sure() -> Option<(Tracker, Confidence)> {
 }
 
 #[test]
-fn a_tracker_is_named_if_it_is_surely_the_one_and_can_be_reached() {
+fn certain_and_reachable_tracker_is_named() {
     let (linear, github) = (FakeTracker::linear(), github());
     let chain = |key: &str| [at_linear(&linear, key), at_github(&github)];
     let named = TrackerLabel::Named("Linear".to_owned());
@@ -73,17 +78,17 @@ fn a_tracker_is_named_if_it_is_surely_the_one_and_can_be_reached() {
     assert_eq!(tickets([by_command("true")], own).label(), &TrackerLabel::Generic);
     github.disable_issues("acme/shop");
     let nowhere = TrackerLabel::None(
-        "Linear does not accept the key: Authentication required; the list of issues of `acme/shop` cannot be \
-         found: not there, switched off, or not for this key"
+        "Linear rejected the key: Authentication required; the issue list of `acme/shop` was not \
+         found: missing, disabled, or not visible with this key"
             .to_owned(),
     );
     assert_eq!(tickets(chain("bad"), linear_for_sure()).label(), &nowhere);
-    let unknown = TrackerLabel::None("no tracker is known here".to_owned());
+    let unknown = TrackerLabel::None("no tracker is known".to_owned());
     assert_eq!(tickets([], None).label(), &unknown);
 }
 
 #[test]
-fn each_place_is_looked_at_once_and_only_if_it_is_needed() {
+fn each_tracker_is_checked_once_when_needed() {
     let (linear, github) = (FakeTracker::linear(), github());
     let mut tickets =
         tickets([at_linear(&linear, LINEAR_KEY), at_github(&github)], linear_for_sure());
@@ -96,7 +101,7 @@ fn each_place_is_looked_at_once_and_only_if_it_is_needed() {
 }
 
 #[test]
-fn a_place_that_failed_stays_off_and_the_next_one_has_the_ticket() {
+fn failed_tracker_is_not_used_again() {
     let (linear, github) = (FakeTracker::linear(), github());
     let mut tickets = tickets(
         [at_linear(&linear, LINEAR_KEY), at_github(&github), by_command("echo SHOP-1")],
@@ -105,10 +110,7 @@ fn a_place_that_failed_stays_off_and_the_next_one_has_the_ticket() {
     let report = report(vec![issue(1, json!({})), issue(2, json!({}))]);
     linear.fail(Trouble::StatusBefore(503));
     let why = tickets.file(&report.issues[0], &report).unwrap_err();
-    assert_eq!(
-        why.0,
-        "nobody knows whether Linear has made the ticket: it answers with status 503"
-    );
+    assert_eq!(why.0, "cannot tell whether Linear created the ticket: status 503");
     assert!(tickets.has_next());
     assert_eq!(tickets.fall_back(), Some(&TrackerLabel::Generic));
     for _ in 0..2 {
@@ -122,14 +124,14 @@ fn a_place_that_failed_stays_off_and_the_next_one_has_the_ticket() {
     assert_eq!(tickets.file(&third, &report).unwrap().url, "SHOP-1");
     assert!(!tickets.has_next());
     assert_eq!(tickets.fall_back(), None);
-    let nowhere = "Linear has failed; GitHub has failed; `tracker.command` has failed";
+    let nowhere = "Linear failed; GitHub failed; `tracker.command` failed";
     assert_eq!(tickets.label(), &TrackerLabel::None(nowhere.to_owned()));
     let fourth = issue(4, json!({}));
     assert!(tickets.file(&fourth, &report).is_err());
 }
 
 #[test]
-fn a_command_has_each_issue_once_and_no_secret_leaves() {
+fn command_gets_each_issue_once_without_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let script = format!("cat >> '{}'; echo SHOP-1", log.display());
@@ -139,7 +141,7 @@ fn a_command_has_each_issue_once_and_no_secret_leaves() {
     let mut tickets = Tickets::of(chain, Vec::new(), None, "crh".to_owned(), redactor);
     let issue = issue(1, json!({"title": secret, "why_it_matters": format!("It has {secret}.")}));
     let report = report(vec![issue.clone()]);
-    let filed = |was_there| Filed { url: "SHOP-1".to_owned(), was_there };
+    let filed = |was_there| FiledTicket { url: "SHOP-1".to_owned(), already_filed: was_there };
     assert_eq!(tickets.file(&issue, &report), Ok(filed(false)));
     assert_eq!(tickets.file(&issue, &report), Ok(filed(true)));
     let told = fs::read_to_string(log).unwrap();
@@ -148,7 +150,7 @@ fn a_command_has_each_issue_once_and_no_secret_leaves() {
 }
 
 #[test]
-fn the_texts_of_a_checkout_are_read_and_nothing_beside_them() {
+fn only_known_texts_of_a_checkout_are_read() {
     let root = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = root.path().join(name);

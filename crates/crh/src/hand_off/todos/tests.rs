@@ -36,7 +36,7 @@ fn refused(root: &TempDir, report: &Report, expected: Expect) {
 }
 
 #[test]
-fn only_what_is_open_and_left_to_others_becomes_a_todo() {
+fn only_open_downstream_issues_become_todos() {
     let root = root();
     let all = report(vec![
         issue(1, json!({"severity": "P0"})),
@@ -60,14 +60,14 @@ fn only_what_is_open_and_left_to_others_becomes_a_todo() {
 }
 
 #[test]
-fn where_nothing_is_left_no_folder_is_made() {
+fn no_folder_is_created_without_todos() {
     let root = root();
     assert_eq!(write_in(&root, &report(Vec::new())).unwrap(), [] as [PathBuf; 0]);
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn the_same_issue_has_one_todo_whatever_became_of_it() {
+fn issue_has_one_todo_in_any_status() {
     let root = root();
     let first = report(vec![issue(1, json!({})), issue(2, json!({}))]);
     let paths = write_in(&root, &first).unwrap();
@@ -82,7 +82,7 @@ fn the_same_issue_has_one_todo_whatever_became_of_it() {
 }
 
 #[test]
-fn an_id_is_the_highest_ever_given_out_and_one_more() {
+fn next_id_is_the_highest_ever_used_plus_one() {
     let root = root();
     fs::create_dir_all(root.path().join("todos")).unwrap();
     fs::create_dir_all(folder(&root)).unwrap();
@@ -101,7 +101,7 @@ fn an_id_is_the_highest_ever_given_out_and_one_more() {
 }
 
 #[test]
-fn the_same_report_gives_the_same_bytes_and_secrets_are_masked() {
+fn todos_are_deterministic_and_mask_secrets() {
     let said = report(vec![issue(1, json!({"why_it_matters": "It prints hunter2."}))]);
     let text = || {
         let root = root();
@@ -114,7 +114,7 @@ fn the_same_report_gives_the_same_bytes_and_secrets_are_masked() {
 }
 
 #[test]
-fn what_keeps_todos_from_being_written_is_said() {
+fn unwritable_todos_report_the_reason() {
     let one = report(vec![issue(1, json!({}))]);
     let linked = root();
     let elsewhere = root();
@@ -123,8 +123,8 @@ fn what_keeps_todos_from_being_written_is_said() {
         &linked,
         &one,
         expect![[r#"
-        `ROOT/.context` is a link or a file
-        hint: make it a folder, or name another with `dir` in `[todos]`
+        `ROOT/.context` is a symlink or a file
+        hint: make it a folder, or set another one with `dir` in `[todos]`
     "#]],
     );
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
@@ -135,8 +135,8 @@ fn what_keeps_todos_from_being_written_is_said() {
         &odd,
         &one,
         expect![[r#"
-        `ROOT/.context/compound-engineering/todos/.highest-id` holds no id
-        hint: write the highest id that a todo ever had into it
+        `ROOT/.context/compound-engineering/todos/.highest-id` contains no id
+        hint: write the highest todo id ever used into it
     "#]],
     );
     let full = root();
@@ -146,14 +146,14 @@ fn what_keeps_todos_from_being_written_is_said() {
         &full,
         &one,
         expect![[r#"
-        the todos in `ROOT/.context/compound-engineering/todos` have no id left
-        hint: rename the one whose name begins with 999999999
+        no todo id is left in `ROOT/.context/compound-engineering/todos`
+        hint: rename the todo that starts with 999999999
     "#]],
     );
 }
 
 #[test]
-fn writers_at_once_give_out_no_id_twice() {
+fn concurrent_writers_use_no_id_twice() {
     const WRITERS: u32 = 8;
     const EACH: u32 = 6;
     let root = root();
@@ -162,7 +162,7 @@ fn writers_at_once_give_out_no_id_twice() {
         for writer in 0..WRITERS {
             let (root, begin) = (&root, &begin);
             scope.spawn(move || {
-                // The first issue is everybody's, the others are its own.
+                // All writers share the first issue; the others are unique.
                 let own = (1..EACH).map(|at| issue(writer * 100 + at + 1, json!({})));
                 let issues = std::iter::once(issue(1, json!({}))).chain(own).collect();
                 begin.wait();

@@ -1,4 +1,4 @@
-//! The code of an issue as it is shown.
+//! Rendering of the code of an issue.
 
 use expect_test::{Expect, expect};
 
@@ -31,7 +31,7 @@ fn check_rows(side: Side, lines: (u32, u32), (rows, width): (usize, usize), expe
 }
 
 #[test]
-fn the_lines_of_an_issue_are_marked_among_those_around_it() {
+fn lines_of_an_issue_are_marked_in_context() {
     check(
         Side::New,
         (12, 12),
@@ -89,7 +89,7 @@ fn the_lines_of_an_issue_are_marked_among_those_around_it() {
 }
 
 #[test]
-fn where_there_is_little_room_the_lines_around_go_first_and_what_is_missing_is_counted() {
+fn little_room_drops_context_first_and_counts_the_rest() {
     check_rows(
         Side::New,
         (12, 12),
@@ -125,7 +125,7 @@ fn where_there_is_little_room_the_lines_around_go_first_and_what_is_missing_is_c
 }
 
 #[test]
-fn what_the_diff_does_not_show_is_quoted() {
+fn lines_missing_in_the_diff_are_quoted() {
     let mut issue = issue(1, "manual", "apply");
     (issue.location.line_start, issue.location.line_end) = (90, 90);
     let shown = text(&issue, Some(&Diff::read(DIFF.as_bytes().to_vec())), ROWS_MAX, 79);

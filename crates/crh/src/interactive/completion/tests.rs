@@ -1,15 +1,16 @@
-//! The completion report as it is read.
+//! The completion report.
 
 use expect_test::expect;
 
 use super::super::flow::tests::issue;
 use super::*;
+use crate::fix::SafeFixTiming;
 use crate::fix::outcome::{Fixed, Left};
 use crh_review::report::{AppliedFix, FileCoverage};
 use crh_review::verdict::Verdict;
 
 #[test]
-fn every_issue_is_there_with_what_became_of_it_and_failures_come_first() {
+fn every_issue_is_listed_and_failures_come_first() {
     let issues = (1..=8).map(|number| issue(number, "manual", "apply")).collect();
     let files = vec!["src/pay.rs".to_owned()];
     let applied = AppliedFix { number: 1, description: "Charges once.".to_owned(), files };
@@ -26,7 +27,7 @@ fn every_issue_is_there_with_what_became_of_it_and_failures_come_first() {
         verdict_reason: "7 issues to fix".to_owned(),
         ..Report::default()
     };
-    let mut flow = Flow::new(&report);
+    let mut flow = Flow::new(&report, SafeFixTiming::BeforeQuestions);
     let url = "https://tracker.example/3".to_owned();
     flow.decided.extend([
         (1, Decision::Applied),
@@ -65,10 +66,10 @@ fn every_issue_is_there_with_what_became_of_it_and_failures_come_first() {
 }
 
 #[test]
-fn why_what_is_safe_was_not_fixed_is_said_whatever_was_decided_then() {
+fn failed_safe_fix_keeps_its_reason_after_any_decision() {
     let issues = (1..=3).map(|number| issue(number, "safe_auto", "apply")).collect();
     let report = Report { issues, ..Report::default() };
-    let mut flow = Flow::new(&report);
+    let mut flow = Flow::new(&report, SafeFixTiming::BeforeQuestions);
     let left = |number| Left::new(number, "two fixes\nof one line");
     let fixed = Fixed::leaving(vec![left(1), left(2)]);
     flow.fixed(&report, &fixed);
@@ -80,11 +81,11 @@ fn why_what_is_safe_was_not_fixed_is_said_whatever_was_decided_then() {
         Review completed.
 
         Failed
-          - #1 P1 Trouble 1: left in the report (not fixed at first: two fixes of one
+          - #1 P1 Trouble 1: left in the report (safe fix failed: two fixes of one
             line)
 
         Skipped
-          - #2 P1 Trouble 2: not applied, not tracked (not fixed at first: two fixes of
+          - #2 P1 Trouble 2: not applied, not tracked (safe fix failed: two fixes of
             one line)
 
         1 failed, 0 applied, 0 deferred, 1 skipped, 0 acknowledged, 1 left in the

@@ -1,4 +1,4 @@
-//! Every path of the flow, without a terminal, a fixer or a tracker.
+//! All paths of the flow, without terminal, fixer and tracker.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::*;
 use crate::fix::outcome::Left;
 use crh_review::report::AppliedFix;
 
-/// An issue with a class and an action, in the queue that goes with them.
+/// An issue with a class and an action, in the matching queue.
 pub(in crate::interactive) fn issue(number: u32, class: &str, action: &str) -> Issue {
     let queue = match (class, action) {
         ("safe_auto", _) => "fixer",
@@ -47,12 +47,12 @@ fn none() -> TrackerLabel {
     TrackerLabel::None("there is none".to_owned())
 }
 
-/// A checkout from which fixes can go on.
+/// A checkout that fixes can be pushed from.
 fn at(checkout: Checkout) -> Destination {
     Destination { checkout, stays: None }
 }
 
-/// A fixer that fixes everything but these.
+/// A fixer that fixes everything except these.
 fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> Fixed {
     let mut fixed = Fixed::default();
     for number in numbers {
@@ -69,30 +69,48 @@ fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> Fixed {
     fixed
 }
 
-/// A talk: what the flow says, one a line, and what it is told.
+/// A transcript of the flow: its steps, one per line, and the answers.
 struct Talk {
     report: Report,
     flow: Flow,
     tracker: TrackerLabel,
     destination: Destination,
-    /// What the fixer cannot fix.
+    /// Issues that the fixer cannot fix.
     unfixable: Vec<u32>,
-    /// How often each ticket fails.
+    /// Number of tickets that fail.
     failing: usize,
-    /// The trackers that can be fallen back to.
+    /// Whether the fixes cannot be undone.
+    cannot_undo: bool,
+    /// Trackers to fall back to.
     others: Vec<TrackerLabel>,
     said: String,
 }
 
 impl Talk {
+    /// A talk of `--mode interactive`.
     fn new(issues: &[(&str, &str)], tracker: TrackerLabel, destination: Destination) -> Self {
-        let report = report(issues);
-        let flow = Flow::new(&report);
-        let (unfixable, others, said) = (Vec::new(), Vec::new(), String::new());
-        Self { report, flow, tracker, destination, unfixable, failing: 0, others, said }
+        Self::with_timing(SafeFixTiming::BeforeQuestions, issues, tracker, destination)
     }
 
-    /// Goes on with these answers; what the flow said, and what was decided at its end.
+    /// A talk of a review without `--mode`.
+    fn plain(issues: &[(&str, &str)], tracker: TrackerLabel, destination: Destination) -> Self {
+        Self::with_timing(SafeFixTiming::AfterAgreement, issues, tracker, destination)
+    }
+
+    fn with_timing(
+        timing: SafeFixTiming,
+        issues: &[(&str, &str)],
+        tracker: TrackerLabel,
+        destination: Destination,
+    ) -> Self {
+        let report = report(issues);
+        let flow = Flow::new(&report, timing);
+        let (unfixable, others, said) = (Vec::new(), Vec::new(), String::new());
+        let (failing, cannot_undo) = (0, false);
+        Self { report, flow, tracker, destination, unfixable, failing, cannot_undo, others, said }
+    }
+
+    /// Runs the flow with these answers and compares steps and decisions.
     fn with(mut self, answers: &[Pick], expected: Expect) {
         let mut answers = answers.iter();
         loop {
@@ -107,6 +125,12 @@ impl Talk {
                 Next::Fix(numbers) => {
                     let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
                     self.flow.fixed(&self.report, &fixed);
+                }
+                Next::Undo => {
+                    if !self.cannot_undo {
+                        self.report.applied_fixes.clear();
+                    }
+                    self.flow.undone(&self.report);
                 }
                 Next::Show => self.flow.shown(&self.report),
                 Next::Detect => self.flow.detected(self.tracker.clone()),
@@ -165,7 +189,13 @@ impl Talk {
                     About::NotFiled { number, not_filed } => {
                         format!("NotFiled #{number}: {}", not_filed.why)
                     }
-                    About::Routing { .. } => format!("{about:?}"),
+                    About::Routing { remaining, safe } => {
+                        let safe = match safe {
+                            SafeFixes::None => String::new(),
+                            safe => format!(" {safe:?}"),
+                        };
+                        format!("Routing {{ remaining: {remaining} }}{safe}")
+                    }
                 };
                 let recommended = recommended.map(|pick| format!(" ({pick:?})"));
                 format!("ask {about} {picks:?}{}", recommended.unwrap_or_default())
@@ -184,7 +214,7 @@ const FOR_HUMANS: (&str, &str) = ("manual", "acknowledge");
 const ADVISORY: (&str, &str) = ("advisory", "acknowledge");
 
 #[test]
-fn a_clean_review_asks_nothing() {
+fn clean_review_asks_nothing() {
     Talk::new(&[], named(), at(Checkout::Branch)).with(
         &[],
         expect![[r#"
@@ -195,7 +225,7 @@ fn a_clean_review_asks_nothing() {
 }
 
 #[test]
-fn safe_fixes_come_first_and_if_nothing_is_left_that_is_said() {
+fn safe_fixes_come_first_and_may_resolve_everything() {
     let both = [SAFE, SAFE, ADVISORY];
     Talk::new(&both, named(), at(Checkout::Branch)).with(
         &[Pick::Exit],
@@ -220,7 +250,7 @@ fn safe_fixes_come_first_and_if_nothing_is_left_that_is_said() {
 }
 
 #[test]
-fn what_is_safe_and_could_not_be_fixed_is_asked_about() {
+fn failed_safe_fix_is_asked_about() {
     let mut talk = Talk::new(&[SAFE, SAFE], none(), at(Checkout::Base));
     talk.unfixable = vec![2];
     talk.with(
@@ -229,7 +259,7 @@ fn what_is_safe_and_could_not_be_fixed_is_asked_about() {
             FixSafe
             Show
             Detect
-            ask Routing { remaining: 1 } [OneByOne, BestJudgment, ReportOnly]
+            ask Routing { remaining: 1 } AppliedFirst(1) [OneByOne, BestJudgment, ReportOnly]
                 OneByOne
             ask #2 None [Apply, Skip] (Apply)
                 Skip
@@ -259,16 +289,32 @@ fn report_only_does_nothing_more() {
 }
 
 #[test]
-fn what_next_is_asked_if_anything_was_fixed_whatever_was_chosen_then() {
+fn report_only_undoes_the_fixes_that_were_applied_first() {
     let both = || Talk::new(&[SAFE, GATED], named(), at(Checkout::PullRequest));
     both().with(
+        &[Pick::ReportOnly],
+        expect![[r#"
+        FixSafe
+        Show
+        Detect
+        ask Routing { remaining: 1 } AppliedFirst(1) [OneByOne, BestJudgment, FileAll, ReportOnly]
+            ReportOnly
+        Undo
+        Complete
+        End
+    "#]],
+    );
+    // Fixes that cannot be undone can be pushed.
+    let stays = Talk { cannot_undo: true, ..both() };
+    stays.with(
         &[Pick::ReportOnly, Pick::Exit],
         expect![[r#"
         FixSafe
         Show
         Detect
-        ask Routing { remaining: 1 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+        ask Routing { remaining: 1 } AppliedFirst(1) [OneByOne, BestJudgment, FileAll, ReportOnly]
             ReportOnly
+        Undo
         Complete
         FindDestination
         ask NextSteps after 1 [PushFixes, Exit]
@@ -276,24 +322,121 @@ fn what_next_is_asked_if_anything_was_fixed_whatever_was_chosen_then() {
         End
     "#]],
     );
-    both().with(
-        &[Pick::FileAll, Pick::Proceed, Pick::Exit],
+}
+
+#[test]
+fn plain_review_offers_safe_fixes_before_it_applies_them() {
+    let three = || Talk::plain(&[SAFE, GATED, SAFE], named(), at(Checkout::PullRequest));
+    three().with(&[Pick::ReportOnly], expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 3 } Offered([1, 3]) [ApplySafe, OneByOne, BestJudgment, FileAll, ReportOnly]
+            ReportOnly
+        Complete
+        End
+    "#]]);
+    three()
+        .with(&[Pick::ApplySafe, Pick::ReportOnly, Pick::KeepFixes, Pick::Exit], expect![[r#"
+            Show
+            Detect
+            ask Routing { remaining: 3 } Offered([1, 3]) [ApplySafe, OneByOne, BestJudgment, FileAll, ReportOnly]
+                ApplySafe
+            FixSafe
+            Show
+            Detect
+            ask Routing { remaining: 1 } Agreed(2) [OneByOne, BestJudgment, FileAll, KeepFixes]
+                ReportOnly
+            ask Routing { remaining: 1 } Agreed(2) [OneByOne, BestJudgment, FileAll, KeepFixes]
+                KeepFixes
+            Complete
+            FindDestination
+            ask NextSteps after 2 [PushFixes, Exit]
+                Exit
+            End
+        "#]]);
+    three().with(&[Pick::BestJudgment, Pick::Proceed, Pick::Exit], expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 3 } Offered([1, 3]) [ApplySafe, OneByOne, BestJudgment, FileAll, ReportOnly]
+            BestJudgment
+        ask All apply [1, 2, 3] file [] skip [] acknowledge [] [Proceed, Cancel]
+            Proceed
+        Fix({1, 2, 3})
+        Complete
+        FindDestination
+        ask NextSteps after 3 [PushFixes, Exit]
+            Exit
+        End
+        #1 Applied
+        #2 Applied
+        #3 Applied
+    "#]]);
+}
+
+#[test]
+fn plain_review_does_not_offer_a_failed_safe_fix_again() {
+    let mut talk = Talk::plain(&[SAFE], none(), at(Checkout::Base));
+    talk.unfixable = vec![1];
+    talk.with(
+        &[Pick::ApplySafe, Pick::ReportOnly],
         expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 1 } Offered([1]) [ApplySafe, OneByOne, BestJudgment, ReportOnly]
+            ApplySafe
         FixSafe
         Show
         Detect
-        ask Routing { remaining: 1 } [OneByOne, BestJudgment, FileAll, ReportOnly]
-            FileAll
-        ask Tickets apply [] file [2] skip [] acknowledge [] [Proceed, Cancel]
-            Proceed
-        File(2)
+        ask Routing { remaining: 1 } [OneByOne, BestJudgment, ReportOnly]
+            ReportOnly
         Complete
+        End
+    "#]],
+    );
+}
+
+#[test]
+fn plain_review_with_only_safe_findings_ends_after_agreement() {
+    let talk = Talk::plain(&[SAFE, ADVISORY], none(), at(Checkout::Base));
+    talk.with(
+        &[Pick::ApplySafe, Pick::Exit],
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 1 } Offered([1]) [ApplySafe, OneByOne, BestJudgment, ReportOnly]
+            ApplySafe
+        FixSafe
+        Show
+        Resolved(Resolved { safe_fixes: 1, advisory: 1, pre_existing: 0 })
         FindDestination
-        ask NextSteps after 1 [PushFixes, Exit]
+        ask NextSteps after 1 [Continue, Exit]
             Exit
         End
-        #2 Deferred { url: "https://tracker.example/2" }
     "#]],
+    );
+}
+
+#[test]
+fn next_steps_are_asked_after_safe_fixes_and_tickets() {
+    let both = || Talk::new(&[SAFE, GATED], named(), at(Checkout::PullRequest));
+    both().with(
+        &[Pick::FileAll, Pick::Proceed, Pick::Exit],
+        expect![[r#"
+            FixSafe
+            Show
+            Detect
+            ask Routing { remaining: 1 } AppliedFirst(1) [OneByOne, BestJudgment, FileAll, ReportOnly]
+                FileAll
+            ask Tickets apply [] file [2] skip [] acknowledge [] [Proceed, Cancel]
+                Proceed
+            File(2)
+            Complete
+            FindDestination
+            ask NextSteps after 1 [PushFixes, Exit]
+                Exit
+            End
+            #2 Deferred { url: "https://tracker.example/2" }
+        "#]],
     );
 }
 
@@ -345,7 +488,7 @@ fn one_by_one_applies_at_the_end_and_files_at_once() {
 }
 
 #[test]
-fn the_only_issue_has_no_counter_and_no_rest() {
+fn single_issue_has_no_counter_and_no_rest() {
     let answers = [Pick::OneByOne, Pick::Skip];
     Talk::new(&[GATED], named(), at(Checkout::Branch)).with(
         &answers,
@@ -364,7 +507,7 @@ fn the_only_issue_has_no_counter_and_no_rest() {
 }
 
 #[test]
-fn without_a_tracker_nothing_is_deferred_and_that_is_seen() {
+fn without_a_tracker_defer_becomes_skip() {
     let answers = [Pick::OneByOne, Pick::TheRest, Pick::Proceed];
     Talk::new(&[DEFERRED, GATED], none(), at(Checkout::Branch)).with(
         &answers,
@@ -405,7 +548,7 @@ fn without_a_tracker_nothing_is_deferred_and_that_is_seen() {
 }
 
 #[test]
-fn the_rest_is_previewed_and_cancel_comes_back_to_the_same_issue() {
+fn cancel_of_rest_plan_returns_to_the_same_issue() {
     let issues = [GATED, DEFERRED, FOR_HUMANS];
     let answers =
         [Pick::OneByOne, Pick::Skip, Pick::TheRest, Pick::Cancel, Pick::TheRest, Pick::Proceed];
@@ -437,7 +580,7 @@ fn the_rest_is_previewed_and_cancel_comes_back_to_the_same_issue() {
 }
 
 #[test]
-fn best_judgment_is_previewed_and_cancel_comes_back_to_the_first_question() {
+fn cancel_of_full_plan_returns_to_the_first_question() {
     let issues = [GATED, DEFERRED, DISPUTED, FOR_HUMANS];
     let answers = [Pick::BestJudgment, Pick::Cancel, Pick::BestJudgment, Pick::Proceed, Pick::Exit];
     Talk::new(&issues, TrackerLabel::Generic, at(Checkout::Branch)).with(
@@ -495,7 +638,7 @@ fn tickets_for_all_apply_nothing() {
 }
 
 #[test]
-fn a_ticket_that_fails_can_be_tried_again_filed_elsewhere_or_left() {
+fn failed_ticket_offers_retry_next_tracker_and_skip() {
     let mut talk = Talk::new(&[GATED, GATED, GATED], named(), at(Checkout::Branch));
     talk.failing = 3;
     talk.others = vec![TrackerLabel::Generic];
@@ -531,10 +674,10 @@ fn a_ticket_that_fails_can_be_tried_again_filed_elsewhere_or_left() {
 }
 
 #[test]
-fn when_no_place_is_left_what_was_to_be_filed_is_skipped_and_that_is_kept() {
+fn tickets_are_skipped_if_no_tracker_is_left() {
     let mut talk = Talk::new(&[DEFERRED, DEFERRED, GATED], named(), at(Checkout::Branch));
     talk.failing = 1;
-    // There is another one, which cannot be reached.
+    // The other tracker is unreachable.
     talk.others = vec![none()];
     let answers = [Pick::OneByOne, Pick::Defer, Pick::NextSink, Pick::Skip, Pick::Skip];
     talk.with(
@@ -556,7 +699,7 @@ fn when_no_place_is_left_what_was_to_be_filed_is_skipped_and_that_is_kept() {
                 Skip
             Complete
             End
-            #1 NotFiled("no place for tickets is left")
+            #1 NotFiled("no tracker is left")
             #2 Skipped
             #3 Skipped
         "#]],
@@ -564,7 +707,7 @@ fn when_no_place_is_left_what_was_to_be_filed_is_skipped_and_that_is_kept() {
 }
 
 #[test]
-fn where_there_is_no_other_place_none_is_offered() {
+fn next_tracker_is_offered_only_if_there_is_one() {
     let mut talk = Talk::new(&[DEFERRED, DEFERRED], named(), at(Checkout::Branch));
     talk.failing = 2;
     let answers = [Pick::FileAll, Pick::Proceed, Pick::NextSink, Pick::Retry, Pick::ConvertToSkip];
@@ -595,7 +738,7 @@ fn where_there_is_no_other_place_none_is_offered() {
 }
 
 #[test]
-fn an_answer_that_is_not_offered_changes_nothing() {
+fn answer_that_is_not_offered_is_ignored() {
     let answers = [Pick::PushFixes, Pick::OneByOne, Pick::Acknowledge, Pick::Proceed];
     Talk::new(&[GATED], none(), at(Checkout::Branch)).with(
         &answers,
@@ -616,7 +759,7 @@ fn an_answer_that_is_not_offered_changes_nothing() {
 }
 
 #[test]
-fn what_can_be_done_next_depends_on_the_checkout() {
+fn next_steps_depend_on_the_checkout() {
     let stays = |checkout| Destination { checkout, stays: Some("it has changes".to_owned()) };
     for (destination, answer, expected) in [
         (

@@ -1,4 +1,4 @@
-//! What is committed, and what the commit says.
+//! What is committed, and the commit message.
 
 use super::super::flow::tests::issue;
 use super::*;
@@ -6,7 +6,7 @@ use crh_review::report::AppliedFix;
 use crh_testkit::Repo;
 
 #[test]
-fn only_what_was_fixed_where_it_was_fixed_is_committed() {
+fn only_fixed_files_are_committed() {
     let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n//- c.txt\nc\n");
     repo.git(&["checkout", "--quiet", "-b", "topic"]);
     let place = Place::of(repo.path()).unwrap();
@@ -28,42 +28,42 @@ fn only_what_was_fixed_where_it_was_fixed_is_committed() {
     check(&fixes, None);
     check(&["b.txt"], Some("it cannot be read"));
     repo.write("a.txt", "one\ntwo\nmine\n");
-    check(&fixes, Some("`a.txt` is not as the fix has left it"));
+    check(&fixes, Some("`a.txt` was changed after the fix"));
     repo.write("a.txt", "one\ntwo\n");
     repo.write("gone.txt", "it is back\n");
-    check(&fixes, Some("`gone.txt` is not as the fix has left it"));
+    check(&fixes, Some("`gone.txt` was changed after the fix"));
     std::fs::remove_file(repo.path().join("gone.txt")).unwrap();
     repo.git(&["checkout", "--quiet", "-b", "other"]);
-    check(&fixes, Some("another branch is checked out than before the fixes"));
+    check(&fixes, Some("another branch is checked out now"));
     repo.git(&["checkout", "--quiet", "topic"]);
     repo.commit("mine");
-    check(&fixes, Some("`HEAD` is another commit than before the fixes"));
+    check(&fixes, Some("`HEAD` has moved since the fixes"));
 }
 
 #[test]
-fn a_commit_with_more_in_it_than_the_fixes_is_not_pushed() {
+fn commit_with_other_files_is_not_pushed() {
     let place = Place { head: Some("c1".to_owned()), branch: None };
     let check = |parents: &[&str], files: &[&str], expected: Option<&str>| {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        let tip = Tip { id: "c2".to_owned(), parents: owned(parents), files: owned(files) };
+        let tip = BranchTip { id: "c2".to_owned(), parents: owned(parents), files: owned(files) };
         assert_eq!(only_fixes(&tip, &place, &["a", "b"]).err().as_deref(), expected);
     };
-    let merged = Some("the commit of the fixes does not stand on what was reviewed alone");
+    let merged = Some("the parent of the fix commit is not the reviewed commit");
     check(&["c1"], &["a"], None);
-    check(&["c1"], &["a", "c"], Some("the commit of the fixes has `c` in it, too"));
+    check(&["c1"], &["a", "c"], Some("the fix commit also contains `c`"));
     check(&["c1", "m"], &["a"], merged);
     check(&["m"], &["a"], merged);
     check(&[], &["a"], merged);
 }
 
 #[test]
-fn the_commit_says_what_was_fixed() {
+fn commit_message_names_the_fixed_issues() {
     let issues = vec![issue(1, "manual", "apply"), issue(2, "manual", "apply")];
     let mut report = Report { issues, ..Report::default() };
     let fix = |number| AppliedFix { number, description: String::new(), files: Vec::new() };
     report.applied_fixes.push(fix(2));
     assert_eq!(message(&report), "fix(review): Trouble 2");
     report.applied_fixes.push(fix(1));
-    let both = "fix(review): 2 findings of a review\n\n- Trouble 1\n- Trouble 2";
+    let both = "fix(review): 2 review findings\n\n- Trouble 1\n- Trouble 2";
     assert_eq!(message(&report), both);
 }

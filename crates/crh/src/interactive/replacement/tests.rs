@@ -1,4 +1,4 @@
-//! What a fix writes, as it is shown.
+//! Rendering of exact fixes.
 
 use expect_test::{Expect, expect};
 
@@ -28,7 +28,7 @@ fn replacement(lines: (u32, u32), text: &str) -> Option<Replacement> {
 
 fn check(lines: (u32, u32), text: &str, rows: usize, width: usize, expected: Expect) {
     let text = replacement(lines, text).unwrap().text("  ", rows, width);
-    // Under a line without an indent, so that theirs is compared as well.
+    // The first line has no indent, so that the indents below are compared too.
     expected.assert_eq(&format!("shown:\n{text}"));
 }
 
@@ -70,7 +70,7 @@ fn only_lines_that_differ_are_shown() {
 }
 
 #[test]
-fn what_the_diff_does_not_show_is_only_written() {
+fn lines_missing_in_the_diff_show_only_additions() {
     check(
         (13, 16),
         "}\n",
@@ -84,7 +84,7 @@ fn what_the_diff_does_not_show_is_only_written() {
 }
 
 #[test]
-fn what_has_no_room_is_counted_and_both_sides_are_there() {
+fn missing_lines_are_counted_and_both_sides_are_shown() {
     let long = "a\nb\nc\nd\ne\nf";
     check(
         (9, 14),
@@ -131,6 +131,6 @@ fn what_has_no_room_is_counted_and_both_sides_are_there() {
 }
 
 #[test]
-fn what_cannot_be_written_as_it_is_is_not_shown() {
+fn unusable_replacement_is_not_shown() {
     assert_eq!(replacement((12, 12), "[redacted: a key]"), None);
 }

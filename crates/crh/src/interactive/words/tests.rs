@@ -1,4 +1,4 @@
-//! Questions and texts as they are read.
+//! Texts of the questions.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::super::flow::tests::issue as an_issue;
 use super::*;
 use crh_review::diff::Diff;
 
-/// What is left of a usual window beside a question.
+/// Rows above a question in a usual window.
 const ROWS: usize = 14;
 
 const DIFF: &str = "\
@@ -32,7 +32,7 @@ fn named() -> TrackerLabel {
 }
 
 fn none() -> TrackerLabel {
-    TrackerLabel::None("no tracker is known here".to_owned())
+    TrackerLabel::None("no tracker is known".to_owned())
 }
 
 fn check(ask: &Ask, report: &Report, tracker: &TrackerLabel, expected: Expect) {
@@ -42,11 +42,11 @@ fn check(ask: &Ask, report: &Report, tracker: &TrackerLabel, expected: Expect) {
 fn check_rows(ask: &Ask, report: &Report, tracker: &TrackerLabel, rows: usize, expected: Expect) {
     let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
     let beside = Beside { report, diffs: &diffs, tracker, columns: 79 };
-    let Question { stem, options, marked } = question(ask, beside);
+    let MenuQuestion { paragraphs: stem, options, preselected: marked } = question(ask, beside);
     let mut shown = lead(&ask.about, beside, rows);
     shown.push_str("---\n");
     shown.extend(stem.iter().map(|line| format!("{line}\n")));
-    for (at, Choice { key, label }) in options.iter().enumerate() {
+    for (at, MenuOption { key, label }) in options.iter().enumerate() {
         let mark = if at == marked { '>' } else { ' ' };
         shown.push_str(&format!("{mark} {} {label}\n", key.unwrap_or('-')));
     }
@@ -54,12 +54,12 @@ fn check_rows(ask: &Ask, report: &Report, tracker: &TrackerLabel, rows: usize, e
 }
 
 fn routing(picks: &[Pick]) -> Ask {
-    let about = About::Routing { remaining: 4 };
+    let about = About::Routing { remaining: 4, safe: SafeFixes::None };
     Ask { about, picks: picks.to_vec(), recommended: None }
 }
 
 #[test]
-fn the_first_question_is_asked_to_the_letter() {
+fn first_question_follows_the_specification() {
     let all = [Pick::OneByOne, Pick::BestJudgment, Pick::FileAll, Pick::ReportOnly];
     check(
         &routing(&all),
@@ -95,7 +95,7 @@ fn the_first_question_is_asked_to_the_letter() {
         expect![[r#"
             ---
             What should the agent do with the remaining 4 findings?
-            Defer unavailable — no tracker is known here.
+            Defer unavailable — no tracker is known.
             > A Review each finding one by one — accept the recommendation or choose another action
               B LFG. Apply the agent's best-judgment action per finding
               D Report only — take no further action
@@ -103,8 +103,146 @@ fn the_first_question_is_asked_to_the_letter() {
     );
 }
 
+/// The first question with these safe fixes.
+fn routing_with(safe: SafeFixes, first: &[Pick]) -> Ask {
+    let picks = [first, &[Pick::OneByOne, Pick::BestJudgment, Pick::ReportOnly]].concat();
+    Ask { about: About::Routing { remaining: 4, safe }, ..routing(&picks) }
+}
+
 #[test]
-fn an_issue_is_shown_with_its_code_and_what_is_recommended() {
+fn first_question_lists_the_fixes_that_crh_can_apply() {
+    let two = routing_with(SafeFixes::Offered(vec![1, 3]), &[Pick::ApplySafe]);
+    check(
+        &two,
+        &report(),
+        &TrackerLabel::Generic,
+        expect![[r#"
+
+        crh can fix 2 of the 4 findings by itself:
+          #1 P1 src/pay.rs:12 Trouble 1
+          #3 P1 src/pay.rs:12 Trouble 3
+        ---
+        What should the agent do with the 4 findings?
+        No file is changed yet.
+        > F Apply these 2 fixes, then ask about the rest
+          A Review each finding one by one — accept the recommendation or choose another action
+          B LFG. Apply the agent's best-judgment action per finding
+          D Report only — take no further action
+    "#]],
+    );
+    let all = routing_with(SafeFixes::Offered(vec![1, 2, 3, 4]), &[Pick::ApplySafe]);
+    check(
+        &all,
+        &report(),
+        &TrackerLabel::Generic,
+        expect![[r#"
+
+        crh can fix all 4 findings by itself:
+          #1 P1 src/pay.rs:12 Trouble 1
+          #2 P1 src/pay.rs:12 Trouble 2
+          #3 P1 src/pay.rs:12 Trouble 3
+          #4 P1 src/pay.rs:12 Trouble 4
+        ---
+        What should the agent do with the 4 findings?
+        No file is changed yet.
+        > F Apply these 4 fixes
+          A Review each finding one by one — accept the recommendation or choose another action
+          B LFG. Apply the agent's best-judgment action per finding
+          D Report only — take no further action
+    "#]],
+    );
+    let one = routing_with(SafeFixes::Offered(vec![2]), &[Pick::ApplySafe]);
+    check(
+        &one,
+        &report(),
+        &TrackerLabel::Generic,
+        expect![[r#"
+
+        crh can fix 1 of the 4 findings by itself:
+          #2 P1 src/pay.rs:12 Trouble 2
+        ---
+        What should the agent do with the 4 findings?
+        No file is changed yet.
+        > F Apply this fix, then ask about the rest
+          A Review each finding one by one — accept the recommendation or choose another action
+          B LFG. Apply the agent's best-judgment action per finding
+          D Report only — take no further action
+    "#]],
+    );
+}
+
+#[test]
+fn long_list_of_fixes_is_cut_to_the_window_and_to_ten() {
+    let issues = (1..=40).map(|number| an_issue(number, "safe_auto", "apply"));
+    let many = Report { issues: issues.collect(), ..Report::default() };
+    let numbers = (1..=40).collect();
+    let ask = Ask {
+        about: About::Routing { remaining: 40, safe: SafeFixes::Offered(numbers) },
+        ..routing(&[Pick::ApplySafe, Pick::ReportOnly])
+    };
+    check_rows(
+        &ask,
+        &many,
+        &TrackerLabel::Generic,
+        4,
+        expect![[r#"
+
+        crh can fix all 40 findings by itself:
+          #1 P1 src/pay.rs:12 Trouble 1
+          #2 P1 src/pay.rs:12 Trouble 2
+          … and 38 more
+        ---
+        What should the agent do with the 40 findings?
+        No file is changed yet.
+        > F Apply these 40 fixes
+          D Report only — take no further action
+    "#]],
+    );
+    let lines = |rows| {
+        let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
+        let tracker = TrackerLabel::Generic;
+        let beside = Beside { report: &many, diffs: &diffs, tracker: &tracker, columns: 79 };
+        lead(&ask.about, beside, rows).trim().lines().count()
+    };
+    // The heading, and at least one finding and how many more there are.
+    assert_eq!([0, 1, 4, 12, 100].map(lines), [3, 3, 4, 12, 12]);
+}
+
+#[test]
+fn first_question_says_what_report_only_undoes() {
+    let one = routing_with(SafeFixes::AppliedFirst(1), &[]);
+    check(
+        &one,
+        &report(),
+        &TrackerLabel::Generic,
+        expect![[r#"
+        ---
+        What should the agent do with the remaining 4 findings?
+        1 safe fix is applied already; "Report only" undoes that.
+        > A Review each finding one by one — accept the recommendation or choose another action
+          B LFG. Apply the agent's best-judgment action per finding
+          D Report only — take no further action
+    "#]],
+    );
+    let kept = Ask {
+        picks: vec![Pick::OneByOne, Pick::KeepFixes],
+        ..routing_with(SafeFixes::Agreed(2), &[])
+    };
+    check(
+        &kept,
+        &report(),
+        &TrackerLabel::Generic,
+        expect![[r#"
+        ---
+        What should the agent do with the remaining 4 findings?
+        > A Review each finding one by one — accept the recommendation or choose another action
+          D Stop here — keep the applied fixes, leave the rest in the report
+    "#]],
+    );
+}
+
+#[test]
+fn issue_is_shown_with_code_and_recommendation() {
     let picks = vec![Pick::Apply, Pick::Defer, Pick::Skip, Pick::TheRest];
     let finding =
         Finding { number: 1, position: Some((2, 4)), deferring: Deferring::AsRecommended };
@@ -125,7 +263,7 @@ fn an_issue_is_shown_with_its_code_and_what_is_recommended() {
                  13   }
 
             What's wrong: Customers pay twice. They complain.
-            Proposed fix: Charge once. (Apply leaves it to the fixer to write it)
+            Proposed fix: Charge once. (the fixer writes it)
             ---
             Finding 2 of 4 — P1 Trouble 1
             What should the agent do with it?
@@ -153,7 +291,7 @@ fn an_issue_is_shown_with_its_code_and_what_is_recommended() {
                  13   }
 
             What's wrong: Customers pay twice. They complain.
-            Proposed fix: exactly this
+            Proposed fix: this replacement
               -     charge();
               +     charge(once);
             Conflict: security (P0), correctness (P1) -- kept P0
@@ -169,7 +307,7 @@ fn an_issue_is_shown_with_its_code_and_what_is_recommended() {
 }
 
 #[test]
-fn the_only_issue_without_a_tracker_has_two_options() {
+fn single_issue_without_tracker_has_two_options() {
     let picks = vec![Pick::Apply, Pick::Skip];
     let finding = Finding { number: 2, position: None, deferring: Deferring::BecomesSkip };
     let ask = Ask { about: About::Finding(finding), picks, recommended: Some(Pick::Skip) };
@@ -190,10 +328,10 @@ fn the_only_issue_without_a_tracker_has_two_options() {
                  13   }
 
             What's wrong: Customers pay twice. They complain.
-            Proposed fix: nobody proposed one; Apply leaves it to the fixer to find one
+            Proposed fix: none yet; the fixer looks for one
             ---
             Finding — P1 Trouble 2
-            Defer would be recommended, and cannot be done: no tracker is known here
+            Defer is recommended but unavailable: no tracker is known
             What should the agent do with it?
               - Apply the proposed fix
             > - Skip — don't apply, don't track (recommended)
@@ -202,7 +340,7 @@ fn the_only_issue_without_a_tracker_has_two_options() {
 }
 
 fn plan(kind: PlanKind) -> Ask {
-    // Without a tracker, what should be deferred is skipped.
+    // Without a tracker, Defer becomes Skip.
     let not_deferred = match kind {
         PlanKind::Rest { .. } => [3].into(),
         PlanKind::All | PlanKind::Tickets => [].into(),
@@ -220,7 +358,7 @@ fn plan(kind: PlanKind) -> Ask {
 }
 
 #[test]
-fn a_plan_is_shown_in_buckets() {
+fn plan_is_grouped_by_action() {
     check(
         &plan(PlanKind::All),
         &report(),
@@ -263,7 +401,7 @@ fn a_plan_is_shown_in_buckets() {
 
             Skipping (1):
               [P1] src/pay.rs:12 — Customers pay twice
-                instead of Defer, which cannot be done: no tracker is known here
+                instead of Defer, which is unavailable: no tracker is known
 
             Acknowledging (1):
               [P1] src/pay.rs:12 — Customers pay twice
@@ -300,7 +438,7 @@ fn a_plan_is_shown_in_buckets() {
     );
 }
 
-/// The first two issues have exact fixes of so many lines.
+/// The first two issues have exact fixes with this many lines.
 fn with_fixes(lines: usize) -> Report {
     let mut report = report();
     for issue in report.issues.iter_mut().take(2) {
@@ -310,7 +448,7 @@ fn with_fixes(lines: usize) -> Report {
     report
 }
 
-/// The only issue, which has an exact fix.
+/// A single issue with an exact fix.
 fn only() -> Ask {
     let picks = vec![Pick::Apply, Pick::Skip];
     let finding = Finding { number: 1, position: None, deferring: Deferring::AsRecommended };
@@ -318,7 +456,7 @@ fn only() -> Ask {
 }
 
 #[test]
-fn what_a_fix_writes_is_shown() {
+fn exact_fix_is_shown_as_diff() {
     check(
         &only(),
         &with_fixes(2),
@@ -348,7 +486,7 @@ fn what_a_fix_writes_is_shown() {
 }
 
 #[test]
-fn what_a_fix_writes_is_shown_as_far_as_the_window_reaches() {
+fn exact_fix_is_cut_to_the_window() {
     check(
         &only(),
         &with_fixes(20),
@@ -405,7 +543,7 @@ fn what_a_fix_writes_is_shown_as_far_as_the_window_reaches() {
 }
 
 #[test]
-fn what_a_long_fix_writes_is_not_all_of_a_large_window() {
+fn long_fix_does_not_fill_a_large_window() {
     check_rows(
         &only(),
         &with_fixes(20),
@@ -444,7 +582,7 @@ fn what_a_long_fix_writes_is_not_all_of_a_large_window() {
     );
 }
 
-/// A plan that applies two exact fixes.
+/// A plan with two exact fixes.
 fn applying() -> Ask {
     let plan = Plan {
         kind: PlanKind::All,
@@ -459,7 +597,7 @@ fn applying() -> Ask {
 }
 
 #[test]
-fn a_plan_shows_what_its_fixes_write() {
+fn plan_shows_exact_fixes() {
     check_rows(
         &applying(),
         &with_fixes(1),
@@ -523,31 +661,31 @@ fn a_plan_shows_what_its_fixes_write() {
 }
 
 #[test]
-fn a_plan_that_is_longer_than_the_window_ends_with_how_much_it_is() {
+fn long_plan_ends_with_its_counts() {
     check(
         &applying(),
         &with_fixes(20),
         &none(),
         expect![[r#"
 
-        LFG plan — 4 findings:
+            LFG plan — 4 findings:
 
-        Applying (2):
-          [P1] src/pay.rs:12 — Customers pay twice
-          [P1] src/pay.rs:12 — Customers pay twice
+            Applying (2):
+              [P1] src/pay.rs:12 — Customers pay twice
+              [P1] src/pay.rs:12 — Customers pay twice
 
-        Skipping (1):
-          [P1] src/pay.rs:12 — Customers pay twice
+            Skipping (1):
+              [P1] src/pay.rs:12 — Customers pay twice
 
-        Acknowledging (1):
-          [P1] src/pay.rs:12 — Customers pay twice
+            Acknowledging (1):
+              [P1] src/pay.rs:12 — Customers pay twice
 
-        This window has no room for 2 exact fixes; one by one, each is shown.
-        ---
-        Should the agent do this?
-        > - Proceed
-          - Cancel
-    "#]],
+            The window is too small for 2 exact fixes; answer "one by one" to see each.
+            ---
+            Should the agent do this?
+            > - Proceed
+              - Cancel
+        "#]],
     );
     check_rows(
         &applying(),
@@ -556,30 +694,30 @@ fn a_plan_that_is_longer_than_the_window_ends_with_how_much_it_is() {
         8,
         expect![[r#"
 
-        LFG plan — 4 findings:
+            LFG plan — 4 findings:
 
-        Applying (2):
-          [P1] src/pay.rs:12 — Customers pay twice
-          [P1] src/pay.rs:12 — Customers pay twice
+            Applying (2):
+              [P1] src/pay.rs:12 — Customers pay twice
+              [P1] src/pay.rs:12 — Customers pay twice
 
-        Skipping (1):
-          [P1] src/pay.rs:12 — Customers pay twice
+            Skipping (1):
+              [P1] src/pay.rs:12 — Customers pay twice
 
-        Acknowledging (1):
-          [P1] src/pay.rs:12 — Customers pay twice
+            Acknowledging (1):
+              [P1] src/pay.rs:12 — Customers pay twice
 
-        In all: 2 to apply, 1 to skip, 1 to acknowledge. This window has no room for 2
-        exact fixes; one by one, each is shown.
-        ---
-        Should the agent do this?
-        > - Proceed
-          - Cancel
-    "#]],
+            Total: 2 to apply, 1 to skip, 1 to acknowledge. The window is too small for 2
+            exact fixes; answer "one by one" to see each.
+            ---
+            Should the agent do this?
+            > - Proceed
+              - Cancel
+        "#]],
     );
 }
 
 #[test]
-fn what_went_wrong_with_a_ticket_is_said() {
+fn failed_ticket_shows_its_reason() {
     let why = "the host\u{1b}[2J is down".to_owned();
     let not_filed = |next| {
         let about = About::NotFiled { number: 2, not_filed: NotFiled { why: why.clone(), next } };
@@ -592,7 +730,7 @@ fn what_went_wrong_with_a_ticket_is_said() {
         expect![[r#"
         ---
         The ticket for #2 was not filed: the host\u{1b}[2J is down
-        There is no other place for tickets.
+        There is no other tracker.
         What should the agent do about it?
         > - Retry
           - Convert to Skip
@@ -624,7 +762,7 @@ fn next_steps(checkout: Checkout, stays: Option<&str>, picks: &[Pick]) -> Ask {
 }
 
 #[test]
-fn what_can_be_done_with_fixes_is_asked() {
+fn next_steps_follow_the_specification() {
     use Checkout::*;
     let all = [Pick::CreatePullRequest, Pick::Continue, Pick::Exit];
     check(
@@ -676,7 +814,7 @@ fn what_can_be_done_with_fixes_is_asked() {
           - Exit -- done for now
     "#]],
     );
-    let why = Some("the branch follows no branch of a remote");
+    let why = Some("the branch tracks no remote branch");
     check(
         &next_steps(PullRequest, why, &stay),
         &report(),
@@ -684,7 +822,7 @@ fn what_can_be_done_with_fixes_is_asked() {
         expect![[r#"
         ---
         2 fixes were applied. What should happen next?
-        Push unavailable — the branch follows no branch of a remote.
+        Push unavailable — the branch tracks no remote branch.
         > - Continue -- proceed with next steps
           - Exit -- done for now
     "#]],
@@ -692,7 +830,7 @@ fn what_can_be_done_with_fixes_is_asked() {
 }
 
 #[test]
-fn that_nothing_is_left_is_said_to_the_letter() {
+fn resolved_message_follows_the_specification() {
     for (safe_fixes, advisory, pre_existing, expected) in [
         (2, 0, 0, "All findings resolved — 2 safe_auto fixes applied."),
         (
@@ -719,7 +857,7 @@ fn that_nothing_is_left_is_said_to_the_letter() {
 }
 
 #[test]
-fn text_of_a_review_does_not_act_on_the_terminal() {
+fn review_text_is_escaped_for_the_terminal() {
     let mut report = report();
     let hostile = "x\u{1b}[2J\ny\u{202e}z";
     report.issues[0].title = hostile.to_owned();
@@ -736,12 +874,12 @@ fn text_of_a_review_does_not_act_on_the_terminal() {
     let ask = Ask { about: About::Finding(finding), picks, recommended: None };
     let asked = question(&ask, beside);
     let labels = asked.options.iter().map(|option| option.label.clone());
-    let all: String = asked.stem.iter().cloned().chain(labels).collect();
+    let all: String = asked.paragraphs.iter().cloned().chain(labels).collect();
     let all = format!(
         "{all}{}{}",
         lead(&ask.about, beside, ROWS),
         lead(&plan(PlanKind::All).about, beside, 40)
     );
     assert!(!all.contains('\u{1b}') && !all.contains('\u{202e}'), "{all:?}");
-    assert_eq!(json!(asked.stem).to_string().matches("\\n").count(), 0);
+    assert_eq!(json!(asked.paragraphs).to_string().matches("\\n").count(), 0);
 }

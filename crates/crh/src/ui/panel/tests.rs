@@ -1,21 +1,21 @@
-//! The panel as a person sees it.
+//! Tests for the rendered panel.
 
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
 
 use super::*;
-use crh_agent::Totals;
-use crh_llm::{Money, Usage};
-use crh_pipeline::events::{Event, Stage};
+use crh_agent::UsageTotals;
+use crh_llm::{Money, TokenUsage};
+use crh_pipeline::events::{ReviewEvent, Stage};
 
-const WIDE: Size = Size { columns: 80, rows: 24 };
-const SMALL: Size = Size { columns: 40, rows: 24 };
+const WIDE: TerminalSize = TerminalSize { columns: 80, rows: 24 };
+const SMALL: TerminalSize = TerminalSize { columns: 40, rows: 24 };
 
-fn check(events: &[Event], size: Size, expected: Expect) {
-    let mut state = State::default();
+fn check(events: &[ReviewEvent], size: TerminalSize, expected: Expect) {
+    let mut state = ProgressState::default();
     for event in events {
-        state.take_in(event, Duration::ZERO);
+        state.apply(event, Duration::ZERO);
     }
     let lines = panel_lines(&state, Duration::from_secs(83), size);
     for line in &lines {
@@ -25,25 +25,26 @@ fn check(events: &[Event], size: Size, expected: Expect) {
     expected.assert_eq(&lines.iter().map(|line| format!("{line}\n")).collect::<String>());
 }
 
-fn started(run: &str, label: &str) -> Event {
-    Event::RunStarted { run: run.to_owned(), label: label.to_owned(), files: 3 }
+fn started(run: &str, label: &str) -> ReviewEvent {
+    ReviewEvent::RunStarted { run: run.to_owned(), label: label.to_owned(), files: 3 }
 }
 
-fn called(run: &str, tool: &str, about: &str) -> Event {
-    Event::ToolCalled { run: run.to_owned(), tool: tool.to_owned(), about: about.to_owned() }
+fn called(run: &str, tool: &str, about: &str) -> ReviewEvent {
+    ReviewEvent::ToolCalled { run: run.to_owned(), tool: tool.to_owned(), about: about.to_owned() }
 }
 
-/// In the middle of a review.
-fn middle() -> Vec<Event> {
+/// Events up to the middle of a review.
+fn middle() -> Vec<ReviewEvent> {
     let reviewed =
-        (0..12).map(|number| Event::FileReviewed { path: format!("src/file_{number}.rs") });
-    let usage = Usage { input: 180_000, cache_read: 120_000, cache_written: 0, output: 4_321 };
-    let totals = Totals { llm_calls: 14, usage, money: Money::cents(42), ..Totals::default() };
+        (0..12).map(|number| ReviewEvent::FileReviewed { path: format!("src/file_{number}.rs") });
+    let usage = TokenUsage { input: 180_000, cache_read: 120_000, cache_written: 0, output: 4_321 };
+    let totals =
+        UsageTotals { llm_calls: 14, usage, money: Money::cents(42), ..UsageTotals::default() };
     let mut events = vec![
-        Event::StageStarted { stage: Stage::Review },
-        Event::Planned { files: 34, budget: Money::cents(200) },
+        ReviewEvent::StageStarted { stage: Stage::Review },
+        ReviewEvent::Planned { files: 34, budget: Money::cents(200) },
         started("secrets", ""),
-        Event::RunEnded {
+        ReviewEvent::RunEnded {
             run: "secrets".to_owned(),
             failure: None,
             limited: None,
@@ -57,12 +58,12 @@ fn middle() -> Vec<Event> {
         called("sub-agent-2", "diff_get_file", "src/payments/providers/stripe/webhooks/handler.rs"),
     ];
     events.extend(reviewed);
-    events.push(Event::Spent { totals });
+    events.push(ReviewEvent::Spent { totals });
     events
 }
 
 #[test]
-fn a_review_at_work() {
+fn panel_of_running_review() {
     check(
         &middle(),
         WIDE,
@@ -88,7 +89,7 @@ fn a_review_at_work() {
 }
 
 #[test]
-fn a_review_that_has_just_begun_shows_what_it_knows() {
+fn panel_of_starting_review() {
     check(
         &[],
         WIDE,
@@ -98,14 +99,14 @@ fn a_review_that_has_just_begun_shows_what_it_knows() {
     "#]],
     );
     check(
-        &[Event::StageStarted { stage: Stage::Workspace }],
+        &[ReviewEvent::StageStarted { stage: Stage::Workspace }],
         SMALL,
         expect![[r#"
         ⠴ Preparing the workspace          1:23
           0.00 USD · 0 tokens · 0 findings
     "#]],
     );
-    let empty = Event::Planned { files: 0, budget: Money::cents(200) };
+    let empty = ReviewEvent::Planned { files: 0, budget: Money::cents(200) };
     check(
         &[empty],
         WIDE,
@@ -117,8 +118,8 @@ fn a_review_that_has_just_begun_shows_what_it_knows() {
 }
 
 #[test]
-fn runs_that_do_not_fit_are_counted() {
-    let runs: Vec<Event> =
+fn runs_that_do_not_fit_are_counted_only() {
+    let runs: Vec<ReviewEvent> =
         (1..=30).map(|number| started(&format!("sub-agent-{number}"), "")).collect();
     check(
         &runs,
@@ -138,7 +139,7 @@ fn runs_that_do_not_fit_are_counted() {
     );
     check(
         &runs,
-        Size { columns: 80, rows: 6 },
+        TerminalSize { columns: 80, rows: 6 },
         expect![[r#"
             ⠴ Starting                                                                 1:23
               sub-agent-1  thinking                                                    1:23
@@ -149,33 +150,34 @@ fn runs_that_do_not_fit_are_counted() {
     );
     check(
         &runs,
-        Size { columns: 10, rows: 2 },
+        TerminalSize { columns: 10, rows: 2 },
         expect![[r#"
-        ⠴ S… 1:23
-          30 run…
-          0.00 U…
-    "#]],
+            ⠴ S… 1:23
+              30 act…
+              0.00 U…
+        "#]],
     );
 }
 
 #[test]
-fn no_size_of_terminal_is_too_small() {
+fn panel_fits_any_terminal_size() {
     for columns in 0..120 {
-        let lines = panel_lines(&middle_state(), Duration::ZERO, Size { columns, rows: columns });
+        let lines =
+            panel_lines(&middle_state(), Duration::ZERO, TerminalSize { columns, rows: columns });
         for line in lines {
             assert!(crh_review::columns(&line) < columns.max(2), "{line}");
         }
     }
 }
 
-fn middle_state() -> State {
-    let mut state = State::default();
-    middle().iter().for_each(|event| state.take_in(event, Duration::ZERO));
+fn middle_state() -> ProgressState {
+    let mut state = ProgressState::default();
+    middle().iter().for_each(|event| state.apply(event, Duration::ZERO));
     state
 }
 
 #[test]
-fn text_of_the_change_does_not_act_on_the_terminal() {
+fn text_of_the_change_is_escaped() {
     check(
         &[
             started("sub-agent-1", "a\u{1b}[2Jb\nc\u{202e}d"),

@@ -1,79 +1,102 @@
-//! A question as lines of a terminal that can draw over what it has shown.
+//! A menu that is redrawn as the user moves the selection.
 
-use super::Question;
-use crate::ui::screen::Size;
+use super::MenuQuestion;
+use crate::ui::screen::TerminalSize;
 use crh_review::render::Colour;
-use crh_review::{cut, wrapped};
+use crh_review::{truncate, wrap};
 
-/// What the keys do; the last that is left out where there is little room.
+/// Key help; the first part to be left out on small terminals.
 const KEYS: &str =
     "Up/Down: move · Enter: choose · Esc or Ctrl-C: leave, and nothing stays changed";
-/// Stands before the option that Enter takes, and before the others.
+/// Prefixes of the selected option and of the others.
 const MARKED: &str = "> ";
 const UNMARKED: &str = "  ";
-/// With fewer rows than these, there is one for the marked option and one for where the next key leads.
+/// Below this number of rows the question is left out.
 const ROWS_WITH_STEM: usize = 3;
 
-/// The lines of a question of which an option is marked: none is wider than the terminal, and they are fewer than its
-/// rows, of which the last is for the cursor. Where not everything fits, the keys go first, then what of an option does not fit one
-/// row, then other options than the marked one; the beginning of what is asked stays as long as there are three rows.
-pub(super) fn lines(question: &Question, marked: usize, size: Size, colour: Colour) -> Vec<String> {
-    // The last column stays free: some terminals begin a new line when it is written.
+/// The lines of a menu. No line is wider than the terminal, and there are fewer lines than rows,
+/// because the last row is for the cursor. On small terminals it leaves out the key help, then all
+/// but the first row of each option, then options other than the selected one. The start of the
+/// question stays if there are three rows.
+pub(super) fn lines(
+    question: &MenuQuestion,
+    selected: usize,
+    size: TerminalSize,
+    colour: Colour,
+) -> Vec<String> {
+    // The last column stays free, because some terminals wrap when it is written.
     let width = size.columns.saturating_sub(1).max(1);
-    let room = size.rows.saturating_sub(1).max(1);
-    let stem = stem(question, width);
+    let max_lines = size.rows.saturating_sub(1).max(1);
+    let question_lines = question_lines(question, width);
     let options: Vec<Vec<String>> =
-        (0..question.options.len()).map(|at| option(question, at, marked, width)).collect();
-    let is_marked = |at: usize| at == marked;
-    let whole: Vec<String> =
-        options.iter().enumerate().flat_map(|(at, it)| bold(it, is_marked(at), colour)).collect();
-    let keys = pieces("", "", KEYS, width);
-    if stem.len() + whole.len() + keys.len() + 2 <= room {
+        (0..question.options.len()).map(|index| option(question, index, selected, width)).collect();
+    let is_selected = |index: usize| index == selected;
+    let full_options: Vec<String> = options
+        .iter()
+        .enumerate()
+        .flat_map(|(index, option_lines)| bold(option_lines, is_selected(index), colour))
+        .collect();
+    let key_help = wrap_lines("", "", KEYS, width);
+    if question_lines.len() + full_options.len() + key_help.len() + 2 <= max_lines {
         let blank = || std::iter::once(String::new());
-        return stem.into_iter().chain(blank()).chain(whole).chain(blank()).chain(keys).collect();
+        return question_lines
+            .into_iter()
+            .chain(blank())
+            .chain(full_options)
+            .chain(blank())
+            .chain(key_help)
+            .collect();
     }
-    if whole.len() < room {
-        let shown = room - whole.len();
-        return stem.into_iter().take(shown).chain(whole).collect();
+    if full_options.len() < max_lines {
+        let question_rows = max_lines - full_options.len();
+        return question_lines.into_iter().take(question_rows).chain(full_options).collect();
     }
-    let short = |(at, lines): (usize, &Vec<String>)| {
+    let short = |(index, lines): (usize, &Vec<String>)| {
         let line = match lines.as_slice() {
             [only] => only.clone(),
-            [first, ..] => cut(&format!("{first} …"), width),
+            [first, ..] => truncate(&format!("{first} …"), width),
             [] => String::new(),
         };
-        bold(&[line], is_marked(at), colour)
+        bold(&[line], is_selected(index), colour)
     };
     let short: Vec<String> = options.iter().enumerate().flat_map(short).collect();
-    let asked = match room.checked_sub(short.len()) {
-        Some(left) => left,
-        None => usize::from(room >= ROWS_WITH_STEM),
+    let question_rows = match max_lines.checked_sub(short.len()) {
+        Some(free_rows) => free_rows,
+        None => usize::from(max_lines >= ROWS_WITH_STEM),
     };
-    let rows = room - asked;
-    let start = (marked + 1).saturating_sub(rows);
-    stem.into_iter().take(asked).chain(short.into_iter().skip(start).take(rows)).collect()
+    let option_rows = max_lines - question_rows;
+    let first_option = (selected + 1).saturating_sub(option_rows);
+    question_lines
+        .into_iter()
+        .take(question_rows)
+        .chain(short.into_iter().skip(first_option).take(option_rows))
+        .collect()
 }
 
-/// What is asked, without the options.
-pub(super) fn stem(question: &Question, width: usize) -> Vec<String> {
-    question.stem.iter().flat_map(|line| pieces("", "", line, width)).collect()
+/// The question without its options.
+pub(super) fn question_lines(question: &MenuQuestion, width: usize) -> Vec<String> {
+    question.paragraphs.iter().flat_map(|line| wrap_lines("", "", line, width)).collect()
 }
 
-/// The option that was chosen, as it stays on the screen.
-pub(super) fn chosen(question: &Question, at: usize, width: usize) -> Vec<String> {
-    option(question, at, at, width)
+/// The chosen option, as it stays on the screen.
+pub(super) fn chosen_option_lines(
+    question: &MenuQuestion,
+    index: usize,
+    width: usize,
+) -> Vec<String> {
+    option(question, index, index, width)
 }
 
-fn option(question: &Question, at: usize, marked: usize, width: usize) -> Vec<String> {
-    let key = question.options[at].shown_key(at);
-    let mark = if at == marked { MARKED } else { UNMARKED };
-    let first = format!("{mark}{key}");
-    let others = " ".repeat(first.len());
-    pieces(&first, &others, &question.options[at].label, width)
+fn option(question: &MenuQuestion, index: usize, selected: usize, width: usize) -> Vec<String> {
+    let key = question.options[index].key_hint(index);
+    let mark = if index == selected { MARKED } else { UNMARKED };
+    let first_prefix = format!("{mark}{key}");
+    let indent = " ".repeat(first_prefix.len());
+    wrap_lines(&first_prefix, &indent, &question.options[index].label, width)
 }
 
-fn bold(lines: &[String], is_marked: bool, colour: Colour) -> Vec<String> {
-    match (colour, is_marked) {
+fn bold(lines: &[String], is_selected: bool, colour: Colour) -> Vec<String> {
+    match (colour, is_selected) {
         (Colour::On, true) => {
             lines.iter().map(|line| format!("\u{1b}[1m{line}\u{1b}[0m")).collect()
         }
@@ -81,23 +104,23 @@ fn bold(lines: &[String], is_marked: bool, colour: Colour) -> Vec<String> {
     }
 }
 
-/// Text on lines of which none is too wide, whatever its words are.
-fn pieces(first: &str, others: &str, text: &str, width: usize) -> Vec<String> {
-    wrapped(first, others, text, width).lines().map(|line| cut(line, width)).collect()
+/// Wraps text; words that are too long are cut.
+fn wrap_lines(first_prefix: &str, indent: &str, text: &str, width: usize) -> Vec<String> {
+    wrap(first_prefix, indent, text, width).lines().map(|line| truncate(line, width)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::super::Choice;
+    use super::super::MenuOption;
     use super::*;
     use crh_review::columns;
 
-    fn question() -> Question {
-        let choice = |key, label: &str| Choice { key: Some(key), label: label.to_owned() };
-        Question {
-            stem: vec!["What should the agent do with the remaining 3 findings?".to_owned()],
+    fn question() -> MenuQuestion {
+        let choice = |key, label: &str| MenuOption { key: Some(key), label: label.to_owned() };
+        MenuQuestion {
+            paragraphs: vec!["What should the agent do with the remaining 3 findings?".to_owned()],
             options: vec![
                 choice(
                     'A',
@@ -106,12 +129,12 @@ mod tests {
                 choice('B', "LFG. Apply the agent's best-judgment action per finding"),
                 choice('D', "Report only — take no further action"),
             ],
-            marked: 0,
+            preselected: 0,
         }
     }
 
     fn check(marked: usize, columns: usize, rows: usize, expected: Expect) {
-        let size = Size { columns, rows };
+        let size = TerminalSize { columns, rows };
         let shown: String = lines(&question(), marked, size, Colour::Off)
             .iter()
             .map(|line| format!("{line}\n"))
@@ -120,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_its_stem_its_options_and_its_keys() {
+    fn menu_shows_question_options_and_keys() {
         check(
             1,
             80,
@@ -139,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_terminal_shows_what_is_needed_first() {
+    fn small_terminal_shows_selected_option_first() {
         check(
             0,
             40,
@@ -183,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn whatever_its_size_a_terminal_can_hold_what_is_drawn() {
+    fn menu_fits_any_terminal_size() {
         for wide in 0..100 {
             for rows in 0..30 {
                 for marked in 0..3 {
-                    let size = Size { columns: wide, rows };
+                    let size = TerminalSize { columns: wide, rows };
                     let drawn = lines(&question(), marked, size, Colour::Off);
                     assert!(drawn.len() < rows.max(2), "{wide}x{rows}");
                     assert!(drawn.iter().all(|line| columns(line) < wide.max(2)), "{wide}x{rows}");
@@ -201,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn the_marked_option_stands_out_where_there_are_colours() {
-        let drawn = lines(&question(), 2, Size { columns: 80, rows: 24 }, Colour::On);
+    fn selected_option_is_bold_with_colours() {
+        let drawn = lines(&question(), 2, TerminalSize { columns: 80, rows: 24 }, Colour::On);
         let bold: Vec<&String> = drawn.iter().filter(|line| line.contains('\u{1b}')).collect();
         assert_eq!(bold, ["\u{1b}[1m> (D) Report only — take no further action\u{1b}[0m"]);
     }

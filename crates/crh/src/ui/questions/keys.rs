@@ -1,15 +1,15 @@
-//! What a terminal sends for the keys that are pressed, read as keys.
+//! Decodes bytes from a terminal into keys.
 
-/// A key that means something to a question.
+/// A key that a menu understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum MenuKey {
     Up,
     Down,
     First,
     Last,
     Enter,
     /// Escape, Ctrl-C or Ctrl-D.
-    Leave,
+    Cancel,
     /// A character, in lower case.
     Char(char),
 }
@@ -17,31 +17,31 @@ pub(super) enum Key {
 const ESCAPE: u8 = 0x1b;
 const CTRL_C: u8 = 0x03;
 const CTRL_D: u8 = 0x04;
-/// No key sends a longer sequence. What is longer is noise and is let go.
+/// Longer sequences are discarded as noise.
 const SEQUENCE_MAX: usize = 32;
 
-/// Bytes that came in and are not yet a key.
+/// Holds the bytes of an incomplete key.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub(super) struct KeyDecoder {
     pending: Vec<u8>,
 }
 
-impl Decoder {
-    /// The keys that are complete with these bytes. What means nothing is left out.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
+impl KeyDecoder {
+    /// The keys that these bytes complete. Unknown keys are skipped.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<MenuKey> {
         bytes.iter().filter_map(|byte| self.next(*byte)).collect()
     }
 
-    /// Nothing came for a while: an escape that nothing followed was the key itself.
-    pub(super) fn pause(&mut self) -> Option<Key> {
+    /// Call after a pause in the input: a lone escape byte was the Escape key.
+    pub(super) fn pause(&mut self) -> Option<MenuKey> {
         let pending = std::mem::take(&mut self.pending);
-        (pending == [ESCAPE]).then_some(Key::Leave)
+        (pending == [ESCAPE]).then_some(MenuKey::Cancel)
     }
 
-    fn next(&mut self, byte: u8) -> Option<Key> {
+    fn next(&mut self, byte: u8) -> Option<MenuKey> {
         if byte == CTRL_C {
             self.pending.clear();
-            return Some(Key::Leave);
+            return Some(MenuKey::Cancel);
         }
         if self.pending.is_empty() {
             return match byte {
@@ -49,47 +49,50 @@ impl Decoder {
                     self.pending.push(byte);
                     None
                 }
-                byte => plain(byte),
+                byte => decode_byte(byte),
             };
         }
         if byte == ESCAPE {
-            // A new sequence begins in the middle of one that was cut off.
+            // A new sequence starts within an incomplete one.
             self.pending = vec![ESCAPE];
             return None;
         }
         self.pending.push(byte);
         match (self.pending.len(), byte) {
-            // `ESC [` and `ESC O` go on; any other second byte is a key that was pressed with Alt, which means nothing here.
+            // `ESC [` and `ESC O` start a sequence; any other second byte is a key pressed with
+            // Alt, which is ignored.
             (2, b'[' | b'O') => None,
             (2, _) | (SEQUENCE_MAX.., _) => {
                 self.pending.clear();
                 None
             }
-            (_, 0x40..=0x7e) => sequence(&std::mem::take(&mut self.pending)),
+            (_, 0x40..=0x7e) => decode_sequence(&std::mem::take(&mut self.pending)),
             (_, _) => None,
         }
     }
 }
 
-fn plain(byte: u8) -> Option<Key> {
+fn decode_byte(byte: u8) -> Option<MenuKey> {
     match byte {
-        b'\r' | b'\n' => Some(Key::Enter),
-        CTRL_D => Some(Key::Leave),
-        b'j' => Some(Key::Down),
-        b'k' => Some(Key::Up),
-        byte if byte.is_ascii_alphanumeric() => Some(Key::Char(byte.to_ascii_lowercase().into())),
+        b'\r' | b'\n' => Some(MenuKey::Enter),
+        CTRL_D => Some(MenuKey::Cancel),
+        b'j' => Some(MenuKey::Down),
+        b'k' => Some(MenuKey::Up),
+        byte if byte.is_ascii_alphanumeric() => {
+            Some(MenuKey::Char(byte.to_ascii_lowercase().into()))
+        }
         _ => None,
     }
 }
 
-/// What a whole sequence stands for: the arrow keys and the keys beside them, in the two modes of terminals.
-fn sequence(bytes: &[u8]) -> Option<Key> {
+/// The key of a complete sequence: arrows, Home and End, in both terminal modes.
+fn decode_sequence(bytes: &[u8]) -> Option<MenuKey> {
     match bytes {
-        b"\x1b[A" | b"\x1bOA" => Some(Key::Up),
-        b"\x1b[B" | b"\x1bOB" => Some(Key::Down),
-        b"\x1b[H" | b"\x1bOH" | b"\x1b[1~" => Some(Key::First),
-        b"\x1b[F" | b"\x1bOF" | b"\x1b[4~" => Some(Key::Last),
-        b"\x1bOM" => Some(Key::Enter),
+        b"\x1b[A" | b"\x1bOA" => Some(MenuKey::Up),
+        b"\x1b[B" | b"\x1bOB" => Some(MenuKey::Down),
+        b"\x1b[H" | b"\x1bOH" | b"\x1b[1~" => Some(MenuKey::First),
+        b"\x1b[F" | b"\x1bOF" | b"\x1b[4~" => Some(MenuKey::Last),
+        b"\x1bOM" => Some(MenuKey::Enter),
         _ => None,
     }
 }
@@ -98,45 +101,45 @@ fn sequence(bytes: &[u8]) -> Option<Key> {
 mod tests {
     use super::*;
 
-    fn check(bytes: &[u8], expected: &[Key]) {
-        let mut whole = Decoder::default();
+    fn check(bytes: &[u8], expected: &[MenuKey]) {
+        let mut whole = KeyDecoder::default();
         let mut keys = whole.read(bytes);
         keys.extend(whole.pause());
         assert_eq!(keys, expected, "{:?}", bytes.escape_ascii().to_string());
-        // However the bytes come in, they are the same keys.
-        let mut pieces = Decoder::default();
-        let mut keys: Vec<Key> =
+        // The result must not depend on how the bytes are split.
+        let mut pieces = KeyDecoder::default();
+        let mut keys: Vec<MenuKey> =
             bytes.iter().flat_map(|byte| pieces.read(std::slice::from_ref(byte))).collect();
         keys.extend(pieces.pause());
         assert_eq!(keys, expected, "{:?}", bytes.escape_ascii().to_string());
     }
 
     #[test]
-    fn keys_are_read_from_what_terminals_send() {
-        use Key::*;
+    fn keys_are_decoded_from_terminal_bytes() {
+        use MenuKey::*;
         check(b"\x1b[A\x1b[B\x1bOA\x1bOB", &[Up, Down, Up, Down]);
         check(b"\x1b[H\x1b[F\x1b[1~\x1b[4~", &[First, Last, First, Last]);
         check(b"jk\r\n", &[Down, Up, Enter, Enter]);
         check(b"aB1", &[Char('a'), Char('b'), Char('1')]);
-        check(b"\x03", &[Leave]);
-        check(b"\x04", &[Leave]);
-        check(b"\x1b", &[Leave]);
+        check(b"\x03", &[Cancel]);
+        check(b"\x04", &[Cancel]);
+        check(b"\x1b", &[Cancel]);
     }
 
     #[test]
-    fn what_means_nothing_is_left_out() {
-        use Key::*;
+    fn unknown_keys_are_skipped() {
+        use MenuKey::*;
         check(b"\x1b[1;5A\x1b[3~ \t\x7f", &[]);
-        // A key with Alt is not the key.
+        // Alt plus a key is ignored.
         check(b"\x1ba", &[]);
         check("é設".as_bytes(), &[]);
-        check(b"\x1b[\x03", &[Leave]);
+        check(b"\x1b[\x03", &[Cancel]);
         check(b"\x1b\x1b[A", &[Up]);
         check(&[b"\x1b[".as_slice(), &[b'0'; 100], b"~"].concat(), &vec![Char('0'); 70]);
     }
 
     #[test]
-    fn a_sequence_that_was_cut_off_is_no_key() {
+    fn incomplete_sequence_is_no_key() {
         check(b"\x1b[", &[]);
         check(b"\x1b[1;", &[]);
     }

@@ -1,10 +1,8 @@
-//! Questions to the person at the terminal: one at a time, on standard error, answered by a key or by a line.
+//! Menus on the terminal: one question at a time on standard error, answered by a key or a line.
 
-#[path = "drawn_menu.rs"]
-mod drawn;
+mod drawn_menu;
 mod keys;
-#[path = "numbered_menu.rs"]
-mod numbered;
+mod numbered_menu;
 mod raw_mode;
 
 use std::io;
@@ -15,274 +13,278 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 
-use self::keys::{Decoder, Key};
+use self::keys::{KeyDecoder, MenuKey};
 use self::raw_mode::RawMode;
-pub(super) use self::raw_mode::restore_at_once;
-use super::face::Channel;
+pub(super) use self::raw_mode::try_restore;
 use super::screen;
+use super::style::OutputKind;
 use crate::config::environment;
 use crate::config::environment::Environment;
 use crate::config::value::Color;
 use crh_review::render::Colour;
 
-/// How often it is looked whether the terminal has another size, or the question is to be left: ten times a second is at once
-/// to a person, and longer than a terminal takes to send the rest of a key.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Keys come in by threes and a line has a few characters. More of either is read in turn.
-const READ: usize = 256;
-/// A line that is longer than this is no answer.
+/// How often to check for a resized terminal or a signal. Longer than a terminal needs to send the
+/// rest of a key sequence.
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// Larger input is read in several steps.
+const READ_SIZE: usize = 256;
+/// Longer lines are discarded.
 const LINE_MAX: usize = 1_024;
 
-/// A question with its options, of which exactly one is chosen.
+/// A question with options, one of which the user chooses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
-    /// What is asked, one paragraph an item. It is harmless to show.
-    pub(crate) stem: Vec<String>,
-    /// What can be chosen. There is at least one.
-    pub(crate) options: Vec<Choice>,
-    /// The option that is marked at first.
-    pub(crate) marked: usize,
+pub(crate) struct MenuQuestion {
+    /// Paragraphs of the question, already escaped.
+    pub(crate) paragraphs: Vec<String>,
+    /// At least one option.
+    pub(crate) options: Vec<MenuOption>,
+    /// Index of the preselected option.
+    pub(crate) preselected: usize,
 }
 
-/// One thing that can be chosen.
+/// An option of a menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Choice {
-    /// The letter that chooses it; none if only its number does.
+pub(crate) struct MenuOption {
+    /// Letter that chooses it; without one, its number does.
     pub(crate) key: Option<char>,
-    /// What it says, harmless to show.
+    /// Label, already escaped.
     pub(crate) label: String,
 }
 
-/// What the person said.
+/// The user's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// The option at this place.
+pub(crate) enum MenuAnswer {
+    /// Index of the chosen option.
     Chosen(usize),
-    /// Nothing: they want to leave.
-    Left,
+    /// The user cancelled, or the terminal is gone.
+    Cancelled,
 }
 
-/// The person at the terminal.
-pub(crate) struct Person {
-    way: Channel,
+/// Asks questions on the terminal.
+pub(crate) struct TerminalPrompt {
+    output: OutputKind,
     colour: Colour,
-    wants_to_leave: Arc<AtomicBool>,
+    cancel_flag: Arc<AtomicBool>,
 }
 
-impl Question {
-    /// The option that a letter chooses.
-    fn at_key(&self, letter: char) -> Option<usize> {
-        let is_it =
-            |option: &Choice| option.key.is_some_and(|key| key.eq_ignore_ascii_case(&letter));
-        self.options.iter().position(is_it)
+impl MenuQuestion {
+    /// Index of the option with this letter.
+    fn option_for_letter(&self, letter: char) -> Option<usize> {
+        let has_letter =
+            |option: &MenuOption| option.key.is_some_and(|key| key.eq_ignore_ascii_case(&letter));
+        self.options.iter().position(has_letter)
     }
 
-    /// The option that a key chooses at once: its letter, or its number.
-    fn at_char(&self, char: char) -> Option<usize> {
+    /// Index of the option with this letter or number.
+    fn option_for_char(&self, char: char) -> Option<usize> {
         let number = char.to_digit(10).and_then(|digit| usize::try_from(digit).ok());
         let by_number = number.and_then(|number| number.checked_sub(1));
-        self.at_key(char).or(by_number).filter(|at| *at < self.options.len())
+        self.option_for_letter(char).or(by_number).filter(|index| *index < self.options.len())
     }
 }
 
-impl Choice {
-    /// How the key that chooses it stands before it.
-    fn shown_key(&self, at: usize) -> String {
+impl MenuOption {
+    /// The key hint in front of the label.
+    fn key_hint(&self, index: usize) -> String {
         match self.key {
             Some(key) => format!("({key}) "),
-            None => format!("{}. ", at + 1),
+            None => format!("{}. ", index + 1),
         }
     }
 }
 
-impl Person {
-    /// Whoever sits at the terminal, if there is one and somebody can sit there: a service that runs things unattended may
-    /// pretend to be a terminal, and would wait for ever.
-    pub(crate) fn at_terminal(environment: &Environment, color: Color) -> Option<Self> {
+impl TerminalPrompt {
+    /// A prompt if standard input and standard error are an interactive terminal. In CI there is
+    /// none, because a question would never be answered.
+    pub(crate) fn detect(environment: &Environment, color: Color) -> Option<Self> {
         let variable = |name| environment.variable(name).map(|value| value.to_string_lossy());
         let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
         let ci = variable(environment::CI);
-        if !is_terminal || Channel::of(is_terminal, ci.as_deref(), None) == Channel::Stream {
+        if !is_terminal
+            || OutputKind::detect(is_terminal, ci.as_deref(), None) == OutputKind::Stream
+        {
             return None;
         }
         let term = variable(environment::TERM);
-        let way = Channel::of(is_terminal, ci.as_deref(), term.as_deref());
-        let colour = match (color, way) {
-            (Color::Always, _) | (Color::Auto, Channel::Terminal) => Colour::On,
-            (Color::Never, _) | (Color::Auto, Channel::Stream) => Colour::Off,
+        let output = OutputKind::detect(is_terminal, ci.as_deref(), term.as_deref());
+        let colour = match (color, output) {
+            (Color::Always, _) | (Color::Auto, OutputKind::Terminal) => Colour::On,
+            (Color::Never, _) | (Color::Auto, OutputKind::Stream) => Colour::Off,
         };
-        Some(Self { way, colour, wants_to_leave: Arc::default() })
+        Some(Self { output, colour, cancel_flag: Arc::default() })
     }
 
-    /// Set from elsewhere when the person wants to leave, as by a signal.
-    pub(crate) fn wants_to_leave(&self) -> Arc<AtomicBool> {
-        self.wants_to_leave.clone()
+    /// Flag that a signal handler sets to cancel the current question.
+    pub(crate) fn cancel_flag(&self) -> Arc<AtomicBool> {
+        self.cancel_flag.clone()
     }
 
-    /// Whether the person has said so.
-    pub(crate) fn is_leaving(&self) -> bool {
-        self.wants_to_leave.load(Ordering::SeqCst)
+    /// Whether the user has cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel_flag.load(Ordering::SeqCst)
     }
 
-    /// How wide a text may be that is told.
+    /// Maximum width for printed text.
     pub(crate) fn columns(&self) -> usize {
         screen::size().columns.saturating_sub(1).max(1)
     }
 
-    /// How many rows are left for a text that is told before a question, so that both can be seen at once.
-    pub(crate) fn rows_above(&self, question: &Question) -> usize {
+    /// Rows left above a question, so that text and question are visible together.
+    pub(crate) fn rows_above(&self, question: &MenuQuestion) -> usize {
         let size = screen::size();
-        let taken = match self.way {
-            Channel::Terminal => drawn::lines(question, question.marked, size, Colour::Off).len(),
-            Channel::Stream => numbered::text(question, self.columns()).lines().count(),
+        let question_rows = match self.output {
+            OutputKind::Terminal => {
+                drawn_menu::lines(question, question.preselected, size, Colour::Off).len()
+            }
+            OutputKind::Stream => numbered_menu::text(question, self.columns()).lines().count(),
         };
-        // The cursor has the last row.
-        size.rows.saturating_sub(taken + 1)
+        // The last row is for the cursor.
+        size.rows.saturating_sub(question_rows + 1)
     }
 
-    /// Tells something that stays on the screen. It is harmless to show.
-    pub(crate) fn tell(&self, text: &str) {
-        screen::say(text.trim_end_matches('\n'));
+    /// Prints permanent text, already escaped.
+    pub(crate) fn print(&self, text: &str) {
+        screen::print_line(text.trim_end_matches('\n'));
     }
 
-    /// Asks, and waits for the answer. A terminal that cannot be asked is one that the person has left.
-    pub(crate) fn ask(&self, question: &Question) -> Answer {
-        let answer = match self.way {
-            Channel::Terminal => match RawMode::on() {
+    /// Asks a question and waits for the answer. A terminal error counts as cancelled.
+    pub(crate) fn ask(&self, question: &MenuQuestion) -> MenuAnswer {
+        let answer = match self.output {
+            OutputKind::Terminal => match RawMode::enable() {
                 Ok(raw_mode) => {
                     let answer = self.ask_drawn(question);
                     drop(raw_mode);
-                    self.keep(question, answer);
+                    self.print_answered(question, answer);
                     answer
                 }
                 Err(_) => self.ask_numbered(question),
             },
-            Channel::Stream => self.ask_numbered(question),
+            OutputKind::Stream => self.ask_numbered(question),
         };
-        if answer == Answer::Left {
-            self.wants_to_leave.store(true, Ordering::SeqCst);
+        if answer == MenuAnswer::Cancelled {
+            self.cancel_flag.store(true, Ordering::SeqCst);
         }
         answer
     }
 
-    /// Leaves the question on the screen with its answer, in place of what was drawn.
-    fn keep(&self, question: &Question, answer: Answer) {
+    /// Replaces the menu by the question and the chosen answer.
+    fn print_answered(&self, question: &MenuQuestion, answer: MenuAnswer) {
         screen::clear();
-        let mut lines = drawn::stem(question, self.columns());
-        if let Answer::Chosen(at) = answer {
-            lines.extend(drawn::chosen(question, at, self.columns()));
+        let mut lines = drawn_menu::question_lines(question, self.columns());
+        if let MenuAnswer::Chosen(index) = answer {
+            lines.extend(drawn_menu::chosen_option_lines(question, index, self.columns()));
         }
-        screen::say(&lines.join("\n"));
+        screen::print_line(&lines.join("\n"));
     }
 
-    fn ask_drawn(&self, question: &Question) -> Answer {
-        let mut decoder = Decoder::default();
-        let mut marked = question.marked;
-        let mut drawn = None;
+    fn ask_drawn(&self, question: &MenuQuestion) -> MenuAnswer {
+        let mut decoder = KeyDecoder::default();
+        let mut selected = question.preselected;
+        let mut last_drawn = None;
         loop {
             let size = screen::size();
-            if drawn != Some((marked, size)) {
-                screen::draw(drawn::lines(question, marked, size, self.colour));
-                drawn = Some((marked, size));
+            if last_drawn != Some((selected, size)) {
+                screen::draw(drawn_menu::lines(question, selected, size, self.colour));
+                last_drawn = Some((selected, size));
             }
-            let keys = match self.heard() {
-                Heard::Bytes(bytes) => decoder.read(&bytes),
-                Heard::Nothing => decoder.pause().into_iter().collect(),
-                Heard::End => return Answer::Left,
+            let keys = match self.read_input() {
+                TerminalInput::Bytes(bytes) => decoder.read(&bytes),
+                TerminalInput::Nothing => decoder.pause().into_iter().collect(),
+                TerminalInput::End => return MenuAnswer::Cancelled,
             };
             for key in keys {
-                match pressed(question, marked, key) {
-                    Pressed::Marks(at) => marked = at,
-                    Pressed::Answers(answer) => return answer,
+                match apply_key(question, selected, key) {
+                    KeyEffect::Select(index) => selected = index,
+                    KeyEffect::Answer(answer) => return answer,
                 }
             }
         }
     }
 
-    fn ask_numbered(&self, question: &Question) -> Answer {
-        forget_typed();
-        screen::say(numbered::text(question, self.columns()).trim_end());
-        let mut line = Vec::new();
-        screen::prompt(&numbered::prompt(question));
+    fn ask_numbered(&self, question: &MenuQuestion) -> MenuAnswer {
+        discard_input();
+        screen::print_line(numbered_menu::text(question, self.columns()).trim_end());
+        let mut input = Vec::new();
+        screen::prompt(&numbered_menu::prompt(question));
         loop {
-            match self.heard() {
-                Heard::Bytes(bytes) => line.extend(bytes),
-                Heard::Nothing => {}
-                Heard::End => {
-                    screen::say("");
-                    return Answer::Left;
+            match self.read_input() {
+                TerminalInput::Bytes(bytes) => input.extend(bytes),
+                TerminalInput::Nothing => {}
+                TerminalInput::End => {
+                    screen::print_line("");
+                    return MenuAnswer::Cancelled;
                 }
             }
-            while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
-                let rest = line.split_off(end + 1);
-                let said =
-                    String::from_utf8_lossy(&std::mem::replace(&mut line, rest)).into_owned();
-                if let Some(at) = numbered::named(question, &said) {
-                    return Answer::Chosen(at);
+            while let Some(end) = input.iter().position(|byte| *byte == b'\n') {
+                let rest = input.split_off(end + 1);
+                let line =
+                    String::from_utf8_lossy(&std::mem::replace(&mut input, rest)).into_owned();
+                if let Some(index) = numbered_menu::parse_answer(question, &line) {
+                    return MenuAnswer::Chosen(index);
                 }
-                screen::say("That is none of them.");
-                screen::prompt(&numbered::prompt(question));
+                screen::print_line("Not a valid choice.");
+                screen::prompt(&numbered_menu::prompt(question));
             }
-            if line.len() > LINE_MAX {
-                line.clear();
+            if input.len() > LINE_MAX {
+                input.clear();
             }
         }
     }
 
-    /// What came in since the last look.
-    fn heard(&self) -> Heard {
-        if self.is_leaving() {
-            return Heard::End;
+    /// Input since the last poll.
+    fn read_input(&self) -> TerminalInput {
+        if self.is_cancelled() {
+            return TerminalInput::End;
         }
         let stdin = io::stdin();
-        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&LOOK)) {
-            // A signal came in between; what it means is seen at the next look.
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Heard::Nothing,
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&POLL_INTERVAL)) {
+            // Interrupted by a signal, which the next poll handles.
+            Ok(0) | Err(rustix::io::Errno::INTR) => return TerminalInput::Nothing,
             Ok(_) => {}
-            Err(_) => return Heard::End,
+            Err(_) => return TerminalInput::End,
         }
-        let mut bytes = [0; READ];
+        let mut bytes = [0; READ_SIZE];
         match rustix::io::read(&stdin, &mut bytes) {
-            Ok(0) => Heard::End,
-            Ok(count) => Heard::Bytes(bytes[..count].to_vec()),
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Heard::Nothing,
-            Err(_) => Heard::End,
+            Ok(0) => TerminalInput::End,
+            Ok(count) => TerminalInput::Bytes(bytes[..count].to_vec()),
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => TerminalInput::Nothing,
+            Err(_) => TerminalInput::End,
         }
     }
 }
 
-/// What was typed before is no answer to what is asked now. What cannot be forgotten is heard.
-pub(super) fn forget_typed() {
+/// Discards input typed before the question. Errors are ignored.
+pub(super) fn discard_input() {
     tcflush(io::stdin(), QueueSelector::IFlush).ok();
 }
 
-/// What came in from the terminal.
-enum Heard {
+/// Input from the terminal.
+enum TerminalInput {
     Bytes(Vec<u8>),
     Nothing,
-    /// Nobody is there any more, or they want to leave.
+    /// End of input, or the user cancelled.
     End,
 }
 
-/// What a key does to a question.
+/// Effect of a key on a menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pressed {
-    Marks(usize),
-    Answers(Answer),
+enum KeyEffect {
+    Select(usize),
+    Answer(MenuAnswer),
 }
 
-fn pressed(question: &Question, marked: usize, key: Key) -> Pressed {
+fn apply_key(question: &MenuQuestion, selected: usize, key: MenuKey) -> KeyEffect {
     let last = question.options.len().saturating_sub(1);
     match key {
-        Key::Up => Pressed::Marks(marked.checked_sub(1).unwrap_or(last)),
-        Key::Down => Pressed::Marks(if marked == last { 0 } else { marked + 1 }),
-        Key::First => Pressed::Marks(0),
-        Key::Last => Pressed::Marks(last),
-        Key::Enter => Pressed::Answers(Answer::Chosen(marked)),
-        Key::Leave => Pressed::Answers(Answer::Left),
-        Key::Char(char) => match question.at_char(char) {
-            Some(at) => Pressed::Answers(Answer::Chosen(at)),
-            None => Pressed::Marks(marked),
+        MenuKey::Up => KeyEffect::Select(selected.checked_sub(1).unwrap_or(last)),
+        MenuKey::Down => KeyEffect::Select(if selected == last { 0 } else { selected + 1 }),
+        MenuKey::First => KeyEffect::Select(0),
+        MenuKey::Last => KeyEffect::Select(last),
+        MenuKey::Enter => KeyEffect::Answer(MenuAnswer::Chosen(selected)),
+        MenuKey::Cancel => KeyEffect::Answer(MenuAnswer::Cancelled),
+        MenuKey::Char(char) => match question.option_for_char(char) {
+            Some(index) => KeyEffect::Answer(MenuAnswer::Chosen(index)),
+            None => KeyEffect::Select(selected),
         },
     }
 }
@@ -294,24 +296,24 @@ mod tests {
     use super::*;
     use crh_testkit::Program;
 
-    /// Set where the test runs that breaks down at a question.
+    /// Set in the child process of the test that panics at a question.
     const AT_TERMINAL: &str = "CRH_TEST_AT_TERMINAL";
 
     #[test]
-    fn breaks_down_while_a_question_stands_there() {
+    fn panics_during_question() {
         if std::env::var_os(AT_TERMINAL).is_none() {
-            // It has no terminal of its own: the test below gives it one.
+            // Only runs inside the terminal that the next test starts.
             return;
         }
-        std::panic::set_hook(Box::new(crate::ui::say_bug));
-        let _raw_mode = RawMode::on().unwrap();
-        screen::draw(drawn::lines(&question(), 0, screen::size(), Colour::On));
+        std::panic::set_hook(Box::new(crate::ui::print_panic));
+        let _raw_mode = RawMode::enable().unwrap();
+        screen::draw(drawn_menu::lines(&question(), 0, screen::size(), Colour::On));
         panic!("it broke down");
     }
 
     #[test]
-    fn a_bug_while_a_question_stands_there_leaves_the_terminal_as_it_was() {
-        let name = "ui::questions::tests::breaks_down_while_a_question_stands_there";
+    fn panic_during_question_restores_terminal() {
+        let name = "ui::questions::tests::panics_during_question";
         let this = Program::new(std::env::current_exe().unwrap(), Path::new("."));
         let this = this.args(["--exact", "--nocapture", name]).env(AT_TERMINAL, "1");
         let ended = this.at_terminal(80, 24).end();
@@ -323,34 +325,34 @@ mod tests {
         assert!(ended.is_as_usual && ended.code != 0, "{}", ended.paper);
     }
 
-    fn question() -> Question {
-        let choice = |key| Choice { key, label: String::new() };
-        Question {
-            stem: Vec::new(),
+    fn question() -> MenuQuestion {
+        let choice = |key| MenuOption { key, label: String::new() };
+        MenuQuestion {
+            paragraphs: Vec::new(),
             options: vec![choice(Some('A')), choice(Some('D')), choice(None)],
-            marked: 0,
+            preselected: 0,
         }
     }
 
-    fn check(marked: usize, key: Key, expected: Pressed) {
-        assert_eq!(pressed(&question(), marked, key), expected, "{key:?} at {marked}");
+    fn check(selected: usize, key: MenuKey, expected: KeyEffect) {
+        assert_eq!(apply_key(&question(), selected, key), expected, "{key:?} at {selected}");
     }
 
     #[test]
-    fn arrows_go_round_and_keys_choose() {
-        use Answer::*;
-        use Pressed::*;
-        check(0, Key::Down, Marks(1));
-        check(2, Key::Down, Marks(0));
-        check(0, Key::Up, Marks(2));
-        check(1, Key::First, Marks(0));
-        check(1, Key::Last, Marks(2));
-        check(1, Key::Enter, Answers(Chosen(1)));
-        check(1, Key::Leave, Answers(Left));
-        check(0, Key::Char('d'), Answers(Chosen(1)));
-        check(0, Key::Char('3'), Answers(Chosen(2)));
-        check(0, Key::Char('4'), Marks(0));
-        check(0, Key::Char('0'), Marks(0));
-        check(2, Key::Char('x'), Marks(2));
+    fn arrows_wrap_around_and_letters_choose() {
+        use KeyEffect::*;
+        use MenuAnswer::*;
+        check(0, MenuKey::Down, Select(1));
+        check(2, MenuKey::Down, Select(0));
+        check(0, MenuKey::Up, Select(2));
+        check(1, MenuKey::First, Select(0));
+        check(1, MenuKey::Last, Select(2));
+        check(1, MenuKey::Enter, Answer(Chosen(1)));
+        check(1, MenuKey::Cancel, Answer(Cancelled));
+        check(0, MenuKey::Char('d'), Answer(Chosen(1)));
+        check(0, MenuKey::Char('3'), Answer(Chosen(2)));
+        check(0, MenuKey::Char('4'), Select(0));
+        check(0, MenuKey::Char('0'), Select(0));
+        check(2, MenuKey::Char('x'), Select(2));
     }
 }

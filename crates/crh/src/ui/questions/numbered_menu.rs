@@ -1,39 +1,40 @@
-//! A question for a terminal that can only go on: numbered options, and a line for the answer.
+//! A menu for dumb terminals: numbered options, answered by a line.
 
-use super::Question;
-use crh_review::wrapped;
+use super::MenuQuestion;
+use crh_review::wrap;
 
-/// The question and its options with their numbers, on lines of so many columns.
-pub(super) fn text(question: &Question, width: usize) -> String {
-    let mut out: String = question.stem.iter().map(|line| wrapped("", "", line, width)).collect();
-    for (at, option) in question.options.iter().enumerate() {
+/// Question and numbered options, wrapped.
+pub(super) fn text(question: &MenuQuestion, width: usize) -> String {
+    let mut out: String =
+        question.paragraphs.iter().map(|line| wrap("", "", line, width)).collect();
+    for (index, option) in question.options.iter().enumerate() {
         let key = option.key.map(|key| format!("({key}) ")).unwrap_or_default();
-        let first = format!("  {}. ", at + 1);
-        let others = " ".repeat(first.len());
-        out.push_str(&wrapped(&first, &others, &format!("{key}{}", option.label), width));
+        let first_prefix = format!("  {}. ", index + 1);
+        let indent = " ".repeat(first_prefix.len());
+        out.push_str(&wrap(&first_prefix, &indent, &format!("{key}{}", option.label), width));
     }
     out
 }
 
-/// Asks for the line.
-pub(super) fn prompt(question: &Question) -> String {
-    format!("Choose 1-{} [{}]: ", question.options.len(), question.marked + 1)
+/// The input prompt.
+pub(super) fn prompt(question: &MenuQuestion) -> String {
+    format!("Choose 1-{} [{}]: ", question.options.len(), question.preselected + 1)
 }
 
-/// Which option a line names; none if it names none. An empty line takes the marked one.
-pub(super) fn named(question: &Question, line: &str) -> Option<usize> {
+/// The option that a line names, if any. An empty line chooses the preselected option.
+pub(super) fn parse_answer(question: &MenuQuestion, line: &str) -> Option<usize> {
     let line = line.trim();
     if line.is_empty() {
-        return Some(question.marked);
+        return Some(question.preselected);
     }
     let by_number = line.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let by_letter = || {
         let mut chars = line.chars();
         let (letter, rest) = (chars.next()?, chars.next());
-        question.at_key(letter).filter(|_| rest.is_none())
+        question.option_for_letter(letter).filter(|_| rest.is_none())
     };
     match by_number {
-        Some(at) => (at < question.options.len()).then_some(at),
+        Some(index) => (index < question.options.len()).then_some(index),
         None => by_letter(),
     }
 }
@@ -42,20 +43,20 @@ pub(super) fn named(question: &Question, line: &str) -> Option<usize> {
 mod tests {
     use expect_test::expect;
 
-    use super::super::Choice;
+    use super::super::MenuOption;
     use super::*;
 
-    fn question() -> Question {
-        let choice = |key, label: &str| Choice { key, label: label.to_owned() };
-        Question {
-            stem: vec!["What now?".to_owned()],
+    fn question() -> MenuQuestion {
+        let choice = |key, label: &str| MenuOption { key, label: label.to_owned() };
+        MenuQuestion {
+            paragraphs: vec!["What now?".to_owned()],
             options: vec![choice(Some('A'), "Go on"), choice(None, "Stop (recommended)")],
-            marked: 1,
+            preselected: 1,
         }
     }
 
     #[test]
-    fn options_have_numbers() {
+    fn numbered_menu_lists_options() {
         expect![[r#"
             What now?
               1. (A) Go on
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_an_option_by_its_number_or_its_letter() {
+    fn line_names_option_by_number_or_letter() {
         for (line, expected) in [
             ("1\n", Some(0)),
             (" 2 \n", Some(1)),
@@ -79,7 +80,7 @@ mod tests {
             ("b", None),
             ("-1", None),
         ] {
-            assert_eq!(named(&question(), line), expected, "{line:?}");
+            assert_eq!(parse_answer(&question(), line), expected, "{line:?}");
         }
     }
 }

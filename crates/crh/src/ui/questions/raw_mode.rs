@@ -1,7 +1,7 @@
-//! A terminal that hands over every key at once, for as long as a question is open.
+//! Raw mode: the terminal delivers every key immediately while a question is open.
 //!
-//! Invariant: however the question ends, the terminal is as it was: when the value is dropped, also by a panic, and when the
-//! program is left in the middle (`restore_at_once`). Lines still end as usual, so that whatever is printed meanwhile can be read.
+//! Invariant: the terminal is always restored: on drop, after a panic, and before an immediate exit
+//! (`try_restore`). Newlines still work, so other output stays readable.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -10,44 +10,44 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 
-/// What the terminal was like before; none while it is like that.
-static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+/// Terminal settings to restore; none if raw mode is off.
+static SAVED_SETTINGS: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Keys come in one by one until this is dropped.
+/// Raw mode until dropped.
 pub(super) struct RawMode(());
 
 impl RawMode {
-    /// Switches it on. What was typed before is no answer to what is asked now, and is forgotten.
-    pub(super) fn on() -> io::Result<Self> {
-        let before = tcgetattr(io::stdin())?;
-        let mut raw = before.clone();
+    /// Switches raw mode on and discards earlier input.
+    pub(super) fn enable() -> io::Result<Self> {
+        let saved = tcgetattr(io::stdin())?;
+        let mut raw = saved.clone();
         raw.local_modes &=
             !(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN);
         raw.special_codes[SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
-        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
-        let on = Self(());
+        *SAVED_SETTINGS.lock().unwrap_or_else(PoisonError::into_inner) = Some(saved);
+        let raw_mode = Self(());
         tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
-        Ok(on)
+        Ok(raw_mode)
     }
 }
 
 impl Drop for RawMode {
     fn drop(&mut self) {
-        restore(BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take());
+        restore(SAVED_SETTINGS.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
-/// Makes the terminal what it was, for a program that ends at once.
-pub(in crate::ui) fn restore_at_once() {
-    if let Ok(mut before) = BEFORE.try_lock() {
-        restore(before.take());
+/// Restores the terminal before an immediate exit.
+pub(in crate::ui) fn try_restore() {
+    if let Ok(mut saved) = SAVED_SETTINGS.try_lock() {
+        restore(saved.take());
     }
 }
 
-fn restore(before: Option<Termios>) {
-    if let Some(before) = before {
-        // A terminal that is gone need not be restored.
-        tcsetattr(io::stdin(), OptionalActions::Now, &before).ok();
+fn restore(saved: Option<Termios>) {
+    if let Some(saved) = saved {
+        // A terminal that is gone needs no restore.
+        tcsetattr(io::stdin(), OptionalActions::Now, &saved).ok();
     }
 }

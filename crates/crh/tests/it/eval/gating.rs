@@ -1,16 +1,16 @@
-//! `crh eval gate` and `crh eval compare`: what has become worse, and whether that is real.
+//! `crh eval gate` and `crh eval compare`: regressions and whether they are significant.
 
 use std::fs;
 
 use expect_test::expect;
 
-use super::{BROKEN, Bench, CLEAN, Written};
+use super::{BROKEN, Bench, CLEAN, TestCase};
 
 const GATE: [&str; 7] =
     ["eval", "gate", "suite", "--strategy", "static", "--baseline", "baseline.json"];
 
 #[test]
-fn the_gate_holds_what_was_reached() {
+fn gate_fails_on_regressions() {
     let bench = Bench::new();
     let written = bench.crh(&[&GATE[..], &["--write-baseline"]].concat()).run();
     assert_eq!(written.code, 0, "{}", written.stderr);
@@ -18,14 +18,16 @@ fn the_gate_holds_what_was_reached() {
     assert_eq!(same.code, 0, "{}", same.stderr);
     expect![[r#"
         1 of 2 expected issues found, 1 reported, 0 on clean changes
-        nothing has become worse than the baseline, on 4 cases that both have
+        no regression on the 4 cases that both have
     "#]]
     .assert_eq(&same.stdout);
-    // One issue is no longer reported, and there is a report where nothing is wrong.
+    // One issue is no longer reported, and a clean case gets a report.
     let closed = "def price(item):\n    return round(item.price, 2)\n";
-    bench.write(&Written { head: &[("shop.py", closed)], ..BROKEN });
-    bench
-        .write(&Written { head: &[("greet.py", "def greet(name):\n    return (name\n")], ..CLEAN });
+    bench.write(&TestCase { head: &[("shop.py", closed)], ..BROKEN });
+    bench.write(&TestCase {
+        head: &[("greet.py", "def greet(name):\n    return (name\n")],
+        ..CLEAN
+    });
     let worse = bench.crh(&GATE).run();
     assert_eq!(worse.code, 1, "{}", worse.stderr);
     expect![[r#"
@@ -36,13 +38,13 @@ fn the_gate_holds_what_was_reached() {
           python-clean
     "#]]
     .assert_eq(&worse.stdout);
-    // A case that is gone cannot become better.
+    // A missing case is a regression.
     fs::remove_dir_all(bench.path("suite/python-wrong")).unwrap();
     assert!(bench.crh(&GATE).run().stdout.contains("python-wrong"));
 }
 
 #[test]
-fn a_report_that_is_known_to_be_wrong_is_one_on_a_clean_change_too() {
+fn known_bad_report_counts_on_a_clean_change() {
     let known = r#"
 [[known_bad]]
 file = "greet.py"
@@ -50,19 +52,19 @@ line_start = 2
 description = "The call is not closed."
 "#;
     let open = [("greet.py", "def greet(name):\n    return (name\n")];
-    let bench = Bench::with(&[Written { head: &open, labels: known, ..CLEAN }]);
+    let bench = Bench::with(&[TestCase { head: &open, labels: known, ..CLEAN }]);
     assert_eq!(bench.crh(&[&GATE[..], &["--write-baseline"]].concat()).run().code, 0);
     expect![[r#"
         0 of 0 expected issues found, 1 reported, 1 on clean changes
-        nothing has become worse than the baseline, on 1 cases that both have
+        no regression on the 1 cases that both have
     "#]]
     .assert_eq(&bench.crh(&GATE).run().stdout);
 }
 
 #[test]
-fn a_stored_evaluation_that_nobody_can_have_made_is_refused() {
+fn invalid_stored_evaluation_is_refused() {
     let bench = Bench::new();
-    assert_eq!(bench.checked("out", &[]).code, 0);
+    assert_eq!(bench.run_static("out", &[]).code, 0);
     let mut stored = bench.stored("out");
     let first = stored["cases"][0].clone();
     stored["cases"].as_array_mut().unwrap().push(first);
@@ -75,7 +77,7 @@ fn a_stored_evaluation_that_nobody_can_have_made_is_refused() {
         expect![[r#"
             exit 2
             error: `HOME/out/eval.json`: there are two cases `python-broken`
-            hint: give it the `eval.json` that `crh eval run` wrote, or its folder
+            hint: pass the `eval.json` of `crh eval run`, or its folder
             ---
         "#]]
         .assert_eq(
@@ -85,12 +87,12 @@ fn a_stored_evaluation_that_nobody_can_have_made_is_refused() {
 }
 
 #[test]
-fn two_evaluations_are_compared_case_by_case() {
+fn compare_shows_flips_per_case() {
     let bench = Bench::new();
-    assert_eq!(bench.checked("before", &[]).code, 0);
+    assert_eq!(bench.run_static("before", &[]).code, 0);
     let closed = "def price(item):\n    return round(item.price, 2)\n";
-    bench.write(&Written { head: &[("shop.py", closed)], ..BROKEN });
-    assert_eq!(bench.checked("after", &[]).code, 0);
+    bench.write(&TestCase { head: &[("shop.py", closed)], ..BROKEN });
+    assert_eq!(bench.run_static("after", &[]).code, 0);
     let compared = bench.crh(&["eval", "compare", "before", "after"]).run();
     assert_eq!(compared.code, 0, "{}", compared.stderr);
     assert!(compared.stdout.contains("python-broken"), "{}", compared.stdout);
@@ -101,16 +103,16 @@ fn two_evaluations_are_compared_case_by_case() {
     let several = bench.crh(&["eval", "show", "before", "after"]).run();
     expect![[r#"
         exit 2
-        error: only the page shows several evaluations
-        hint: take `--format html`, or `crh eval compare` for two
+        error: only the HTML page can show several evaluations
+        hint: use `--format html`, or `crh eval compare` for two
         ---
     "#]]
     .assert_eq(&several.shown());
     let nothing = bench.crh(&["eval", "compare", "before", "nowhere"]).run();
     expect![[r#"
         exit 2
-        error: reading `HOME/nowhere`: No such file or directory (os error 2)
-        hint: give it the `eval.json` that `crh eval run` wrote, or its folder
+        error: cannot read `HOME/nowhere`: No such file or directory (os error 2)
+        hint: pass the `eval.json` of `crh eval run`, or its folder
         ---
     "#]]
     .assert_eq(&nothing.shown().replace(bench.path("").to_str().unwrap(), "HOME/"));

@@ -1,4 +1,4 @@
-//! `crh eval noise`: how often something is reported on the commits of a repository.
+//! `crh eval noise`: findings per commit of a repository.
 
 use expect_test::expect;
 
@@ -6,7 +6,7 @@ use crate::user::User;
 use crh_testkit::Repo;
 
 #[test]
-fn the_last_commits_are_reviewed_and_what_is_reported_is_counted() {
+fn noise_counts_findings_on_the_last_commits() {
     let repo = Repo::new();
     for (text, message) in [
         ("def a():\n    return 1\n", "A function"),
@@ -54,7 +54,7 @@ fn the_last_commits_are_reviewed_and_what_is_reported_is_counted() {
 }
 
 #[test]
-fn a_folder_without_commits_is_refused() {
+fn folder_without_commits_is_refused() {
     let user = User::new();
     let empty = Repo::new();
     let output = user.crh(empty.path(), &["eval", "noise", "--strategy", "static"]).run();

@@ -1,4 +1,4 @@
-//! `crh eval import` and `crh eval score`: cases and results that come from elsewhere.
+//! `crh eval import` and `crh eval score`: imported cases and results of other tools.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::{Bench, json};
 use crh_testkit::Repo;
 
 /// A repository whose last commit fixes a bug.
-fn fix() -> Repo {
+fn fix_repo() -> Repo {
     let repo = Repo::from_fixture(
         "
         //- bill.py
@@ -23,22 +23,22 @@ fn fix() -> Repo {
             return total / len(people)
         ",
     );
-    repo.git(&["commit", "--quiet", "--amend", "-m", "Nobody shares nothing"]);
+    repo.git(&["commit", "--quiet", "--amend", "-m", "Return zero without people"]);
     repo
 }
 
-fn import<'a>(repo: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+fn import_args<'a>(repo: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let args = ["eval", "import", "--fix", "HEAD", "--repo", repo, "--out", "cases"];
     [&args, more].concat()
 }
 
 #[test]
-fn a_fix_becomes_a_case_that_another_tool_is_scored_on() {
-    let (bench, repo) = (Bench::with(&[]), fix());
+fn other_tool_is_scored_on_an_imported_fix() {
+    let (bench, repo) = (Bench::with(&[]), fix_repo());
     let repo = repo.path().to_str().unwrap();
-    let words = ["--title", "Simplify", "--description", "Dividing by zero if nobody is there."];
+    let words = ["--title", "Simplify", "--description", "Dividing by zero without people."];
     let args = [&["--id", "python-bill"][..], &words].concat();
-    let output = bench.crh(&import(repo, &args)).run();
+    let output = bench.crh(&import_args(repo, &args)).run();
     expect![[r#"
         exit 0
         ---
@@ -60,11 +60,11 @@ fn a_fix_becomes_a_case_that_another_tool_is_scored_on() {
     };
     let output = score(&report("python-bill"), "once");
     assert_eq!(output.code, 0, "{}", output.stderr);
-    // Nobody says that it was asked about the twin.
+    // The tool did not run on the twin.
     assert_eq!(paired("once"), Value::Null);
     let output = score_with(&report("python-bill"), "asked", &["--with-twins"]);
     assert_eq!((output.code, paired("asked")), (0, 1.0.into()), "{}", output.stderr);
-    // A tool that says the same of the fix has not understood it.
+    // A tool that reports the same on the twin gets no credit.
     let both = format!("{}\n{}", report("python-bill"), report("python-bill~twin"));
     let output = score(&both, "twice");
     assert_eq!(output.code, 0, "{}", output.stderr);
@@ -72,7 +72,7 @@ fn a_fix_becomes_a_case_that_another_tool_is_scored_on() {
     let output = score(&report("python-bil"), "never");
     expect![[r#"
         exit 2
-        error: standard input, line 1: there is no case `python-bil` in the suite
+        error: standard input, line 1: the suite has no case `python-bil`
         hint: did you mean `python-bill`?
         ---
     "#]]
@@ -80,35 +80,35 @@ fn a_fix_becomes_a_case_that_another_tool_is_scored_on() {
 }
 
 #[test]
-fn a_draft_is_told_and_no_suite_takes_it() {
-    let (bench, repo) = (Bench::with(&[]), fix());
+fn draft_case_is_announced_and_refused() {
+    let (bench, repo) = (Bench::with(&[]), fix_repo());
     let repo = repo.path().to_str().unwrap();
-    let output = bench.crh(&import(repo, &[])).run();
+    let output = bench.crh(&import_args(repo, &[])).run();
     expect![[r#"
         exit 0
-        note: the title is `Update bill.py`: `--title` gives a better one that does not tell what is wrong
-        warning: `cases/python-fix-abe07b01/case.toml` is a draft: no suite takes it before it says what is wrong
+        note: the title is `Update bill.py`; pass a better one with `--title` that does not reveal the defect
+        warning: `cases/python-fix-219e095f/case.toml` is a draft: label its defects before you use it in a suite
         ---
-        cases/python-fix-abe07b01
+        cases/python-fix-219e095f
     "#]]
     .assert_eq(&output.shown());
     let output = bench.crh(&["eval", "run", "cases", "--strategy", "static"]).run();
     expect![[r#"
         exit 2
-        error: `python-fix-abe07b01/case.toml`: `expected[0].description` is still a draft
-        hint: say what is wrong there and check category, severity and lines, then take `DRAFT:` out
+        error: `python-fix-219e095f/case.toml`: `expected[0].description` is still a draft
+        hint: describe the defect, check category, severity and lines, then remove `DRAFT:`
         ---
     "#]]
     .assert_eq(&output.shown());
-    let output = bench.crh(&import(repo, &[])).run();
+    let output = bench.crh(&import_args(repo, &[])).run();
     assert_eq!(output.code, 2);
     assert!(output.stderr.contains("already"), "{}", output.stderr);
 }
 
 #[test]
-fn a_repository_that_is_at_hand_now_makes_another_review() {
+fn available_repository_changes_the_review() {
     let (bench, repo) = (Bench::with(&[]), Repo::new());
-    // The whole file does not parse; of the part that the diff shows nobody can say that.
+    // Only the whole file shows that it does not parse; the lines of the diff do not.
     let padding = "# padding\n".repeat(30);
     for last in ["x = 1\n", "x = (1\n"] {
         repo.write("a.py", format!("{padding}{last}"));

@@ -1,15 +1,15 @@
-//! `--reviewers`: lenses of the panel, measured on the cases that are for them.
+//! `crh eval run --reviewers`: panel reviewers, measured on the cases of their categories.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::{Bench, CLEAN, WRONG, Written};
+use super::{Bench, CLEAN, TestCase, WRONG};
 use crate::review::script::{confirms, finding, reports, with};
 use crate::review::with_model;
 use crh_testkit::{FakeModel, Output};
 
-/// A defect for one lens.
-const OPEN: Written<'_> = Written {
+/// A defect in the category of one reviewer.
+const OPEN: TestCase<'_> = TestCase {
     id: "python-open",
     title: "Show invoices",
     base: &[(
@@ -34,8 +34,8 @@ body = ""
 "#,
 };
 
-/// A model that finds it, and has something to say of what is clean.
-fn guard() -> FakeModel {
+/// A model that reports the defect of [`OPEN`] and a false positive on [`CLEAN`].
+fn security_model() -> FakeModel {
     FakeModel::answering(|asked| {
         if asked.caller.starts_with("validate") {
             return confirms();
@@ -49,19 +49,18 @@ fn guard() -> FakeModel {
             }
             _ => None,
         };
-        let found = found.map(|(place, quote)| {
-            security(finding("P1", "Whoever asks is not looked at", place, quote))
-        });
+        let found = found
+            .map(|(place, quote)| security(finding("P1", "The user is not checked", place, quote)));
         reports(found.as_slice())
     })
 }
 
-fn measured(bench: &Bench, model: &FakeModel, out: &str, args: &[&str]) -> Output {
+fn run_eval(bench: &Bench, model: &FakeModel, out: &str, args: &[&str]) -> Output {
     let all = ["eval", "run", "suite", "--jobs", "1", "--out", out];
     with_model(bench.crh(&[&all[..], args].concat()), model).run()
 }
 
-/// The ids of the cases that were reviewed.
+/// Ids of the reviewed cases.
 fn cases(bench: &Bench, out: &str) -> String {
     let stored = bench.stored(out);
     let cases = stored["cases"].as_array().unwrap().iter();
@@ -69,70 +68,71 @@ fn cases(bench: &Bench, out: &str) -> String {
 }
 
 #[test]
-fn a_reviewer_is_measured_on_the_cases_of_its_category() {
+fn reviewer_is_measured_on_cases_of_its_category() {
     let bench = Bench::with(&[OPEN, CLEAN, WRONG]);
-    let model = guard();
-    let output = measured(&bench, &model, "alias", &["--reviewers", "ce-security-reviewer"]);
+    let model = security_model();
+    let output = run_eval(&bench, &model, "alias", &["--reviewers", "ce-security-reviewer"]);
     assert_eq!(output.code, 0, "{}", output.stderr);
     assert_eq!(cases(&bench, "alias"), "python-clean python-open python-open~twin");
     let about = &bench.stored("alias")["about"];
     assert_eq!((&about["strategy"], &about["reviewers"]), (&json!("panel"), &json!(["security"])));
     let mut sections = output.stdout.split("\n\n");
-    let section = sections.find(|section| section.starts_with("What each reviewer")).unwrap();
+    let section =
+        sections.find(|section| section.starts_with("Contribution per reviewer")).unwrap();
     expect![[r#"
-        What each reviewer had a part in
+        Contribution per reviewer
           Matched of the expected issues of its category, and how many others; wrong is what is known to be
           so, and a second report of one issue. A report of several reviewers counts for each of them.
           Reviewer  Category  Matched  Others  Wrong  On clean  Unlabelled  On twins
           security  security      1/1       0      0         1           0         0"#]]
     .assert_eq(section);
-    // An alias is another word for the same.
+    // An alias uses the stored reviews of the same reviewer.
     let asked = model.counted().requests;
-    let output = measured(&bench, &model, "name", &["--reviewers", "security"]);
+    let output = run_eval(&bench, &model, "name", &["--reviewers", "security"]);
     assert_eq!((output.code, model.counted().requests), (0, asked), "{}", output.stderr);
-    // Another set of reviewers says something else.
+    // Another set of reviewers needs new reviews.
     let args = ["--reviewers", "security,concurrency"];
-    assert_eq!(measured(&bench, &model, "two", &args).code, 0);
+    assert_eq!(run_eval(&bench, &model, "two", &args).code, 0);
     assert!(model.counted().requests > asked);
-    // Whoever names cases gets these.
+    // `--case` overrides the choice of cases by category.
     let args = ["--reviewers", "security", "--case", "python-wrong"];
-    assert_eq!(measured(&bench, &model, "named", &args).code, 0);
+    assert_eq!(run_eval(&bench, &model, "named", &args).code, 0);
     assert_eq!(cases(&bench, "named"), "python-wrong");
 }
 
-fn refused(args: &[&str], expected: Expect) {
+fn check_error(args: &[&str], expected: Expect) {
     let bench = Bench::with(&[WRONG]);
     let model = FakeModel::start();
-    expected.assert_eq(&measured(&bench, &model, "out", args).shown());
+    expected.assert_eq(&run_eval(&bench, &model, "out", args).shown());
 }
 
 #[test]
-fn what_no_panel_could_be_measured_by_is_refused() {
-    refused(
+fn invalid_reviewers_option_is_refused() {
+    check_error(
         &["--reviewers", "secuirty"],
         expect![[r#"
         exit 2
-        error: there is no reviewer `secuirty`
+        error: unknown reviewer `secuirty`
         hint: did you mean `security`? `crh reviewers` lists all of them
         ---
     "#]],
     );
-    refused(
+    check_error(
         &["--reviewers", "correctness", "--strategy", "single"],
         expect![[r#"
-        exit 2
-        error: `--reviewers` is for a panel
-        hint: leave `--strategy` out, or say `--strategy panel`
-        ---
-    "#]],
+            exit 2
+            error: `--reviewers` needs the panel strategy
+            hint: remove `--strategy`, or pass `--strategy panel`
+            ---
+        "#]],
     );
-    refused(
+    check_error(
         &["--reviewers", "security,data-migrations"],
         expect![[r#"
-        exit 2
-        error: no case has an issue of the category `security` or `data`, and none is clean
-        hint: `--case '*'` takes all
-        ---
-    "#]],
+            exit 2
+            error: no case has an issue in category `security` or `data`, and no case is clean
+            hint: pass `--case '*'` to use all cases
+            ---
+        "#]],
     );
 }

@@ -1,4 +1,4 @@
-//! `crh eval run`: every case is reviewed once, whatever happens.
+//! `crh eval run`: each case is reviewed once, also after an interruption.
 
 use std::fs;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::{Bench, CLEAN, WRONG, Written, json};
+use super::{Bench, CLEAN, TestCase, WRONG, json};
 use crate::review::script::{answers, confirms, finding};
 use crate::review::with_model;
 use crh_testkit::{FakeModel, Program};
 
-/// The rows that were told as they ended, sorted: their order is that of the time they took.
+/// Progress rows, sorted: cases end in any order.
 fn rows(stderr: &str) -> String {
     let rows = stderr.lines().filter(|line| line.starts_with("python-"));
     let mut rows: Vec<&str> = rows.map(|line| line.split(" · ").next().unwrap()).collect();
@@ -20,9 +20,9 @@ fn rows(stderr: &str) -> String {
 }
 
 #[test]
-fn a_suite_is_reviewed_scored_and_kept() {
+fn suite_is_reviewed_scored_and_stored() {
     let bench = Bench::new();
-    let output = bench.checked("out", &["--format", "json"]);
+    let output = bench.run_static("out", &["--format", "json"]);
     assert_eq!(output.code, 0, "{}", output.stderr);
     expect![[r#"
         python-broken                        1 of 1 found
@@ -46,26 +46,26 @@ fn a_suite_is_reviewed_scored_and_kept() {
 }
 
 #[test]
-fn cases_are_chosen_by_their_ids_and_bring_their_twins() {
+fn case_option_selects_ids_with_their_twins() {
     let bench = Bench::new();
-    let output = bench.checked("out", &["--case", "*-broken", "--case", "python-cl*"]);
+    let output = bench.run_static("out", &["--case", "*-broken", "--case", "python-cl*"]);
     assert_eq!(output.code, 0, "{}", output.stderr);
     assert_eq!(rows(&output.stderr).lines().count(), 3);
-    // A twin alone says nothing, and could not be read again.
-    let output = bench.checked("twin", &["--case", "*~twin"]);
+    // A twin is selected together with its case; a result with twins alone would be invalid.
+    let output = bench.run_static("twin", &["--case", "*~twin"]);
     assert_eq!(rows(&output.stderr).lines().count(), 2, "{}", output.stderr);
     assert_eq!(bench.crh(&["eval", "show", "twin"]).run().code, 0);
-    let output = bench.checked("none", &["--case", "ruby-*"]);
+    let output = bench.run_static("none", &["--case", "ruby-*"]);
     assert_eq!(output.code, 2);
     expect![[r#"
-        error: no case has such an id
-        hint: leave `--case` out to take all
+        error: no case id matches
+        hint: remove `--case` to use all cases
     "#]]
     .assert_eq(&output.stderr);
 }
 
-/// A model that finds the division by zero, and nothing else.
-fn finder() -> FakeModel {
+/// A model that reports the division by zero and nothing else.
+fn zero_division_model() -> FakeModel {
     FakeModel::answering(|asked| {
         if asked.caller.starts_with("validate") {
             return confirms();
@@ -83,39 +83,39 @@ fn finder() -> FakeModel {
 
 const SINGLE: [&str; 7] = ["eval", "run", "suite", "--strategy", "single", "--jobs", "1"];
 
-fn asked(bench: &Bench, model: &FakeModel, args: &[&str]) -> Program {
+fn run_single(bench: &Bench, model: &FakeModel, args: &[&str]) -> Program {
     with_model(bench.crh(&[&SINGLE[..], args].concat()), model)
 }
 
 #[test]
-fn what_was_reviewed_in_the_same_way_is_not_reviewed_again() {
+fn identical_review_is_not_repeated() {
     let bench = Bench::with(&[WRONG, CLEAN]);
-    let model = finder();
-    let first = asked(&bench, &model, &["--out", "first"]).run();
+    let model = zero_division_model();
+    let first = run_single(&bench, &model, &["--out", "first"]).run();
     assert_eq!(first.code, 0, "{}", first.stderr);
     let asked_first = model.counted().requests;
-    let second = asked(&bench, &model, &["--out", "second"]).run();
+    let second = run_single(&bench, &model, &["--out", "second"]).run();
     assert_eq!((second.code, model.counted().requests), (0, asked_first));
     let cases = |out: &str| bench.stored(out)["cases"].clone();
     assert_eq!(cases("first"), cases("second"));
-    // Labels are none of a reviewer's business, a title is.
-    bench.write(&Written { labels: "", ..WRONG });
-    asked(&bench, &model, &["--out", "third"]).run();
+    // A reviewer sees the title but not the labels.
+    bench.write(&TestCase { labels: "", ..WRONG });
+    run_single(&bench, &model, &["--out", "third"]).run();
     assert_eq!(model.counted().requests, asked_first);
-    bench.write(&Written { title: "Greet everybody", ..CLEAN });
-    asked(&bench, &model, &["--out", "fourth"]).run();
+    bench.write(&TestCase { title: "Greet everybody", ..CLEAN });
+    run_single(&bench, &model, &["--out", "fourth"]).run();
     assert_eq!(model.counted().requests, asked_first + 1);
-    asked(&bench, &model, &["--out", "fifth", "--fresh"]).run();
+    run_single(&bench, &model, &["--out", "fifth", "--fresh"]).run();
     assert_eq!(model.counted().requests, asked_first + 1 + asked_first);
 }
 
 #[test]
-fn a_run_that_was_killed_goes_on_with_what_is_left() {
+fn killed_run_resumes_with_remaining_cases() {
     let bench = Bench::with(&[WRONG, CLEAN]);
-    // Cases come in the order of their ids: the clean one first.
+    // Cases run in the order of their ids: the clean one first.
     let stuck = FakeModel::start()
         .on("single", [answers(&[]), answers(&[]).delayed(Duration::from_secs(3_600))]);
-    let running = asked(&bench, &stuck, &["--out", "killed"]).start();
+    let running = run_single(&bench, &stuck, &["--out", "killed"]).start();
     stuck.wait_for("single", 2);
     let killed = running.kill();
     assert_eq!(
@@ -123,8 +123,8 @@ fn a_run_that_was_killed_goes_on_with_what_is_left() {
         "python-clean                         nothing reported, as expected"
     );
     assert!(!bench.path("killed/eval.json").exists());
-    let model = finder();
-    let output = asked(&bench, &model, &["--out", "whole"]).run();
+    let model = zero_division_model();
+    let output = run_single(&bench, &model, &["--out", "whole"]).run();
     assert_eq!(output.code, 0, "{}", output.stderr);
     let clean =
         model.requests().iter().filter(|asked| asked.body.to_string().contains("hello")).count();
@@ -133,31 +133,32 @@ fn a_run_that_was_killed_goes_on_with_what_is_left() {
 }
 
 #[test]
-fn ctrl_c_keeps_what_has_ended_and_says_how_to_go_on() {
+fn ctrl_c_keeps_finished_cases_and_explains_resume() {
     let bench = Bench::with(&[WRONG, CLEAN]);
     let stuck = FakeModel::start()
         .on("single", [answers(&[]), answers(&[]).delayed(Duration::from_secs(3_600))]);
-    let running = asked(&bench, &stuck, &["--out", "stopped"]).start();
+    let running = run_single(&bench, &stuck, &["--out", "stopped"]).start();
     stuck.wait_for("single", 2);
     running.interrupt();
     let output = running.end();
     assert_eq!((output.code, output.stdout.as_str()), (130, ""), "{}", output.stderr);
-    let model = finder();
-    assert_eq!(asked(&bench, &model, &["--out", "whole"]).run().code, 0);
+    let model = zero_division_model();
+    assert_eq!(run_single(&bench, &model, &["--out", "whole"]).run().code, 0);
     let clean = model.requests();
     assert!(clean.iter().all(|asked| !asked.body.to_string().contains("hello")));
     assert!(
-        output.stderr.ends_with("note: the same command goes on with what is left\n"),
+        output.stderr.ends_with("note: run the same command again to continue\n"),
         "{}",
         output.stderr
     );
 }
 
 #[test]
-fn models_are_repeated_and_a_recording_gives_the_same_again() {
+fn replayed_recording_reproduces_a_repeated_run() {
     let bench = Bench::with(&[WRONG, CLEAN]);
-    let model = finder();
-    let live = asked(&bench, &model, &["--out", "live", "--repeat", "2", "--record", "tape"]).run();
+    let model = zero_division_model();
+    let live =
+        run_single(&bench, &model, &["--out", "live", "--repeat", "2", "--record", "tape"]).run();
     assert_eq!(live.code, 0, "{}", live.stderr);
     let stored = bench.stored("live");
     assert_eq!(stored["scores"]["stability"]["returns"], 1.0);
@@ -173,15 +174,15 @@ fn models_are_repeated_and_a_recording_gives_the_same_again() {
 }
 
 #[test]
-fn what_all_of_it_may_cost_is_not_exceeded_and_what_was_left_out_is_said() {
+fn total_cost_limit_leaves_cases_unreviewed() {
     let bench = Bench::with(&[WRONG, CLEAN]);
-    let model = finder();
-    // A review may cost two cents, so that there is room for one, and then for none.
+    let model = zero_division_model();
+    // A review may cost two cents, so the budget suffices for one.
     let args = ["--out", "out", "--max-cost", "0.02", "--max-total-cost", "0.0201"];
-    let output = asked(&bench, &model, &args).run();
+    let output = run_single(&bench, &model, &args).run();
     assert_eq!(output.code, 4, "{}", output.stderr);
     assert!(
-        output.stderr.contains("2 reviews at 0.0200 USD at most, and 0.0201 USD at most in all"),
+        output.stderr.contains("2 reviews, at most 0.0200 USD each and 0.0201 USD in total"),
         "{}",
         output.stderr
     );
@@ -190,48 +191,48 @@ fn what_all_of_it_may_cost_is_not_exceeded_and_what_was_left_out_is_said() {
 }
 
 #[test]
-fn without_a_model_nothing_else_is_measured_in_its_place() {
+fn missing_model_is_an_error() {
     let bench = Bench::with(&[CLEAN]);
     let output = bench.crh(&["eval", "run", "suite"]).run();
     expect![[r#"
         exit 2
         error: no model is configured
-        hint: name one with `--model`, or take `--strategy static`, which needs none
+        hint: pass one with `--model`, or use `--strategy static`, which needs none
         ---
     "#]]
     .assert_eq(&output.shown());
 }
 
 #[test]
-fn a_model_that_never_answers_makes_a_case_fail_and_not_the_run() {
+fn unreachable_model_fails_cases_but_not_the_run() {
     let bench = Bench::with(&[WRONG, CLEAN]);
-    let nobody = ["--model", "openai:nobody@http://127.0.0.1:9/v1", "--out", "out"];
-    let output = bench.crh(&[&SINGLE[..], &nobody].concat()).run();
+    let unreachable = ["--model", "openai:unreachable@http://127.0.0.1:9/v1", "--out", "out"];
+    let output = bench.crh(&[&SINGLE[..], &unreachable].concat()).run();
     assert_eq!(output.code, 3, "{}", output.stderr);
     assert_eq!(bench.stored("out")["scores"]["runs"]["failed"], 2);
     assert!(output.stdout.contains("python-wrong"), "{}", output.stdout);
 }
 
 #[test]
-fn a_model_that_could_not_be_asked_is_asked_again() {
+fn connection_failure_is_retried_by_the_next_run() {
     let bench = Bench::with(&[WRONG, CLEAN]);
-    let model = finder();
+    let model = zero_division_model();
     let url = model.url();
-    let nobody = bench.crh(&[&SINGLE[..], &["--out", "down"]].concat());
-    let nobody = nobody.env("OPENAI_API_KEY", "sk-of-nobody-0123456789");
-    let nobody = nobody.env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").run();
-    assert_eq!(nobody.code, 3, "{}", nobody.stderr);
-    assert_eq!(asked(&bench, &model, &["--out", "up"]).run().code, 0, "{url}");
+    let program = bench.crh(&[&SINGLE[..], &["--out", "down"]].concat());
+    let program = program.env("OPENAI_API_KEY", "sk-not-a-real-key-0123456789");
+    let output = program.env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").run();
+    assert_eq!(output.code, 3, "{}", output.stderr);
+    assert_eq!(run_single(&bench, &model, &["--out", "up"]).run().code, 0, "{url}");
     assert_eq!(bench.stored("up")["scores"]["quality"]["recall"]["value"], 1.0);
 }
 
 #[test]
-fn a_recording_has_everything_also_if_it_was_reviewed_before() {
+fn recording_includes_cases_reviewed_before() {
     let bench = Bench::with(&[WRONG, CLEAN]);
-    let model = finder();
+    let model = zero_division_model();
     for tape in ["first", "second"] {
         let out = format!("out-{tape}");
-        assert_eq!(asked(&bench, &model, &["--record", tape, "--out", &out]).run().code, 0);
+        assert_eq!(run_single(&bench, &model, &["--record", tape, "--out", &out]).run().code, 0);
     }
     let exchanges = |tape: &str| {
         let tape = fs::read_to_string(bench.path(tape)).unwrap();
@@ -242,24 +243,25 @@ fn a_recording_has_everything_also_if_it_was_reviewed_before() {
 }
 
 #[test]
-fn a_folder_with_something_else_in_it_is_not_touched() {
+fn output_folder_with_foreign_files_is_refused() {
     let bench = Bench::with(&[CLEAN]);
     bench.user.write("mine/notes.txt", "keep me");
-    let output = bench.checked("mine", &[]);
+    let output = bench.run_static("mine", &[]);
     assert_eq!(output.code, 2);
     assert!(output.stderr.contains("`notes.txt`"), "{}", output.stderr);
-    assert_eq!(bench.checked("ours", &[]).code, 0);
+    assert_eq!(bench.run_static("ours", &[]).code, 0);
     fs::write(bench.path("ours/reports/python-gone-1.json"), "{}").unwrap();
-    assert_eq!(bench.checked("ours", &[]).code, 0);
+    assert_eq!(bench.run_static("ours", &[]).code, 0);
     assert!(!bench.path("ours/reports/python-gone-1.json").exists());
 }
 
 #[test]
-fn two_at_once_do_not_ask_twice() {
+fn concurrent_runs_share_one_request() {
     let bench = Bench::with(&[CLEAN]);
-    // Long enough for the second to begin before the first has its answer.
+    // Long enough for the second process to start before the first gets its answer.
     let model = FakeModel::answering(|_| answers(&[]).delayed(Duration::from_secs(1)));
-    let started = ["first", "second"].map(|out| asked(&bench, &model, &["--out", out]).start());
+    let started =
+        ["first", "second"].map(|out| run_single(&bench, &model, &["--out", out]).start());
     for running in started {
         let output = running.end();
         assert_eq!(output.code, 0, "{}", output.stderr);

@@ -1,4 +1,4 @@
-//! The suite that comes with the project: what it is made of, and what the documents say about it.
+//! The suite of this project (`eval/suite`) and its results in `docs/eval.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use super::programs;
 use crate::user::User;
 use crate::{read, root};
 
-/// The languages that the suite has cases in.
+/// Languages of the suite.
 const LANGUAGES: [&str; 8] =
     ["c", "go", "java", "javascript", "python", "ruby", "rust", "typescript"];
 
@@ -29,7 +29,7 @@ fn list<'a>(case: &'a toml::Table, key: &str) -> &'a [toml::Value] {
 }
 
 #[test]
-fn a_third_of_the_cases_is_clean_and_every_language_has_both_kinds() {
+fn suite_has_clean_and_defective_cases_per_language() {
     let cases = cases();
     let is_clean = |case: &toml::Table| list(case, "expected").is_empty();
     let clean = cases.values().filter(|case| is_clean(case)).count();
@@ -41,7 +41,7 @@ fn a_third_of_the_cases_is_clean_and_every_language_has_both_kinds() {
 }
 
 #[test]
-fn every_defect_says_with_which_input_it_shows_and_how_that_was_seen() {
+fn each_defect_names_its_input_and_its_proof() {
     for (id, case) in cases() {
         for expected in list(&case, "expected") {
             let text = |key: &str| expected.get(key).and_then(toml::Value::as_str).unwrap_or("");
@@ -55,15 +55,15 @@ fn every_defect_says_with_which_input_it_shows_and_how_that_was_seen() {
     }
 }
 
-/// The numbers of an evaluation in Markdown, without what differs from run to run.
+/// Scores of an evaluation in Markdown, without cost and time, which differ between runs.
 fn numbers(markdown: &str) -> &str {
-    markdown.split("### What it took").next().unwrap().trim()
+    markdown.split("### Cost and time").next().unwrap().trim()
 }
 
-/// The page names each command; what stands between the marks below it is what the command prints, and it is no worse than
-/// the baseline. With `UPDATE_EXPECT=1` the page is written anew.
+/// The page shows the current output of each command that it names, and no result is worse than its
+/// baseline. `UPDATE_EXPECT=1` rewrites the page.
 #[test]
-fn the_page_has_the_numbers_of_its_commands_and_the_gates_hold() {
+fn eval_page_matches_its_commands_and_gates_pass() {
     let page = read("docs/eval.md");
     let commands: Vec<&str> = page
         .lines()

@@ -1,4 +1,5 @@
-//! Never two fixers on one tree: whoever comes while one is at work is refused, sends none, and takes nothing away from the first.
+//! Only one fixer works on a checkout at a time; a second command is refused and does not disturb
+//! it.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, mpsc};
@@ -9,7 +10,8 @@ use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
 use crh_testkit::fake_model::decided;
 
-/// The first turn of a fixer, which lasts until other programs have run, one after the other; what they have printed.
+/// The first turn of a fixer, which runs these programs one after the other. Their output is
+/// received.
 fn turn_during<const N: usize>(others: [Program; N]) -> (Scripted, Receiver<Output>) {
     let (others, (said, heard)) = (Mutex::new(Vec::from(others)), mpsc::channel());
     let turn = decided(move |_| {
@@ -20,7 +22,7 @@ fn turn_during<const N: usize>(others: [Program; N]) -> (Scripted, Receiver<Outp
 }
 
 #[test]
-fn a_second_fix_is_refused_while_a_fixer_is_at_work() {
+fn second_fix_is_refused_while_a_fixer_runs() {
     let desk = Desk::new();
     desk.reviewed(&[swallowed()]);
     let earlier = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
@@ -33,18 +35,18 @@ fn a_second_fix_is_refused_while_a_fixer_is_at_work() {
     let others: String = heard.iter().map(|other| desk.shown(&other)).collect();
     expect![[r#"
         exit 2
-        error: the run `RUN` is still under way
-        hint: wait until it has ended
+        error: the run `RUN` is in use by another process
+        hint: wait until it is finished
         ---
         exit 1
-        warning: #1 is left: nothing was applied: another crh is changing this checkout
+        warning: #1 not fixed: nothing was applied: another crh is changing this checkout
         ---
-        0 issues were fixed.
+        0 issues fixed.
         exit 0
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
         #2 It is done. (shop/orders.py)
-        2 issues were fixed.
+        2 issues fixed.
     "#]]
     .assert_eq(&format!("{others}{}", desk.shown(&first)));
     assert_eq!(idle.requests().len(), 0);
@@ -61,7 +63,7 @@ fn a_second_fix_is_refused_while_a_fixer_is_at_work() {
 }
 
 #[test]
-fn autofix_leaves_the_tree_alone_while_a_fixer_is_at_work() {
+fn autofix_changes_nothing_while_a_fixer_runs() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean())]);
     let args =
@@ -73,8 +75,8 @@ fn autofix_leaves_the_tree_alone_while_a_fixer_is_at_work() {
     let second = heard.recv().unwrap();
     expect![[r#"
         exit 0
-        note: a todo was written: `REPO/.context/compound-engineering/todos/001-ready-p2-the-error-is-swallowed.md`
-        note: a todo was written: `REPO/.context/compound-engineering/todos/002-ready-p2-the-total-is-divided-by-the-count.md`
+        note: wrote todo `REPO/.context/compound-engineering/todos/001-ready-p2-the-error-is-swallowed.md`
+        note: wrote todo `REPO/.context/compound-engineering/todos/002-ready-p2-the-total-is-divided-by-the-count.md`
         ---
         Scope:  3 files, +13 -2
 
@@ -87,26 +89,26 @@ fn autofix_leaves_the_tree_alone_while_a_fixer_is_at_work() {
             |         pass
             The error is swallowed: an order of two items shows it.
             Replace with: except Exception: raise
-            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
-            downstream-resolver
+            bug; found by single; confidence 0.75; confirmed by a second model run; `crh
+            fix --issue 1` can fix this
 
         2 P2 shop/orders.py:5
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
             Fix: Do not divide.
-            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
-            downstream-resolver
+            bug; found by single; confidence 0.75; confirmed by a second model run; `crh
+            fix --issue 2` can fix this
 
         Coverage
-          - #1 was not fixed: nothing was applied: another crh is changing this checkout
-          - #2 was not fixed: nothing was applied: another crh is changing this checkout
+          - #1 not fixed: nothing was applied: another crh is changing this checkout
+          - #2 not fixed: nothing was applied: another crh is changing this checkout
 
         Ready with fixes: 2 issues to fix
         exit 0
         ---
         #1 It is done. (shop/orders.py)
-        1 issue was fixed.
+        1 issue fixed.
     "#]].assert_eq(&format!("{}{}", desk.shown(&second), desk.shown(&first)));
     expect![[r#"
          M shop/orders.py

@@ -1,4 +1,4 @@
-//! `crh fix`: what it applies, shows and takes back.
+//! `crh fix`: what it applies, prints and undoes.
 
 use expect_test::expect;
 
@@ -6,7 +6,7 @@ use super::faults::interrupt;
 use super::*;
 
 #[test]
-fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
+fn fix_then_undo_restores_every_byte() {
     let desk = Desk::new();
     let before = desk.files();
     desk.reviewed(&[mean(), swallowed(), unpaid()]);
@@ -16,7 +16,7 @@ fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
         ---
         #2 replaced lines 4 to 5 (shop/mail.py)
         #3 replaced line 5 (shop/orders.py)
-        2 issues were fixed.
+        2 issues fixed.
     "#]]
     .assert_eq(&desk.shown(&output));
     let after = desk.files();
@@ -30,9 +30,9 @@ fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
     let again = desk.fix(&[]);
     expect![[r#"
         exit 0
-        note: no open issue is safe to fix without asking; `--issue N` fixes one all the same
+        note: no open issue has a safe fix; use `--issue N` to fix one anyway
         ---
-        0 issues were fixed.
+        0 issues fixed.
     "#]]
     .assert_eq(&desk.shown(&again));
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
@@ -40,7 +40,7 @@ fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
     expect![[r#"
         exit 0
         ---
-        As before the fixes:
+        Restored:
         shop/mail.py
         shop/orders.py
     "#]]
@@ -54,12 +54,12 @@ fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
 }
 
 #[test]
-fn a_dry_run_shows_the_patch_that_would_be_applied() {
+fn dry_run_prints_the_patch() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
     let before = desk.files();
     let output = desk.fix(&["--dry-run"]);
-    // A line of one blank is hard to see.
+    // Marks the end of a line with one blank.
     expect![[r#"
         exit 0
         ---
@@ -101,7 +101,7 @@ fn a_dry_run_shows_the_patch_that_would_be_applied() {
 }
 
 #[test]
-fn issues_are_fixed_one_after_another_by_their_numbers() {
+fn issues_can_be_fixed_one_by_one() {
     let desk = Desk::new();
     let first =
         safe("Zero at first", "shop/orders.py:2", "    result = 0", "    result = 0\n    seen = 0");
@@ -117,18 +117,18 @@ fn issues_are_fixed_one_after_another_by_their_numbers() {
         exit 0
         ---
         #2 replaced line 2 (shop/orders.py)
-        1 issue was fixed.
+        1 issue fixed.
     "#]]
     .assert_eq(&desk.shown(&one));
     let other = desk.fix(&["--issue", "1,3", "--issue", "2", "--issue", "9"]);
     expect![[r#"
         exit 1
-        warning: #1 is left: it comes without an exact replacement, and no model is configured to fix it
-        warning: #2 is left: it is fixed already
-        warning: #9 is left: the report has no such issue
+        warning: #1 not fixed: it has no exact replacement, and no model is configured to fix it
+        warning: #2 not fixed: it is already fixed
+        warning: #9 not fixed: the report has no such issue
         ---
         #3 replaced line 5 (shop/orders.py)
-        1 issue was fixed.
+        1 issue fixed.
     "#]]
     .assert_eq(&desk.shown(&other));
     expect![[r#"
@@ -147,7 +147,7 @@ fn issues_are_fixed_one_after_another_by_their_numbers() {
 }
 
 #[test]
-fn a_run_about_another_checkout_is_not_fixed_from_here() {
+fn run_of_another_checkout_is_refused() {
     let desk = Desk::new();
     let elsewhere = Desk::new();
     desk.reviewed(&[mean()]);
@@ -157,8 +157,8 @@ fn a_run_about_another_checkout_is_not_fixed_from_here() {
         let output = desk.user.crh(elsewhere.repo.path(), args).run();
         expect![[r#"
             exit 2
-            error: the run is about the checkout `REPO`
-            hint: go into that checkout; nothing was changed
+            error: the run belongs to the checkout `REPO`
+            hint: nothing was changed; run the command in that checkout
             ---
         "#]]
         .assert_eq(&desk.shown(&output));
@@ -167,7 +167,7 @@ fn a_run_about_another_checkout_is_not_fixed_from_here() {
 }
 
 #[test]
-fn what_was_changed_between_two_fixes_is_not_lost_with_them() {
+fn undo_keeps_edits_between_two_fixes() {
     let desk = Desk::new();
     let zero = safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = 0.0");
     desk.reviewed(&[zero, mean()]);
@@ -180,8 +180,8 @@ fn what_was_changed_between_two_fixes_is_not_lost_with_them() {
     let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     expect![[r#"
         exit 2
-        error: `shop/orders.py` was changed between two fixes, and would lose that with them
-        hint: nothing was changed; what it was like is in the folder `fixes` of the run
+        error: `shop/orders.py` was changed between two fixes, and an undo would lose that change
+        hint: nothing was changed; the original content is in the folder `fixes` of the run
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--undo", &run])));
@@ -189,7 +189,7 @@ fn what_was_changed_between_two_fixes_is_not_lost_with_them() {
 }
 
 #[test]
-fn what_git_took_back_between_two_fixes_is_in_nobodys_way() {
+fn fix_undone_by_git_does_not_block_undo() {
     let desk = Desk::new();
     let zero = safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = 0.0");
     desk.reviewed(&[zero, mean()]);
@@ -204,7 +204,7 @@ fn what_git_took_back_between_two_fixes_is_in_nobodys_way() {
 }
 
 #[test]
-fn what_was_changed_since_the_fix_is_not_taken_back() {
+fn undo_refuses_a_file_edited_since() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
     desk.fix(&[]);
@@ -213,8 +213,8 @@ fn what_was_changed_since_the_fix_is_not_taken_back() {
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     expect![[r#"
         exit 2
-        error: `shop/mail.py` is not as the fix has left it
-        hint: nothing was changed; put away what you did to it since
+        error: `shop/mail.py` was changed after the fix
+        hint: nothing was changed; undo your edits to the file first
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
@@ -222,24 +222,24 @@ fn what_was_changed_since_the_fix_is_not_taken_back() {
 }
 
 #[test]
-fn what_the_checks_object_to_is_not_applied() {
+fn fix_that_fails_a_static_check_is_not_applied() {
     let desk = Desk::new();
     let broken = swallowed_fixed_by("    except Exception:\n        raise (");
     desk.reviewed(&[mean(), broken]);
     let output = desk.fix(&[]);
     expect![[r#"
         exit 1
-        warning: #1 is left: the checks object to its fix: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)
+        warning: #1 not fixed: its fix fails a static check: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)
         ---
         #2 replaced line 5 (shop/orders.py)
-        1 issue was fixed.
+        1 issue fixed.
     "#]].assert_eq(&desk.shown(&output));
     assert!(desk.text(MAIL).ends_with("        pass\n"));
     assert!(desk.text(ORDERS).contains("    return result\n"));
 }
 
 #[test]
-fn work_that_is_committed_meanwhile_can_be_fixed_and_so_can_a_file_that_others_left_alone() {
+fn commits_and_other_edits_do_not_block_fixes() {
     let desk = Desk::new();
     desk.repo.write(MAIL, format!("{}\n\nX = 1\n", desk.text(MAIL)));
     desk.reviewed(&[mean()]);
@@ -252,7 +252,7 @@ fn work_that_is_committed_meanwhile_can_be_fixed_and_so_can_a_file_that_others_l
 }
 
 #[test]
-fn what_somebody_has_changed_around_a_fix_stays_and_what_it_is_about_keeps_it_out() {
+fn edit_near_a_fix_stays_and_edit_of_its_lines_blocks_it() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
     let mine = format!("import decimal\n\n{}\n\nMINE = 1\n", desk.text(ORDERS));
@@ -263,10 +263,10 @@ fn what_somebody_has_changed_around_a_fix_stays_and_what_it_is_about_keeps_it_ou
     assert!(patch.contains(" import decimal\n") && patch.contains(" MINE = 1\n"), "{patch}");
     expect![[r#"
         exit 1
-        warning: #1 is left: its lines were changed since they were reviewed
+        warning: #1 not fixed: its lines changed since the review
         ---
         #2 replaced line 5 (shop/orders.py)
-        1 issue was fixed.
+        1 issue fixed.
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&[])));
     assert_eq!(desk.text(ORDERS), mine.replace("result / len(items)", "result"));
@@ -277,7 +277,7 @@ fn what_somebody_has_changed_around_a_fix_stays_and_what_it_is_about_keeps_it_ou
 }
 
 #[test]
-fn where_nothing_can_be_fixed_that_is_said() {
+fn run_without_a_checkout_cannot_be_fixed() {
     let desk = Desk::new();
     let folder = tempfile::tempdir().unwrap();
     let outside = desk.user.crh(folder.path(), &["fix"]).run();
@@ -291,18 +291,18 @@ fn where_nothing_can_be_fixed_that_is_said() {
     expect![[r#"
         exit 2
         error: `OUTSIDE` is not inside a git repository
-        hint: `crh fix` changes a checkout: go into the one that was reviewed
+        hint: run `crh fix` in the reviewed checkout
         ---
         exit 2
-        error: there are no runs in `REPO/.crh/runs`
-        hint: `crh review` makes one; `--run-dir DIR` names another folder
+        error: no runs in `REPO/.crh/runs`
+        hint: create one with `crh review`; choose another folder with `--run-dir DIR`
         ---
         exit 2
-        error: nothing of this run can be fixed: what was reviewed is not the current checkout
-        hint: review the checkout itself to fix what is found in it
+        error: cannot fix this run: the reviewed change is not the current checkout
+        hint: review the checkout itself, for example with `crh review`
         ---
         exit 2
-        error: there is no run `2020` in `REPO/.`
+        error: no run `2020` in `REPO/.`
         hint: `crh show --list --run-dir .` lists the runs
         ---
     "#]]
@@ -310,7 +310,7 @@ fn where_nothing_can_be_fixed_that_is_said() {
 }
 
 #[test]
-fn a_copy_of_a_checkout_is_not_the_one_that_was_reviewed() {
+fn copied_checkout_is_not_the_reviewed_one() {
     let desk = Desk::new();
     desk.reviewed(&[mean()]);
     let copy = tempfile::tempdir().unwrap();
@@ -319,15 +319,15 @@ fn a_copy_of_a_checkout_is_not_the_one_that_was_reviewed() {
     let output = desk.user.crh(copy.path(), &["fix"]).run();
     expect![[r#"
         exit 2
-        error: the run is about the checkout `REPO`
-        hint: go into that checkout; nothing was changed
+        error: the run belongs to the checkout `REPO`
+        hint: nothing was changed; run the command in that checkout
         ---
     "#]]
     .assert_eq(&desk.shown(&output));
 }
 
 #[test]
-fn a_run_that_leads_back_is_not_pruned() {
+fn run_needed_for_rollback_is_not_pruned() {
     let desk = Desk::new();
     desk.reviewed(&[mean()]);
     let before = desk.text(ORDERS);
@@ -338,7 +338,7 @@ fn a_run_that_leads_back_is_not_pruned() {
     let prune = || desk.shown(&desk.crh(&["runs", "prune", "--keep", "0"]).run());
     expect![[r#"
         exit 0
-        warning: `RUN` stays: a fix was interrupted, and it has what stood there before; `crh fix` in that checkout rolls it back
+        warning: keeping `RUN`: it holds the original files of an interrupted fix; run `crh fix` in that checkout to roll it back
         note: deleted 0 runs
         ---
     "#]].assert_eq(&prune());
@@ -353,7 +353,7 @@ fn a_run_that_leads_back_is_not_pruned() {
     .assert_eq(&prune());
 }
 
-/// Why each open issue was left, as the run keeps it.
+/// The stored reason of each open issue.
 fn reasons(desk: &Desk) -> Vec<(u64, Option<String>)> {
     let reason = |row: &Value| {
         (row["issue"]["number"].as_u64().unwrap(), row["left"].as_str().map(str::to_owned))
@@ -362,52 +362,52 @@ fn reasons(desk: &Desk) -> Vec<(u64, Option<String>)> {
 }
 
 #[test]
-fn why_an_issue_was_left_is_kept_until_it_is_tried_again() {
+fn skip_reason_is_kept_until_the_next_attempt() {
     let desk = Desk::new();
     let broken = swallowed_fixed_by("    except Exception:\n        raise (");
     desk.review(&says(&[broken, unpaid(), mean()]), &["--mode", "headless"]);
-    let objects = "the checks object to its fix: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)";
+    let objects = "its fix fails a static check: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)";
     let left =
         |unpaid: Option<&str>| vec![(1, unpaid.map(str::to_owned)), (2, Some(objects.to_owned()))];
     assert_eq!(reasons(&desk), left(None));
     desk.fix(&["--issue", "99"]);
     assert_eq!(reasons(&desk), left(None));
     desk.fix(&["--issue", "1"]);
-    let no_model = "it comes without an exact replacement, and no model is configured to fix it";
+    let no_model = "it has no exact replacement, and no model is configured to fix it";
     assert_eq!(reasons(&desk), left(Some(no_model)));
-    // One that was tried again has the new reason.
+    // A new attempt replaces the reason.
     desk.repo.write(MAIL, desk.text(MAIL).replace("pass", "return None"));
     desk.fix(&["--issue", "2"]);
-    let changed = "its lines were changed since they were reviewed";
+    let changed = "its lines changed since the review";
     let again = vec![(1, Some(no_model.to_owned())), (2, Some(changed.to_owned()))];
     assert_eq!(reasons(&desk), again);
-    // Whatever was tried is as if it had not been.
+    // An undo clears the reasons.
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     assert_eq!(desk.fix(&["--undo", &name]).code, 0);
     assert_eq!(reasons(&desk), [(1, None), (2, None), (3, None)]);
 }
 
 #[test]
-fn what_was_taken_back_by_git_is_taken_back() {
+fn undo_accepts_fixes_undone_by_git() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
     let before = desk.files();
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     assert_eq!(desk.fix(&[]).code, 0);
     let fixed = desk.files();
-    // One of the two files, and then the other.
+    // First one of the two files, then the other.
     desk.repo.git(&["checkout", "--quiet", "--", MAIL]);
     expect![[r#"
         exit 0
-        note: no open issue is safe to fix without asking; `--issue N` fixes one all the same
-        note: `shop/mail.py` is not as the fixes of this run have left it; if they were taken back by other means, `crh fix --undo RUN` lets the run know
+        note: no open issue has a safe fix; use `--issue N` to fix one anyway
+        note: `shop/mail.py` was changed after the fixes of this run; if you undid them with git, run `crh fix --undo RUN` to update the run
         ---
-        0 issues were fixed.
+        0 issues fixed.
     "#]].assert_eq(&desk.shown(&desk.fix(&[])));
     expect![[r#"
         exit 0
         ---
-        As before the fixes:
+        Restored:
         shop/mail.py
         shop/orders.py
     "#]]
@@ -423,7 +423,7 @@ fn what_was_taken_back_by_git_is_taken_back() {
 }
 
 #[test]
-fn a_damaged_journal_is_said_and_puts_nothing_anywhere() {
+fn damaged_journal_is_reported_and_not_applied() {
     for (damaged, contents) in [("1/0.before", ""), ("1/0.before", "zz"), ("1/journal.json", "{")] {
         let desk = Desk::new();
         desk.reviewed(&[mean()]);
@@ -433,14 +433,14 @@ fn a_damaged_journal_is_said_and_puts_nothing_anywhere() {
         fs::write(desk.run().join("fixes").join(damaged), contents).unwrap();
         let output = desk.fix(&["--undo", &name]);
         assert_eq!(output.code, 3, "{}", output.shown());
-        let said = "error: what a fix of this run has written down in ";
+        let said = "error: the journal of a fix in ";
         assert!(output.stderr.starts_with(said), "{}", output.shown());
         assert_eq!(desk.files(), fixed, "{damaged} {contents}");
     }
 }
 
 #[test]
-fn fixes_of_which_nothing_is_written_down_are_not_said_to_be_gone() {
+fn undo_without_journals_fails() {
     let desk = Desk::new();
     desk.reviewed(&[mean()]);
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
@@ -448,15 +448,15 @@ fn fixes_of_which_nothing_is_written_down_are_not_said_to_be_gone() {
     fs::remove_dir_all(desk.run().join("fixes")).unwrap();
     expect![[r#"
         exit 3
-        error: what the fixes of this run have changed is not written down any more
-        hint: nothing was changed; take them back by git
+        error: the journals of this run's fixes are missing
+        hint: nothing was changed; undo the fixes with git
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
 }
 
 #[test]
-fn fixes_in_a_checkout_that_was_moved_are_taken_back_and_rolled_back() {
+fn undo_and_rollback_work_in_a_moved_checkout() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
     let before = BTreeMap::from([(MAIL, desk.text(MAIL)), (ORDERS, desk.text(ORDERS))]);

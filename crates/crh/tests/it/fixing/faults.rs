@@ -1,11 +1,11 @@
-//! What goes wrong while something is fixed: the tree is as before or as after.
+//! Failures during a fix leave the tree as before or as after.
 
 use expect_test::expect;
 
 use super::*;
 use crh_testkit::fake_model::decided;
 
-/// A model that does something to the checkout before it answers.
+/// A model that changes the checkout before it answers.
 fn says_after(findings: &[Value], act: impl Fn() + Send + Sync + 'static) -> FakeModel {
     let findings = findings.to_vec();
     let answer = decided(move |_| {
@@ -15,11 +15,10 @@ fn says_after(findings: &[Value], act: impl Fn() + Send + Sync + 'static) -> Fak
     FakeModel::start().on("single", [answer]).on("validate-1", [confirms()])
 }
 
-/// Something that happens to a file.
 type Act = fn(&std::path::Path);
 
 #[test]
-fn a_file_that_changes_during_the_review_is_left_and_the_others_are_fixed() {
+fn file_changed_during_review_is_skipped() {
     let acts: [(&str, Act); 4] = [
         ("changed", |path| fs::write(path, "mine\n").unwrap()),
         ("deleted", |path| fs::remove_file(path).unwrap()),
@@ -49,22 +48,22 @@ fn a_file_that_changes_during_the_review_is_left_and_the_others_are_fixed() {
     expect![[r#"
         changed:
         Applied 1 safe_auto fixes.
-        - Warning: #1 was not fixed: its lines were changed since they were reviewed
+        - Warning: #1 not fixed: its lines changed since the review
         deleted:
         Applied 1 safe_auto fixes.
-        - Warning: #1 was not fixed: there is no file `shop/mail.py`
+        - Warning: #1 not fixed: there is no file `shop/mail.py`
         a folder:
         Applied 1 safe_auto fixes.
-        - Warning: #1 was not fixed: `shop/mail.py` cannot be changed: it is no plain file
+        - Warning: #1 not fixed: `shop/mail.py` cannot be changed: it is not a regular file
         a link:
         Applied 1 safe_auto fixes.
-        - Warning: #1 was not fixed: `shop/mail.py` cannot be changed: it is a symbolic link
+        - Warning: #1 not fixed: `shop/mail.py` cannot be changed: it is a symlink
     "#]]
     .assert_eq(&all);
 }
 
 #[test]
-fn a_file_that_changes_elsewhere_during_the_review_does_not_matter() {
+fn edit_elsewhere_during_review_does_not_matter() {
     let desk = Desk::new();
     let path = desk.repo.path().join("notes.md");
     let model = says_after(&[mean()], move || fs::write(&path, "mine\n").unwrap());
@@ -72,7 +71,7 @@ fn a_file_that_changes_elsewhere_during_the_review_does_not_matter() {
     assert!(output.stdout.contains("Applied 1 safe_auto fixes."), "{}", output.shown());
 }
 
-/// Brings the checkout and the run to where they were in the middle of a fix: these files are written, the others are not.
+/// Puts checkout and run into the middle of a fix: only these files are written.
 pub(super) fn interrupt(desk: &Desk, before: &BTreeMap<&str, String>, written: &[&str]) {
     let fixes = fs::read_dir(desk.run().join("fixes")).unwrap();
     let number =
@@ -86,13 +85,12 @@ pub(super) fn interrupt(desk: &Desk, before: &BTreeMap<&str, String>, written: &
     }
 }
 
-/// A model that finds nothing.
 pub(super) fn clean() -> FakeModel {
     FakeModel::start().on("single", [answers(&[])])
 }
 
 #[test]
-fn the_next_run_rolls_back_what_was_interrupted_wherever_that_was() {
+fn next_run_rolls_back_an_interrupted_fix() {
     for written in [&[][..], &[MAIL], &[ORDERS], &[MAIL, ORDERS]] {
         for next in ["fix", "undo", "headless"] {
             let desk = Desk::new();
@@ -108,8 +106,7 @@ fn the_next_run_rolls_back_what_was_interrupted_wherever_that_was() {
                 "undo" => desk.fix(&["--undo", &name]),
                 _ => desk.review(&clean(), &["--mode", "headless"]),
             };
-            let note =
-                "note: a fix was interrupted and is rolled back: shop/mail.py, shop/orders.py";
+            let note = "note: rolled back an interrupted fix: shop/mail.py, shop/orders.py";
             assert!(output.stderr.contains(note), "{next} {written:?}: {}", output.shown());
             assert_eq!(desk.files(), untouched, "{next} {written:?}");
             assert_ne!(desk.files(), after);
@@ -118,7 +115,7 @@ fn the_next_run_rolls_back_what_was_interrupted_wherever_that_was() {
 }
 
 #[test]
-fn what_was_changed_after_an_interruption_is_the_users() {
+fn edit_after_interruption_is_kept() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
     let before = BTreeMap::from([(MAIL, desk.text(MAIL)), (ORDERS, desk.text(ORDERS))]);
@@ -128,8 +125,8 @@ fn what_was_changed_after_an_interruption_is_the_users() {
     let found = desk.files();
     expect![[r#"
         exit 3
-        error: a fix of this checkout was interrupted, and `shop/orders.py` was changed since: what it had before is in `REPO/.crh/runs/RUN/fixes/1/1.before`
-        hint: put the file back, or look at all files and delete `.crh/fixing` to keep them as they are
+        error: a fix of this checkout was interrupted, and `shop/orders.py` was changed since: its original content is in `REPO/.crh/runs/RUN/fixes/1/1.before`
+        hint: restore the file, or check all files and delete `.crh/fixing` to keep them as they are
         ---
     "#]].assert_eq(&desk.shown(&desk.fix(&[])));
     let output = desk.review(&clean(), &["--mode", "headless"]);
@@ -139,7 +136,7 @@ fn what_was_changed_after_an_interruption_is_the_users() {
 }
 
 #[test]
-fn a_marker_that_came_with_the_repository_is_not_believed() {
+fn tracked_marker_is_rejected() {
     let desk = Desk::new();
     desk.reviewed(&[mean()]);
     desk.repo.write(".crh/fixing", "/somewhere/else\n");
@@ -154,10 +151,10 @@ fn a_marker_that_came_with_the_repository_is_not_believed() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_keeps_all_of_them_as_they_are() {
+fn one_unwritable_file_blocks_all_edits() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
-    // Something is in the way of what is written beside the second file, which nobody can know before.
+    // A folder has the name of the draft of the second file.
     let folder = PathBuf::from(desk.run().file_name().unwrap()).join("fixes/1");
     let hash = crh_review::identity::content_id(folder.as_os_str().as_encoded_bytes());
     desk.repo.write(&format!("shop/.crh-fix-{}-1/mine", &hash[..12]), "mine\n");
@@ -165,10 +162,10 @@ fn a_file_that_cannot_be_written_keeps_all_of_them_as_they_are() {
     let shown = desk.shown(&desk.fix(&[]));
     expect![[r#"
         exit 1
-        warning: #1 is left: nothing was applied: `shop/orders.py` cannot be changed: File exists (os error 17)
-        warning: #2 is left: nothing was applied: `shop/orders.py` cannot be changed: File exists (os error 17)
+        warning: #1 not fixed: nothing was applied: `shop/orders.py` cannot be changed: File exists (os error 17)
+        warning: #2 not fixed: nothing was applied: `shop/orders.py` cannot be changed: File exists (os error 17)
         ---
-        0 issues were fixed.
+        0 issues fixed.
     "#]].assert_eq(&shown.replace(&hash[..12], "HASH"));
     assert_eq!(desk.files(), before);
     fs::remove_dir_all(desk.repo.path().join(format!("shop/.crh-fix-{}-1", &hash[..12]))).unwrap();
@@ -176,7 +173,7 @@ fn a_file_that_cannot_be_written_keeps_all_of_them_as_they_are() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_tree_as_it_was() {
+fn full_disk_leaves_the_tree_unchanged() {
     let desk = Desk::new();
     let rows: String = (0..4_000).map(|n| format!("ROW_{n} = {n} * {n}\n")).collect();
     desk.repo.write(MAIL, format!("{}{rows}", desk.text(MAIL)));
@@ -202,7 +199,7 @@ fn a_full_disk_leaves_the_tree_as_it_was() {
     assert_eq!(desk.fix(&[]).code, 0);
 }
 
-/// Puts something where a file of the run belongs that no file can take the place of.
+/// Puts a folder where a file of the run belongs.
 fn bar(desk: &Desk) -> PathBuf {
     let place = desk.run().join("applied-fixes.json");
     fs::remove_file(&place).unwrap();
@@ -211,18 +208,18 @@ fn bar(desk: &Desk) -> PathBuf {
 }
 
 #[test]
-fn a_report_that_cannot_be_written_is_no_good_end_and_comes_later() {
+fn unwritable_report_fails_and_is_written_later() {
     let desk = Desk::new();
     desk.reviewed(&[mean()]);
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     let place = bar(&desk);
     expect![[r#"
         exit 3
-        error: the report of the run does not say what was fixed: `applied-fixes.json` of the run folder could not be written: Is a directory (os error 21)
-        hint: once it can be written, `crh fix RUN` writes it
+        error: the fixes are applied, but the stored report could not be updated: cannot write `applied-fixes.json` to the run folder: Is a directory (os error 21)
+        hint: make the run folder writable, then run `crh fix RUN` to update it
         ---
         #1 replaced line 5 (shop/orders.py)
-        1 issue was fixed.
+        1 issue fixed.
     "#]].assert_eq(&desk.shown(&desk.fix(&[])));
     assert!(desk.text(ORDERS).contains("    return result\n"));
     assert_eq!(issues(&desk.stored("review.json")), "#1 open: The total is divided by the count\n");
@@ -235,10 +232,10 @@ fn a_report_that_cannot_be_written_is_no_good_end_and_comes_later() {
     let place = bar(&desk);
     expect![[r#"
         exit 3
-        error: the report of the run does not say that the fixes are taken back: `applied-fixes.json` of the run folder could not be written: Is a directory (os error 21)
-        hint: once it can be written, `crh fix --undo RUN` writes it
+        error: the fixes are undone, but the stored report could not be updated: cannot write `applied-fixes.json` to the run folder: Is a directory (os error 21)
+        hint: make the run folder writable, then run `crh fix --undo RUN` to update it
         ---
-        As before the fixes:
+        Restored:
         shop/orders.py
     "#]].assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
     assert!(!desk.text(ORDERS).contains("    return result\n"));
@@ -248,14 +245,14 @@ fn a_report_that_cannot_be_written_is_no_good_end_and_comes_later() {
 }
 
 #[test]
-fn a_mode_whose_report_cannot_be_written_ends_with_that() {
+fn mode_with_unwritable_report_fails() {
     for (mode, told) in [
         ("autofix", "1 P2 shop/orders.py:5 (fixed)\n"),
         ("headless", "\nApplied 1 safe_auto fixes.\n"),
     ] {
         let desk = Desk::new();
         let runs = desk.repo.path().join(".crh/runs");
-        // The command is the user's, and stands in for a disk that fails while something is fixed.
+        // The verification command breaks the run folder during the fix.
         let script =
             format!("for run in {}/*; do mkdir -p $run/applied-fixes.json/x; done", runs.display());
         let verify = json!(["sh", "-c", script]).to_string();
@@ -265,8 +262,7 @@ fn a_mode_whose_report_cannot_be_written_ends_with_that() {
         });
         let output = desk.review(&model, &["--mode", mode, "--trust", "--verify", &verify]);
         assert_eq!(output.code, 3, "{}", output.shown());
-        let said =
-            "warning: the report of the run does not say what was fixed: `applied-fixes.json`";
+        let said = "warning: the stored report does not contain the fixes: cannot write `applied-fixes.json`";
         assert_eq!(output.stderr.matches(said).count(), 1, "{}", output.shown());
         assert!(output.stdout.contains(told), "{}", output.shown());
         assert!(desk.text(ORDERS).contains("    return result\n"), "{mode}");

@@ -1,9 +1,10 @@
-//! `kill -9` at every write of a fix, and at every write of taking it back, and a disk that fails: what comes next ends in the state
-//! before or after, in the tree and in the report. A fix never removes a file; to take one back that has made a file does.
+//! `kill -9` and a failing disk at every write of a fix and of an undo. The next command ends in
+//! the state before or after, in the tree and in the report. A fix never removes a file; an undo of
+//! a created file does.
 //!
-//! Programs are traced for that. Where nobody may be traced, a line on the standard error of the tests says that these have shown
-//! nothing, and they fail where `CRH_TEST_ALL` is set; then only the tests of the journal itself (`crh/src/fix/journal/tests/kills.rs`) show that
-//! each of its steps may be the last.
+//! The tests trace programs. Where that is not allowed they print a line to standard error and
+//! prove nothing, and they fail if `CRH_TEST_ALL` is set. Then only
+//! `crh/src/fix/journal/tests/kills.rs` covers every step.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +17,7 @@ use super::*;
 use crh_testkit::fake_model::{Asked, Read, calls};
 use crh_testkit::{Blow, Traced};
 
-/// What readers find in the run folder.
+/// Files of the run folder that readers use.
 const KEPT: [&str; 6] = [
     "review.json",
     "review.md",
@@ -26,35 +27,35 @@ const KEPT: [&str; 6] = [
     "advisory.json",
 ];
 
-/// Where not each is tried, one of so many is.
+/// Sampling: one of so many writes is tried.
 const SOME: usize = 5;
-/// One of so many times, a program is really killed, which takes its whole way there once more. The other times, what it would have left
-/// there was saved while it was stopped.
+/// A program is really killed at one of so many writes. At the others, a snapshot was saved while
+/// it was stopped.
 const KILLED: usize = 16;
-/// A disk that fails goes on failing, so that not every place has to be tried: one of so many is.
+/// Sampling for a failing disk, which keeps failing.
 const FAILED: usize = 8;
-/// As much is shown of a text that is not as it should be.
+/// Maximum length of a text in a failure message.
 const SHOWN: usize = 300;
 
-/// A checkout, in which a run was found, as it is brought back for each kill.
+/// A checkout with a run, restored for each kill.
 struct Stage {
     desk: Desk,
     run: String,
 }
 
-/// How a command ends when nobody hits it, and so do those that come next.
+/// Exit code of an undisturbed command.
 const DONE: i32 = 0;
 const LEFT_SOMETHING: i32 = 1;
 
-/// Everything that is in a folder, to be brought back.
+/// A copy of a folder, to restore it.
 struct Saved(tempfile::TempDir);
 
-/// The tree, what is kept of the run, and the names of all that lies beside that.
+/// The tree, the run's files, and the names of all others.
 #[derive(PartialEq, Eq)]
 struct State(BTreeMap<String, String>);
 
 impl State {
-    /// What differs from another one: most of both is the same and long.
+    /// The differences; most of both is equal and long.
     fn unlike(&self, other: &Self) -> Vec<String> {
         let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
         let differ = names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name));
@@ -75,10 +76,10 @@ impl Saved {
 }
 
 impl Stage {
-    /// Reviewed, and nothing is fixed.
+    /// A reviewed checkout without fixes.
     fn new() -> Self {
         let desk = Desk::new();
-        // Git does not know of this; its owner does.
+        // A mode that git does not track.
         let mode = fs::Permissions::from_mode(0o640);
         fs::set_permissions(desk.repo.path().join(MAIL), mode).unwrap();
         desk.reviewed(&[mean(), swallowed(), unpaid()]);
@@ -111,13 +112,13 @@ impl Stage {
             let names = names.map(|entry| entry.unwrap().path().display().to_string());
             state.extend(names.map(|name| (name, "is there".to_owned())));
         }
-        // Where journals lie says nothing about what they have led to.
+        // Journals are not part of the result.
         state.remove(&run.join("fixes").display().to_string());
         state.insert("git status".to_owned(), status(&self.desk));
         State(state)
     }
 
-    /// Does this to its end, which is that.
+    /// Runs a command and checks its exit code.
     fn next(&self, args: &[&str], code: i32) {
         let output = self.desk.fix(args);
         assert_eq!(output.code, code, "{args:?} {}", output.shown());
@@ -135,23 +136,22 @@ fn copy(from: &Path, to: &Path) {
     assert_eq!(output.code, 0, "{}", output.shown());
 }
 
-/// What is left of a command that was ended when it was about to write something.
+/// The state after a command was stopped just before a write.
 struct Left {
     write: String,
-    /// Its number among the writes of the tree and of journals; none for others.
+    /// Its number among the writes of the tree and of journals.
     number: Option<usize>,
     saved: Saved,
 }
 
-/// Whether a write is one of the tree or of a journal.
 fn is_of_the_fix(write: &str) -> bool {
     let path = write.split_once(' ').map_or("", |(_, path)| path);
     let is_journal = path.starts_with(".crh/fixing") || path.contains("/fixes");
     is_journal || !path.starts_with(".crh") && !path.starts_with(".context")
 }
 
-/// What a command would leave at each write of the tree and of journals, and at one of so many others; and how it has ended. None if
-/// nobody can say.
+/// The state at each write of the tree and of journals, and at one of so many others; and the exit
+/// code. `None` if tracing is not allowed.
 fn all_left(stage: &Stage, program: Program, one_of: usize) -> Option<(Vec<Left>, i32)> {
     let all = Arc::new(Mutex::new(Vec::new()));
     let (kept, repo) = (Arc::clone(&all), stage.desk.repo.path().to_owned());
@@ -175,7 +175,7 @@ fn all_left(stage: &Stage, program: Program, one_of: usize) -> Option<(Vec<Left>
     }
 }
 
-/// Brings back what is left of a command at one of its writes. Some of the times it is killed there, to hold the one against the other.
+/// Restores the state at a write. Sometimes kills the program there instead, to compare both.
 fn leave(stage: &Stage, begin: &Saved, program: Program, left: &Left) {
     match left.number {
         Some(number) if number.is_multiple_of(KILLED) => {
@@ -183,7 +183,7 @@ fn leave(stage: &Stage, begin: &Saved, program: Program, left: &Left) {
             let repo = stage.desk.repo.path();
             let killed = program.hit_at_one_of(is_of_the_fix, repo, number, Blow::Kill);
             let Traced::Hit(write, -1) = &killed else { panic!("{killed:?}") };
-            // The rest of it names the run, which a review that begins anew does, too.
+            // The rest contains the run id, which differs in a new review.
             let call = |write: &str| write.split(' ').next().map(str::to_owned);
             assert_eq!(call(write), call(&left.write), "{number}: {write}");
         }
@@ -191,17 +191,17 @@ fn leave(stage: &Stage, begin: &Saved, program: Program, left: &Left) {
     }
 }
 
-/// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// What was interrupted is mended, or gone on with.
+    /// The command rolls back or resumes.
     GoesOn,
-    /// Everything is taken back.
+    /// The command undoes everything.
     Undoes,
 }
 
 impl Next {
-    /// Both where files take their places; else by turns, since one call of a file leaves much the same as the next.
+    /// Both where files are moved into place, else alternating, because neighbouring writes leave
+    /// almost the same state.
     fn after(at: usize, write: &str) -> &'static [Self] {
         let is_placing = ["rename shop", "unlink shop", "rename tools", "unlink tools"];
         match at % 2 {
@@ -214,7 +214,7 @@ impl Next {
     }
 }
 
-/// Mends what it finds and fixes nothing itself, or takes everything back. Whether that leads to the state before.
+/// Runs the next command. Returns whether it leads to the state before.
 fn check_next(stage: &Stage, next: Next, shown: &str, (before, after): (&State, &State)) -> bool {
     match next {
         Next::GoesOn => {
@@ -235,7 +235,8 @@ fn check_next(stage: &Stage, next: Next, shown: &str, (before, after): (&State, 
     }
 }
 
-/// Ends a command at its writes, and looks at what the next one makes of it. The writes; none if nothing can be shown.
+/// Stops a command at its writes and checks the next one. Returns the writes; empty if tracing is
+/// not allowed.
 fn check(stage: &Stage, args: &[&str], (before, after): (&State, &State)) -> Vec<String> {
     let begin = stage.save();
     let Some((all, code)) = all_left(stage, stage.desk.crh(args), SOME) else { return Vec::new() };
@@ -254,7 +255,7 @@ fn check(stage: &Stage, args: &[&str], (before, after): (&State, &State)) -> Vec
     writes
 }
 
-/// Fails if no write began like this.
+/// Fails if no write starts with one of these.
 fn assert_seen(writes: &[String], kinds: &[&str]) {
     for kind in kinds {
         assert!(writes.iter().any(|write| write.starts_with(kind)), "{kind}: {writes:#?}");
@@ -265,7 +266,7 @@ const KINDS: [&str; 5] =
     ["rename shop/", "unlink shop/", "write .crh/", "open .crh/", "unlink .crh/"];
 
 #[test]
-fn a_fix_that_is_killed_at_any_write_is_there_or_is_not() {
+fn fix_killed_at_any_write_is_complete_or_absent() {
     let stage = Stage::new();
     let (before, begin) = (stage.state(), stage.save());
     stage.next(&[], DONE);
@@ -278,7 +279,7 @@ fn a_fix_that_is_killed_at_any_write_is_there_or_is_not() {
 }
 
 #[test]
-fn a_disk_that_is_full_from_any_write_on_leaves_what_was_before_or_comes_after() {
+fn disk_full_at_any_write_leaves_before_or_after() {
     for blow in [Blow::FullDisk, Blow::ReadOnly] {
         let stage = Stage::new();
         let (before, begin) = (stage.state(), stage.save());
@@ -307,11 +308,12 @@ fn a_disk_that_is_full_from_any_write_on_leaves_what_was_before_or_comes_after()
 
 const AUTOFIX: [&str; 5] = ["review", "--strategy", "single", "--mode", "autofix"];
 
-/// A change that also removes a file, with the folders it was in.
+/// A file that the change removes, with its folders.
 const REMOVED: &str = "tools/clean/files.py";
 const RESTORED: &str = "def clean(path):\n    path.unlink()\n";
 
-/// A checkout of which a review in the mode `autofix` fixes one file by code and two by a fixer, one of which it makes anew.
+/// A checkout where `autofix` fixes one file by code and two by a fixer, one of which is created
+/// again.
 fn shop_without_tools() -> Desk {
     let shop = SHOP.replace(
         "    //- head\n",
@@ -324,7 +326,7 @@ fn shop_without_tools() -> Desk {
     desk
 }
 
-/// A model that finds what is wrong as long as it is, and repairs it.
+/// A model that reports findings while they exist, and repairs them.
 fn finds_and_repairs() -> FakeModel {
     let missing = with(
         vague(safe("Nothing cleans up", &format!("{REMOVED}:1"), "def clean(path):", "")),
@@ -347,7 +349,6 @@ fn is_unfixed(asked: &Asked) -> bool {
     asked.read().iter().any(|read| matches!(read, Read::User(text) if text.contains("len(items)")))
 }
 
-/// What a fixer does next.
 fn repairs(asked: &Asked) -> Scripted {
     let is_call = |read: &Read| matches!(read, Read::Call { .. });
     match asked.read().into_iter().filter(is_call).count() {
@@ -360,18 +361,18 @@ fn repairs(asked: &Asked) -> Scripted {
     }
 }
 
-/// The tree and what git says about it.
+/// The tree and the state of git.
 fn tree(desk: &Desk) -> (BTreeMap<String, String>, String) {
     (desk.files(), status(desk))
 }
 
 #[test]
-fn autofix_that_is_killed_at_any_write_goes_on_or_is_taken_back() {
+fn autofix_killed_at_any_write_can_resume_or_undo() {
     let stage = Stage { desk: shop_without_tools(), run: String::new() };
     let (desk, model) = (&stage.desk, finds_and_repairs());
     let (before, begin) = (tree(desk), stage.save());
     let review = || with_model(desk.crh(&[&AUTOFIX, &CHECKOUT[..]].concat()), &model);
-    // Of the other writes, which are many, `resuming.rs` tries some.
+    // `resuming.rs` samples the many other writes.
     let Some((all, code)) = all_left(&stage, review(), usize::MAX) else { return };
     assert_eq!(code, LEFT_SOMETHING);
     let after = (ended(desk), status(desk));
@@ -402,15 +403,15 @@ fn autofix_that_is_killed_at_any_write_goes_on_or_is_taken_back() {
     assert_seen(&writes, &[&["rename shop/", "unlink shop/"], &kinds[..]].concat());
 }
 
-/// The fix has made a file, which goes with the folders it is in.
+/// The fix creates a file, which an undo removes with its folders.
 #[test]
-fn taking_it_back_that_is_killed_at_any_write_is_done_or_is_not() {
+fn undo_killed_at_any_write_is_complete_or_absent() {
     let desk = shop_without_tools();
     let before = tree(&desk);
     let review = desk.crh(&[&AUTOFIX, &CHECKOUT[..]].concat());
     let output = with_model(review, &finds_and_repairs()).run();
     assert_eq!(output.code, LEFT_SOMETHING, "{}", output.shown());
-    // They are no part of a fix.
+    // Todo files are not part of a fix.
     fs::remove_dir_all(desk.repo.path().join(".context")).unwrap();
     let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     let stage = Stage { desk, run };

@@ -1,4 +1,4 @@
-//! What each mode does with the tree, and what it leaves behind.
+//! What each mode does to the tree, and what it leaves behind.
 
 use expect_test::expect;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::review::script::with;
 use crate::user::{assert_same, tree, tree_with_times};
 
 #[test]
-fn headless_fixes_once_and_answers_with_the_whole_envelope() {
+fn headless_fixes_once_and_prints_the_envelope() {
     let desk = Desk::new();
     let head = desk.repo.id("HEAD");
     let output = desk.review(&says(&[mean(), swallowed(), unpaid()]), &["--mode", "headless"]);
@@ -50,7 +50,7 @@ fn headless_fixes_once_and_answers_with_the_whole_envelope() {
 }
 
 #[test]
-fn a_run_keeps_what_was_fixed_and_what_was_not() {
+fn run_folder_lists_fixed_and_open_issues() {
     let desk = Desk::new();
     desk.review(&says(&[mean(), swallowed(), unpaid()]), &["--mode", "headless"]);
     let report = desk.stored("review.json");
@@ -113,7 +113,7 @@ fn titles(list: &Value) -> Value {
 }
 
 #[test]
-fn autofix_looks_again_at_what_it_fixed_and_at_nothing_else() {
+fn autofix_reviews_only_the_fixed_files_again() {
     let desk = Desk::new();
     let second = safe(
         "The result is zero at first",
@@ -162,7 +162,7 @@ fn autofix_looks_again_at_what_it_fixed_and_at_nothing_else() {
 }
 
 #[test]
-fn autofix_leaves_todos_for_others_and_headless_none() {
+fn autofix_writes_todos_and_headless_does_not() {
     let desk = Desk::new();
     let model = FakeModel::start()
         .on("single", [answers(&[mean(), unpaid()]), answers(&[])])
@@ -170,7 +170,7 @@ fn autofix_leaves_todos_for_others_and_headless_none() {
     let output = desk.review(&model, &["--mode", "autofix"]);
     expect![[r#"
         exit 1
-        note: a todo was written: `REPO/.context/compound-engineering/todos/001-ready-p1-a-refund-of-what-was-not-paid.md`
+        note: wrote todo `REPO/.context/compound-engineering/todos/001-ready-p1-a-refund-of-what-was-not-paid.md`
         ---
         Scope:  3 files, +13 -2
 
@@ -181,16 +181,15 @@ fn autofix_leaves_todos_for_others_and_headless_none() {
             A refund of what was not paid
             | return order.amount
             A refund of what was not paid: an order of two items shows it.
-            bug; by single; confidence 0.75; confirmed by a second look; manual ->
-            downstream-resolver
+            bug; found by single; confidence 0.75; confirmed by a second model run; fix
+            by hand
 
         2 P2 shop/orders.py:5 (fixed)
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
             Replace with: return result
-            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
-            review-fixer
+            bug; found by single; confidence 0.75; confirmed by a second model run
 
         Ready with fixes: 1 issue to fix
     "#]].assert_eq(&desk.shown(&output));
@@ -209,7 +208,7 @@ fn autofix_leaves_todos_for_others_and_headless_none() {
 }
 
 #[test]
-fn a_fixer_that_never_converges_stops() {
+fn fixer_that_never_converges_stops() {
     let desk = Desk::new();
     let before = "return result / len(items)";
     let first = safe("It is divided", "shop/orders.py:5", before, "    return result / 1.0");
@@ -232,7 +231,7 @@ fn a_fixer_that_never_converges_stops() {
 }
 
 #[test]
-fn the_second_round_is_the_last_also_where_it_helped() {
+fn autofix_stops_after_two_rounds() {
     let desk = Desk::new();
     let log = safe("It returns nothing", "shop/log.py:3", "    return None", "    return");
     let zero =
@@ -241,7 +240,7 @@ fn the_second_round_is_the_last_also_where_it_helped() {
     let queue = safe("It waits", "shop/mail.py:3", sends, "        return smtp.queue(to, text)");
     let items = "    for item in items:";
     let list = safe("Any items", "shop/orders.py:3", items, "    for item in list(items):");
-    // Three are open, then two, then one: a third round would fix that as well.
+    // Three open issues, then two, then one: a third round would fix that one too.
     let model = says_in_rounds(&[&[mean(), swallowed(), log], &[zero, queue], &[list]]);
     let output = desk.review(&model, &["--mode", "autofix"]);
     assert!(output.code < 2, "{}", output.shown());
@@ -262,7 +261,7 @@ fn the_second_round_is_the_last_also_where_it_helped() {
 }
 
 #[test]
-fn what_is_found_again_after_its_fix_is_open() {
+fn issue_found_after_its_fix_is_open_again() {
     let desk = Desk::new();
     let line = "return result / len(items)";
     let longer = format!("    items = list(items)\n    {line}");
@@ -283,7 +282,7 @@ fn what_is_found_again_after_its_fix_is_open() {
 }
 
 #[test]
-fn taking_back_brings_back_what_the_review_said() {
+fn undo_restores_the_report_of_the_review() {
     let desk = Desk::new();
     let second =
         safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = Decimal(0)");
@@ -294,7 +293,7 @@ fn taking_back_brings_back_what_the_review_said() {
     let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     assert_eq!(desk.fix(&["--undo", &run]).code, 0);
     let (report, calls) = (desk.stored("review.json"), model.requests().len());
-    // What was found in code that is gone is gone with it, and what it has cost was paid.
+    // Findings in undone code are gone; their cost stays.
     expect![[r#"
         #1 open: The total is divided by the count
     "#]]
@@ -303,7 +302,7 @@ fn taking_back_brings_back_what_the_review_said() {
 }
 
 #[test]
-fn what_nobody_asked_for_changes_nothing() {
+fn review_without_terminal_changes_nothing() {
     for args in [&[][..], &["--mode", "interactive"], &["--mode", "report-only"]] {
         let desk = Desk::new();
         let before = desk.files();
@@ -316,7 +315,7 @@ fn what_nobody_asked_for_changes_nothing() {
 }
 
 #[test]
-fn report_only_leaves_nothing_behind_but_a_cache_and_without_that_nothing_at_all() {
+fn report_only_writes_nothing_but_the_cache() {
     let places = [
         ("XDG_CACHE_HOME", "cache"),
         ("XDG_CONFIG_HOME", "config"),
@@ -354,7 +353,7 @@ fn report_only_leaves_nothing_behind_but_a_cache_and_without_that_nothing_at_all
 }
 
 #[test]
-fn what_is_not_the_checkout_is_reviewed_and_left_alone() {
+fn change_outside_the_checkout_is_not_fixed() {
     let desk = Desk::new();
     desk.repo.git(&["branch", "feature"]);
     let range = ["HEAD~1..HEAD"];
@@ -365,7 +364,7 @@ fn what_is_not_the_checkout_is_reviewed_and_left_alone() {
         let output = with_model(desk.crh(&args), &says(&[mean()])).run();
         assert!(output.stdout.contains("\nApplied 0 safe_auto fixes.\n"), "{}", output.shown());
         let why =
-            "\n- Warning: nothing was applied: what was reviewed is not the current checkout\n";
+            "\n- Warning: nothing was applied: the reviewed change is not the current checkout\n";
         assert!(output.stdout.contains(why), "{}", output.shown());
         assert!(output.stdout.ends_with("Review complete\n"), "{}", output.shown());
         assert_eq!(desk.files(), before, "{target:?}");
@@ -374,11 +373,11 @@ fn what_is_not_the_checkout_is_reviewed_and_left_alone() {
     let output = with_model(desk.crh(&args), &says(&[mean()])).run();
     assert!(output.code < 2, "{}", output.shown());
     let warnings = desk.stored("review.json")["warnings"].to_string();
-    assert!(warnings.contains("nothing was applied: what was reviewed is not"), "{warnings}");
+    assert!(warnings.contains("nothing was applied: the reviewed change is not"), "{warnings}");
 }
 
 #[test]
-fn only_what_is_safe_and_for_the_fixer_is_applied() {
+fn only_safe_issues_of_the_fixer_are_applied() {
     for fields in [
         json!({ "autofix_class": "gated_auto" }),
         json!({ "autofix_class": "manual" }),

@@ -1,4 +1,4 @@
-//! What needs a model to be fixed: it comes back as edits that are checked and applied like all others.
+//! Fixes that need a model: they come back as edits and are checked like all others.
 
 use expect_test::expect;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::review::script::with;
 use crh_testkit::fake_model::{calls, decided};
 
-/// A finding without a replacement that is safe to fix.
+/// A safe finding without a replacement.
 pub(super) fn vague(finding: Value) -> Value {
     let mut finding = finding;
     finding.as_object_mut().unwrap().remove("replacement");
@@ -26,7 +26,7 @@ pub(super) fn reports(number: u32, outcome: &str) -> Scripted {
 pub(super) const BEFORE: &str = "    return result / len(items)\n";
 
 #[test]
-fn a_fixer_repairs_what_code_cannot_after_code_has_done_its_part() {
+fn fixer_runs_after_exact_replacements() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean()), swallowed()]);
     let model = FakeModel::start()
@@ -37,7 +37,7 @@ fn a_fixer_repairs_what_code_cannot_after_code_has_done_its_part() {
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
         #2 It is done. (shop/orders.py)
-        2 issues were fixed.
+        2 issues fixed.
     "#]]
     .assert_eq(&desk.shown(&output));
     assert!(desk.text(ORDERS).contains("    return result\n"));
@@ -52,7 +52,7 @@ fn a_fixer_repairs_what_code_cannot_after_code_has_done_its_part() {
 }
 
 #[test]
-fn what_a_fixer_breaks_or_leaves_is_left() {
+fn broken_or_missing_fixer_work_is_skipped() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean())]);
     let before = desk.files();
@@ -63,31 +63,32 @@ fn what_a_fixer_breaks_or_leaves_is_left() {
     let left = with_model(desk.crh(&["fix"]), &model).run();
     expect![[r#"
         exit 1
-        warning: #1 is left: the checks object to its fix: The file does not parse (shop/orders.py:5, `syntax/does-not-parse`)
+        warning: #1 not fixed: its fix fails a static check: The file does not parse (shop/orders.py:5, `syntax/does-not-parse`)
         ---
-        0 issues were fixed.
+        0 issues fixed.
         exit 1
-        warning: #1 is left: It is not_done.
+        warning: #1 not fixed: It is not_done.
         ---
-        0 issues were fixed.
+        0 issues fixed.
     "#]].assert_eq(&format!("{}{}", desk.shown(&broken), desk.shown(&left)));
     assert_eq!(desk.files(), before);
 }
 
 #[test]
-fn without_a_model_it_is_left() {
+fn without_a_model_the_issue_is_skipped() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean())]);
     expect![[r#"
         exit 1
-        warning: #1 is left: it comes without an exact replacement, and no model is configured to fix it
+        warning: #1 not fixed: it has no exact replacement, and no model is configured to fix it
         ---
-        0 issues were fixed.
-    "#]].assert_eq(&desk.shown(&desk.fix(&[])));
+        0 issues fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&[])));
 }
 
 #[test]
-fn headless_sends_a_fixer_too() {
+fn headless_runs_a_fixer() {
     let desk = Desk::new();
     let model = says(&[vague(mean())])
         .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(1, "done")]);
@@ -98,7 +99,7 @@ fn headless_sends_a_fixer_too() {
 }
 
 #[test]
-fn a_fixer_that_writes_elsewhere_or_leaves_nothing_is_not_believed() {
+fn fixer_that_edits_elsewhere_or_empties_a_file_is_rejected() {
     let check = |path: &str, content: &str, expected: &str| {
         let desk = Desk::new();
         desk.reviewed(&[vague(mean())]);
@@ -106,23 +107,23 @@ fn a_fixer_that_writes_elsewhere_or_leaves_nothing_is_not_believed() {
         let writes = calls("write_file", json!({ "path": path, "content": content }));
         let model = FakeModel::start().on("fixer-1", [writes, reports(1, "done")]);
         let shown = desk.shown(&with_model(desk.crh(&["fix"]), &model).run());
-        let left = format!("warning: #1 is left: {expected}\n");
-        assert_eq!(shown, format!("exit 1\n{left}---\n0 issues were fixed.\n"), "{path}");
+        let left = format!("warning: #1 not fixed: {expected}\n");
+        assert_eq!(shown, format!("exit 1\n{left}---\n0 issues fixed.\n"), "{path}");
         assert_eq!(desk.files(), before, "{path}");
         assert!(!desk.repo.path().join(".git/hooks/pre-commit").exists());
     };
-    let unchanged = "nothing was changed for it, though the fixer says: It is done.";
+    let unchanged = "no file was changed for it, although the fixer reports: It is done.";
     for path in ["shop/log.py", "new.py", "../new.py", "/tmp/new.py", ".git/hooks/pre-commit"] {
         check(path, "print('mine')\n", unchanged);
     }
-    let emptied = "the fixer failed: it emptied `shop/orders.py`: nothing of its work is taken";
+    let emptied = "the fixer failed: it emptied `shop/orders.py`; all its work is rejected";
     for blank in ["", "\n", " \n\t\n"] {
         check(ORDERS, blank, emptied);
     }
 }
 
 #[test]
-fn what_a_fixer_does_goes_only_into_the_tree_that_was_reviewed() {
+fn fixer_work_needs_the_reviewed_tree() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean()), swallowed()]);
     desk.repo.write("shop/log.py", "mine\n");
@@ -130,12 +131,12 @@ fn what_a_fixer_does_goes_only_into_the_tree_that_was_reviewed() {
     let refused = with_model(desk.crh(&["fix"]), &model).run();
     expect![[r#"
         exit 1
-        warning: #2 is left: what a fixer does goes only into the tree that was reviewed, and `shop/log.py` changed since: put that away, or review again
+        warning: #2 not fixed: the fixer needs the reviewed tree, but `shop/log.py` changed since; undo these edits or review again
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
-        1 issue was fixed.
+        1 issue fixed.
     "#]].assert_eq(&desk.shown(&refused));
-    assert_eq!(model.requests().len(), 0, "nobody pays for what could not be applied");
+    assert_eq!(model.requests().len(), 0, "no model call for work that cannot be applied");
     desk.repo.git(&["checkout", "--quiet", "shop/log.py"]);
     let (log, new) = (desk.repo.path().join("shop/log.py"), "    return result\n");
     let edit = decided(move |_| {
@@ -146,12 +147,12 @@ fn what_a_fixer_does_goes_only_into_the_tree_that_was_reviewed() {
     let late = with_model(desk.crh(&["fix"]), &model).run();
     expect![[r#"
         exit 1
-        warning: #2 is left: what a fixer does goes only into the tree that was reviewed, and `shop/log.py` changed since: put that away, or review again
+        warning: #2 not fixed: the fixer needs the reviewed tree, but `shop/log.py` changed since; undo these edits or review again
         ---
-        0 issues were fixed.
+        0 issues fixed.
     "#]].assert_eq(&desk.shown(&late));
     assert!(desk.text(ORDERS).contains("len(items)"));
-    // What nobody reviews does not matter, and neither does a commit of all that there is.
+    // Unreviewed files and a commit of everything do not matter.
     desk.repo.git(&["checkout", "--quiet", "shop/log.py"]);
     desk.repo.write("untracked.py", "X = 1\n");
     desk.repo.git(&["commit", "--quiet", "--all", "--message", "the fix"]);
@@ -162,7 +163,7 @@ fn what_a_fixer_does_goes_only_into_the_tree_that_was_reviewed() {
 }
 
 #[test]
-fn autofix_looks_again_at_what_a_fixer_did_and_stops_with_what_never_ends() {
+fn autofix_reviews_fixer_work_and_stops() {
     let desk = Desk::new();
     let other = |title: &str, quote: &str| vague(safe(title, "shop/orders.py:5", quote, ""));
     let line = "    return result / 1.0\n";

@@ -1,4 +1,4 @@
-//! `--resume` of a review that has fixed something, or was about to: it goes on in its mode, and what has ended is shown as it is.
+//! `--resume` of a review with fixes: it continues in its mode, and a finished run is only shown.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use expect_test::expect;
 use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
 
-/// A model that finds this, and nothing more whenever it looks again.
+/// A model that reports these findings, and nothing in a repeated review.
 pub(super) fn finds(findings: &[Value]) -> FakeModel {
     let (findings, is_first) = (findings.to_vec(), AtomicBool::new(true));
     FakeModel::answering(move |asked| match asked.caller.as_str() {
@@ -22,7 +22,7 @@ pub(super) fn resume(desk: &Desk, model: &FakeModel, args: &[&str]) -> Output {
 }
 
 #[test]
-fn what_has_ended_is_shown_as_it_is_and_nobody_is_asked() {
+fn finished_run_is_shown_without_model_calls() {
     for mode in ["headless", "autofix"] {
         let desk = Desk::new();
         let model = finds(&[mean(), swallowed(), unpaid()]);
@@ -39,7 +39,7 @@ fn what_has_ended_is_shown_as_it_is_and_nobody_is_asked() {
 }
 
 #[test]
-fn what_was_done_about_a_review_since_is_shown_too() {
+fn finished_run_shows_later_fixes() {
     let desk = Desk::new();
     let model = finds(&[mean(), swallowed()]);
     desk.review(&model, &["--mode", "headless"]);
@@ -54,34 +54,34 @@ fn what_was_done_about_a_review_since_is_shown_too() {
 }
 
 #[test]
-fn fixes_of_one_mode_are_not_gone_on_with_in_another() {
+fn run_with_fixes_cannot_change_its_mode() {
     let desk = Desk::new();
     let model = finds(&[mean()]);
     desk.review(&model, &["--mode", "headless"]);
     expect![[r#"
         exit 2
-        error: the run has ended in the mode `headless`
-        hint: leave `--mode` out to see it again; `crh fix RUN` fixes more of it
+        error: the run has finished in mode `headless`
+        hint: leave out `--mode` to see it again, or fix more with `crh fix RUN`
         ---
     "#]]
     .assert_eq(&desk.shown(&resume(&desk, &model, &["--mode", "autofix"])));
     let other = resume(&desk, &model, &["--mode", "interactive"]);
-    assert!(other.stderr.starts_with("error: the run has ended in the mode `headless`\n"));
+    assert!(other.stderr.starts_with("error: the run has finished in mode `headless`\n"));
     expect![[r#"
         exit 2
-        error: `--mode report-only` cannot be given for a review that goes on
-        hint: leave it out, or review the change anew, without `--resume`
+        error: `--mode report-only` cannot be used with `--resume`
+        hint: leave it out, or start a new review without `--resume`
         ---
     "#]]
     .assert_eq(&desk.shown(&resume(&desk, &model, &["--mode", "report-only"])));
 }
 
 #[test]
-fn what_has_ended_in_one_mode_does_not_go_on_in_another_also_where_nothing_was_fixed() {
+fn finished_run_cannot_change_its_mode() {
     let refused = |desk: &Desk, model: &FakeModel, mode: &str, ended_in: &str| {
         let (files, asked) = (desk.files(), model.requests().len());
         let output = resume(desk, model, &["--mode", mode]);
-        let error = format!("error: the run has ended in the mode `{ended_in}`\n");
+        let error = format!("error: the run has finished in mode `{ended_in}`\n");
         assert!(output.code == 2 && output.stderr.starts_with(&error), "{}", output.shown());
         assert_eq!((desk.files(), model.requests().len()), (files, asked));
     };
@@ -89,7 +89,7 @@ fn what_has_ended_in_one_mode_does_not_go_on_in_another_also_where_nothing_was_f
     let model = finds(&[unpaid()]);
     desk.review(&model, &["--mode", "headless"]);
     refused(&desk, &model, "autofix", "headless");
-    // As if somebody had answered all questions about it at a terminal.
+    // As if all questions were answered at a terminal.
     let desk = Desk::new();
     let model = finds(&[mean()]);
     desk.review(&model, &[]);
@@ -101,7 +101,7 @@ fn what_has_ended_in_one_mode_does_not_go_on_in_another_also_where_nothing_was_f
 }
 
 #[test]
-fn what_was_only_reported_can_be_gone_on_with_in_another_mode_and_stays_in_it() {
+fn reported_run_can_resume_in_a_fixing_mode() {
     let desk = Desk::new();
     let model = finds(&[mean()]);
     desk.review(&model, &[]);
@@ -113,22 +113,22 @@ fn what_was_only_reported_can_be_gone_on_with_in_another_mode_and_stays_in_it() 
 }
 
 #[test]
-fn what_crh_fix_has_left_is_tried_by_a_mode_that_was_not_there_yet() {
+fn issue_skipped_by_crh_fix_is_tried_by_autofix() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean()), swallowed()]);
     let output = desk.fix(&[]);
-    assert!(output.stderr.contains("#2 is left: it comes without an exact replacement"));
+    assert!(output.stderr.contains("#2 not fixed: it has no exact replacement"));
     let model = FakeModel::start()
         .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(2, "done")]);
     let output = resume(&desk, &model, &["--mode", "headless"]);
     assert!(output.stdout.contains("\nApplied 2 safe_auto fixes.\n"), "{}", output.shown());
 }
 
-/// The tree, what the report says of it, and the todos.
+/// The tree, the issues of the report, and the todos.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(super) fn ended(desk: &Desk) -> (BTreeMap<String, String>, String, Value) {
     let mut files = desk.files();
-    // They tell the time.
+    // Todos contain the run id, which contains the time.
     let todos = files.iter_mut().filter(|(name, _)| name.starts_with(".context/"));
     todos.for_each(|(_, text)| text.clear());
     (files, issues(&desk.stored("review.json")), desk.stored("applied-fixes.json"))
@@ -136,7 +136,7 @@ pub(super) fn ended(desk: &Desk) -> (BTreeMap<String, String>, String, Value) {
 
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn what_was_killed_while_it_fixed_goes_on_in_its_mode() {
+fn run_killed_while_fixing_resumes_in_its_mode() {
     use crh_testkit::{Blow, Traced};
 
     let args = |mode: &'static str| {
@@ -152,7 +152,7 @@ fn what_was_killed_while_it_fixed_goes_on_in_its_mode() {
         }
         let Traced::Ended(1, writes) = traced else { panic!("{traced:?}") };
         let expected = ended(&desk);
-        // From the end, where it fixes, towards the review.
+        // From the end, where it fixes, back to the review.
         for back in (1..=writes / 2).step_by(19) {
             let desk = Desk::new();
             let model = finds(&[mean(), swallowed(), unpaid()]);

@@ -1,4 +1,5 @@
-//! Ctrl-C and `kill` while something is fixed: what was applied stays and is said, nothing more is begun, and nothing is left running.
+//! Ctrl-C and `kill` during a fix: applied fixes stay and are reported, nothing new starts, no
+//! process is left.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,9 +8,9 @@ use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
 use crh_testkit::fake_model::calls;
 
-/// Longer than any test takes: the reply does not come before the program leaves or the model is gone.
+/// Longer than any test.
 const NEVER: Duration = Duration::from_secs(3_600);
-/// How long something may take that is to happen at once, on a slow machine.
+/// Timeout for events that happen at once on a fast machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
@@ -20,13 +21,13 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A command that verifies for ever, and says by a file who is at work: a child of its own.
+/// A verification command that never ends and writes the id of its child to a file.
 fn endless(file: &Path) -> String {
     let script = format!("sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
     serde_json::to_string(&["sh", "-c", &script]).unwrap()
 }
 
-/// Whether a process is at work. One that has ended may still be listed.
+/// Whether a process runs. A finished one may still be listed as a zombie.
 fn is_at_work(process: &str) -> bool {
     let state = fs::read_to_string(format!("/proc/{}/stat", process.trim()));
     state.is_ok_and(|state| !state.contains(") Z "))
@@ -37,7 +38,7 @@ fn resumed(desk: &Desk, model: &FakeModel) -> Output {
 }
 
 #[test]
-fn ctrl_c_in_the_second_look_keeps_what_was_applied_and_the_rest_goes_on_later() {
+fn ctrl_c_in_repeated_review_keeps_fixes_and_can_resume() {
     let desk = Desk::new();
     let model = FakeModel::start()
         .on("single", [answers(&[mean(), swallowed(), unpaid()]), answers(&[]).delayed(NEVER)])
@@ -49,7 +50,7 @@ fn ctrl_c_in_the_second_look_keeps_what_was_applied_and_the_rest_goes_on_later()
     running.interrupt();
     let output = running.end();
     assert_eq!(output.code, 130, "{}", output.shown());
-    assert!(output.stderr.contains("goes on with it"), "{}", output.shown());
+    assert!(output.stderr.contains("resume with"), "{}", output.shown());
     let report = desk.stored("review.json");
     let fixed = "\
 #1 open: A refund of what was not paid
@@ -57,7 +58,9 @@ fn ctrl_c_in_the_second_look_keeps_what_was_applied_and_the_rest_goes_on_later()
 #3 fixed: The total is divided by the count
 ";
     assert_eq!(issues(&report), fixed);
-    assert!(report["warnings"].to_string().contains("looking again at what was fixed was stopped"));
+    assert!(
+        report["warnings"].to_string().contains("the repeated review of the fixes was stopped")
+    );
     assert!(desk.text(ORDERS).contains("    return result\n"));
     assert!(!desk.repo.path().join(".context").exists(), "todos come at the end");
     model.script("single", [answers(&[])]);
@@ -70,7 +73,7 @@ fn ctrl_c_in_the_second_look_keeps_what_was_applied_and_the_rest_goes_on_later()
 }
 
 #[test]
-fn ctrl_c_while_the_fixer_is_at_work_leaves_the_tree_as_it_was() {
+fn ctrl_c_during_fixer_leaves_the_tree_unchanged() {
     for mode in ["autofix", "headless"] {
         let desk = Desk::new();
         let before = desk.files();
@@ -100,7 +103,7 @@ fn ctrl_c_while_the_fixer_is_at_work_leaves_the_tree_as_it_was() {
 }
 
 #[test]
-fn ctrl_c_ends_crh_fix_with_its_own_exit_code() {
+fn ctrl_c_in_crh_fix_exits_with_130() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean()), swallowed()]);
     let before = desk.files();
@@ -115,7 +118,7 @@ fn ctrl_c_ends_crh_fix_with_its_own_exit_code() {
 }
 
 #[test]
-fn a_verification_ends_when_it_is_stopped_and_nothing_is_applied() {
+fn ctrl_c_stops_verification_and_applies_nothing() {
     let desk = Desk::new();
     desk.reviewed(&[swallowed()]);
     let before = desk.files();
@@ -131,7 +134,7 @@ fn a_verification_ends_when_it_is_stopped_and_nothing_is_applied() {
 }
 
 #[test]
-fn a_verification_does_not_outlive_crh() {
+fn verification_does_not_outlive_crh() {
     let desk = Desk::new();
     desk.reviewed(&[swallowed()]);
     let before = desk.files();
@@ -146,8 +149,8 @@ fn a_verification_does_not_outlive_crh() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_leaves_the_group_of_a_verification_ends_with_it_all_the_same() {
-    // One that stays behind a command that ends, and one behind a command that is at work when crh is killed.
+fn processes_outside_the_group_are_killed_too() {
+    // A process that outlives its command, and one of a command that runs when crh is killed.
     for (then, is_killed) in [("exit 0", false), ("wait", true)] {
         let desk = Desk::new();
         desk.reviewed(&[swallowed()]);
@@ -169,7 +172,7 @@ fn what_leaves_the_group_of_a_verification_ends_with_it_all_the_same() {
 }
 
 #[test]
-fn what_was_tried_and_left_is_not_tried_again_by_whoever_goes_on() {
+fn resumed_run_does_not_retry_skipped_issues() {
     let desk = Desk::new();
     let model = FakeModel::start()
         .on("single", [answers(&[vague(mean()), swallowed()]), answers(&[]).delayed(NEVER)])
@@ -188,5 +191,5 @@ fn what_was_tried_and_left_is_not_tried_again_by_whoever_goes_on() {
     let left = &desk.stored("residual-work.json")[0];
     assert_eq!((&left["issue"]["number"], &left["left"]), (&json!(2), &json!("It is not_done.")));
     let warnings = desk.stored("review.json")["warnings"].to_string();
-    assert!(warnings.contains("#2 was not fixed: It is not_done."), "{warnings}");
+    assert!(warnings.contains("#2 not fixed: It is not_done."), "{warnings}");
 }

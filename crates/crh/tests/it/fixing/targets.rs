@@ -1,10 +1,10 @@
-//! What is reviewed, and whether that is the checkout: only there something is done about it.
+//! Only the checkout is fixed, for every kind of target.
 
 use super::faults::{clean, interrupt};
 use super::resuming::finds;
 use super::*;
 
-/// A desk with a branch of two commits, of which the first one is `main`.
+/// A repository with a branch of two commits; the first is `main`.
 fn with_branch() -> Desk {
     let desk = Desk::new();
     desk.repo.git(&["checkout", "--quiet", "-b", "topic"]);
@@ -17,7 +17,7 @@ fn headless(desk: &Desk, target: &str) -> Output {
     with_model(desk.crh(&args), &says(&[mean()])).run()
 }
 
-/// Checks that nothing is fixed for a reason, and that the tree stays as it is.
+/// Checks that nothing is fixed for this reason, and that the tree does not change.
 fn stays(desk: &Desk, why: &str) {
     let before = desk.files();
     let output = headless(desk, "topic");
@@ -25,15 +25,15 @@ fn stays(desk: &Desk, why: &str) {
     assert!(output.stdout.contains("\nApplied 0 safe_auto fixes.\n"), "{}", output.shown());
     assert!(output.stdout.contains(&told), "{}", output.shown());
     assert_eq!(desk.files(), before);
-    let error = format!("error: nothing of this run can be fixed: {why}\n");
+    let error = format!("error: cannot fix this run: {why}\n");
     assert!(desk.fix(&[]).stderr.starts_with(&error), "what a run is about does not change");
 }
 
 #[test]
-fn a_branch_that_is_checked_out_is_fixed_by_whatever_name() {
+fn checked_out_branch_is_fixed_under_any_name() {
     for name in ["topic", "refs/heads/topic", "HEAD"] {
         let desk = with_branch();
-        // What git does not know is no part of the branch, and in nobody's way.
+        // An untracked file does not matter.
         desk.repo.write("notes.md", "mine\n");
         let output = headless(&desk, name);
         assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
@@ -43,9 +43,8 @@ fn a_branch_that_is_checked_out_is_fixed_by_whatever_name() {
 }
 
 #[test]
-fn a_branch_that_was_reviewed_without_what_is_not_committed_is_left_alone() {
-    let why =
-        "the checkout has changes that are not committed, and its branch was reviewed without them";
+fn branch_with_uncommitted_changes_is_not_fixed() {
+    let why = "the checkout has uncommitted changes, and its branch was reviewed without them";
     let desk = with_branch();
     desk.repo.write(MAIL, "mine\n");
     stays(&desk, why);
@@ -54,15 +53,15 @@ fn a_branch_that_was_reviewed_without_what_is_not_committed_is_left_alone() {
 }
 
 #[test]
-fn a_branch_that_is_not_checked_out_is_left_alone() {
+fn other_branch_is_not_fixed() {
     for place in [&["main"][..], &["--detach"], &["-b", "other"]] {
         let desk = with_branch();
         desk.repo.git(&[&["checkout", "--quiet"], place].concat());
-        stays(&desk, "what was reviewed is not the current checkout");
+        stays(&desk, "the reviewed change is not the current checkout");
     }
 }
 
-/// A desk whose branch is in the middle of a fix: one of two files has it.
+/// A checkout in the middle of a fix: one of two files has it.
 fn half_fixed() -> Desk {
     let desk = with_branch();
     desk.reviewed(&[mean(), swallowed()]);
@@ -72,13 +71,13 @@ fn half_fixed() -> Desk {
     desk
 }
 
-const ROLLED_BACK: &str = "a fix was interrupted and is rolled back: shop/mail.py, shop/orders.py";
+const ROLLED_BACK: &str = "rolled back an interrupted fix: shop/mail.py, shop/orders.py";
 
 #[test]
-fn a_review_that_may_fix_the_checkout_rolls_back_what_was_interrupted_in_it() {
+fn fixing_review_rolls_back_an_interrupted_fix() {
     for target in [&["topic"][..], &["--base", "main"], &["--uncommitted"]] {
         let desk = half_fixed();
-        // So that something is not committed.
+        // An uncommitted change.
         desk.repo.write("shop/log.py", "mine\n");
         let args = [&["review", "--strategy", "single", "--mode", "headless"], target].concat();
         let output = with_model(desk.crh(&args), &clean()).run();
@@ -89,7 +88,7 @@ fn a_review_that_may_fix_the_checkout_rolls_back_what_was_interrupted_in_it() {
 }
 
 #[test]
-fn what_was_reviewed_is_the_tree_without_half_of_a_fix() {
+fn review_sees_the_tree_after_the_rollback() {
     let desk = half_fixed();
     let output = headless(&desk, "topic");
     assert!(output.stderr.contains(ROLLED_BACK), "{}", output.shown());
@@ -97,7 +96,7 @@ fn what_was_reviewed_is_the_tree_without_half_of_a_fix() {
 }
 
 #[test]
-fn what_cannot_fix_the_checkout_leaves_alone_what_was_interrupted_in_it() {
+fn other_reviews_do_not_roll_back() {
     let headless = ["--mode", "headless", "--strategy", "single"];
     for args in [
         &["review", "--base", "main", "--no-pr", "--estimate"][..],
@@ -111,26 +110,23 @@ fn what_cannot_fix_the_checkout_leaves_alone_what_was_interrupted_in_it() {
         let output = with_model(desk.crh(&[args, &headless].concat()), &finds(&[])).run();
         assert!(output.code < 2, "{}", output.shown());
         assert_eq!(desk.files(), before, "{args:?}");
-        assert!(!output.stderr.contains("is rolled back"), "{}", output.shown());
-        let is_told = output.stderr.contains("half of it may be part of what is reviewed");
+        assert!(!output.stderr.contains("rolled back"), "{}", output.shown());
+        let is_told = output.stderr.contains("the reviewed code may contain half of it");
         assert_eq!(is_told, args.contains(&"--base"), "{args:?} {}", output.shown());
     }
 }
 
 #[test]
-fn checks_at_a_terminal_leave_alone_what_was_interrupted() {
+fn checks_at_a_terminal_do_not_roll_back() {
     let desk = half_fixed();
     let before = desk.files();
     let terminal = desk.crh(&["check", "--base", "main", "--no-pr"]).at_terminal(80, 24);
     let ended = terminal.end();
     assert!(ended.code < 2, "{}", ended.paper);
     let paper = ended.paper.replace('\n', "");
-    assert!(!paper.contains("is rolled back"), "{paper}");
-    assert!(
-        paper.contains("half of it may be part of what is reviewed; `crh fix` rolls"),
-        "{paper}"
-    );
-    // What says so is no file of the change.
+    assert!(!paper.contains("rolled back"), "{paper}");
+    assert!(paper.contains("the reviewed code may contain half of it; run `crh fix`"), "{paper}");
+    // The marker is not a file of the change.
     assert!(!paper.contains(".crh/fixing"), "{paper}");
     assert_eq!(desk.files(), before);
 }

@@ -1,4 +1,4 @@
-//! The todos of autofix: where they are written, where they are not, and what comes of them when they cannot be.
+//! Todo files of autofix: where they are written, and what happens if they cannot be.
 
 use expect_test::expect;
 
@@ -7,12 +7,11 @@ use super::*;
 
 const TODOS: &str = ".context/compound-engineering/todos";
 
-/// What others have to do, and no reason to fail.
+/// A finding for others that does not fail the review.
 fn mild() -> Value {
     with(unpaid(), json!({ "severity": "P2" }))
 }
 
-/// The todos that lie there, by their names.
 fn todos(desk: &Desk) -> Vec<String> {
     let files = desk.files();
     let names = files.keys().filter_map(|name| name.strip_prefix(TODOS)?.strip_prefix('/'));
@@ -20,8 +19,8 @@ fn todos(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
-fn todos_that_cannot_be_written_are_no_good_end_and_come_later() {
-    // With a fix in the tree, and with none.
+fn unwritable_todos_fail_and_are_written_later() {
+    // With and without a fix in the tree.
     for findings in [&[mean(), mild()][..], &[mild()]] {
         let desk = Desk::new();
         let model = finds(findings);
@@ -32,15 +31,15 @@ fn todos_that_cannot_be_written_are_no_good_end_and_come_later() {
         let told = shown.split_once("---\n").map(|(told, _)| told).unwrap();
         expect![[r#"
             exit 3
-            warning: not part of the review, since git does not know them: `.context` (`git add` them, or `--include-untracked`)
-            warning: the todos were not written: `REPO/.context` is a link or a file
-            note: make it a folder, or name another with `dir` in `[todos]`
-            note: `crh review --resume RUN` writes them then
+            warning: not reviewed because untracked: `.context` (`git add` them, or pass `--include-untracked`)
+            warning: todo files not written: `REPO/.context` is a symlink or a file
+            note: make it a folder, or set another one with `dir` in `[todos]`
+            note: run `crh review --resume RUN` to write them
         "#]]
         .assert_eq(told);
         let warnings = |desk: &Desk| desk.stored("review.json")["warnings"].to_string();
-        assert!(warnings(&desk).contains("the todos were not written: "), "{}", warnings(&desk));
-        assert!(output.stdout.contains("the todos were not written"), "{}", output.shown());
+        assert!(warnings(&desk).contains("todo files not written: "), "{}", warnings(&desk));
+        assert!(output.stdout.contains("todo files not written"), "{}", output.shown());
 
         fs::remove_file(desk.repo.path().join(".context")).unwrap();
         let asked = model.requests().len();
@@ -54,7 +53,7 @@ fn todos_that_cannot_be_written_are_no_good_end_and_come_later() {
 }
 
 #[test]
-fn where_nothing_can_be_fixed_there_are_todos_all_the_same() {
+fn todos_are_written_where_fixes_are_not_allowed() {
     let desk = Desk::new();
     desk.repo.write(".crh/fixing", "/nowhere\n");
     let before = [desk.text(ORDERS), desk.text(MAIL)];
@@ -63,7 +62,7 @@ fn where_nothing_can_be_fixed_there_are_todos_all_the_same() {
     let warnings = desk.stored("review.json")["warnings"].to_string();
     assert!(warnings.contains("nothing was applied: a fix of this checkout was interrupted"));
     assert_eq!([desk.text(ORDERS), desk.text(MAIL)], before);
-    // Nobody else has what is safe and was not fixed.
+    // Includes safe issues that were not fixed.
     let expected = [
         "001-ready-p1-a-refund-of-what-was-not-paid.md",
         "002-ready-p2-the-total-is-divided-by-the-count.md",
@@ -72,7 +71,7 @@ fn where_nothing_can_be_fixed_there_are_todos_all_the_same() {
 }
 
 #[test]
-fn what_is_not_the_checkout_has_no_todos() {
+fn change_outside_the_checkout_gets_no_todos() {
     for mode in ["autofix", "headless"] {
         let desk = Desk::new();
         let before = desk.files();

@@ -1,22 +1,22 @@
-//! The folder that todos go to.
+//! The configured folder of todo files.
 
 use super::*;
 
-/// Sets the folder, as the user.
+/// Sets the folder in the user's config.
 fn with_folder(folder: &str) -> Desk {
     let desk = Desk::new();
     desk.user.write(".config/crh/config.toml", &format!("[todos]\ndir = \"{folder}\"\n"));
     desk
 }
 
-/// The files of a checkout that are todos, or keep their ids.
+/// The todo files and the id file.
 fn todos(desk: &Desk) -> Vec<String> {
     let is_todo = |name: &String| name.ends_with(".md") || name.ends_with(".highest-id");
     desk.files().into_keys().filter(is_todo).collect()
 }
 
 #[test]
-fn todos_go_to_the_folder_that_is_set_and_to_no_other() {
+fn todos_go_to_the_configured_folder() {
     let desk = with_folder("docs/todos");
     let output = desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
     assert_eq!(output.code, 1, "{}", output.shown());
@@ -27,33 +27,33 @@ fn todos_go_to_the_folder_that_is_set_and_to_no_other() {
 }
 
 #[test]
-fn a_folder_outside_is_refused_before_anybody_is_asked() {
+fn folder_outside_is_refused_before_any_model_call() {
     for folder in ["../todos", "/tmp/todos", ".git/todos"] {
         let desk = with_folder(folder);
         let idle = FakeModel::start();
         let output = desk.review(&idle, &["--mode", "autofix"]);
         assert_eq!(output.code, 2, "{}", output.shown());
-        let said = format!("cannot take `{folder}`: ");
+        let said = format!("cannot be `{folder}`: ");
         assert!(output.stderr.contains(&said), "{}", output.shown());
         assert_eq!(idle.requests().len(), 0);
         assert!(!desk.repo.path().join(".crh").exists());
     }
 }
 
-/// Leaves a todo where something else stands in the place of the folder.
+/// Writes a todo while something else is in place of the folder.
 fn check_barred(what: &str, bar: impl Fn(&Desk)) {
     let desk = with_folder("docs/todos");
     bar(&desk);
     let before = desk.files();
     let output = desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
     assert_eq!(output.code, 1, "{what}: {}", output.shown());
-    let said = "\nwarning: the todos were not written: `REPO/docs` is a link or a file\n";
+    let said = "\nwarning: todo files not written: `REPO/docs` is a symlink or a file\n";
     assert!(desk.shown(&output).contains(said), "{what}: {}", output.shown());
     assert_eq!(desk.files(), before, "{what}");
 }
 
 #[test]
-fn a_file_or_a_link_in_the_place_of_the_folder_is_said_and_left_as_it_is() {
+fn file_or_symlink_instead_of_folder_is_reported() {
     check_barred("a file", |desk| desk.repo.write("docs", "mine\n"));
     let elsewhere = tempfile::tempdir().unwrap();
     check_barred("a link", |desk| {

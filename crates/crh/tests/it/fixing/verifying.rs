@@ -1,4 +1,4 @@
-//! The command that says whether a fixed tree still works.
+//! The verification command.
 
 use expect_test::expect;
 
@@ -16,15 +16,15 @@ fn check(desk: &Desk, verify: &str, expected: expect_test::Expect) {
 }
 
 #[test]
-fn a_fix_that_has_to_be_verified_is_left_where_nothing_verifies_it() {
+fn fix_that_requires_verification_is_skipped_without_command() {
     let desk = Desk::new();
     desk.reviewed(&[needing(mean()), swallowed()]);
     expect![[r#"
         exit 1
-        warning: #2 is left: it has to be verified, and the setting `fix.verify` names no command
+        warning: #2 not fixed: it requires verification, and `fix.verify` is not set
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
-        1 issue was fixed.
+        1 issue fixed.
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&[])));
     assert!(desk.text(ORDERS).contains("len(items)"));
@@ -32,7 +32,7 @@ fn a_fix_that_has_to_be_verified_is_left_where_nothing_verifies_it() {
 }
 
 #[test]
-fn a_fix_that_was_verified_is_applied() {
+fn verified_fix_is_applied() {
     let desk = Desk::new();
     desk.reviewed(&[needing(mean()), swallowed()]);
     check(
@@ -43,13 +43,13 @@ fn a_fix_that_was_verified_is_applied() {
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
         #2 replaced line 5 (shop/orders.py)
-        2 issues were fixed.
+        2 issues fixed.
     "#]],
     );
 }
 
 #[test]
-fn a_fix_that_makes_the_verification_fail_is_reverted_and_the_others_stay() {
+fn failing_fix_is_dropped_and_others_stay() {
     let desk = Desk::new();
     desk.reviewed(&[needing(mean()), swallowed()]);
     check(
@@ -57,10 +57,10 @@ fn a_fix_that_makes_the_verification_fail_is_reverted_and_the_others_stay() {
         r#"["sh", "-c", "grep -q pass shop/mail.py || { echo it is gone; exit 3; }"]"#,
         expect![[r#"
             exit 1
-            warning: #1 is left: its fix was reverted, since `fix.verify` fails with it: it ended with exit code 3: it is gone
+            warning: #1 not fixed: its fix was dropped, because `fix.verify` fails with it: exit code 3: it is gone
             ---
             #2 replaced line 5 (shop/orders.py)
-            1 issue was fixed.
+            1 issue fixed.
         "#]],
     );
     assert!(desk.text(ORDERS).contains("    return result\n"));
@@ -68,7 +68,7 @@ fn a_fix_that_makes_the_verification_fail_is_reverted_and_the_others_stay() {
 }
 
 #[test]
-fn a_verification_that_fails_anyway_is_nobodys_fault() {
+fn verification_that_always_fails_blocks_no_fix() {
     let desk = Desk::new();
     desk.reviewed(&[needing(mean()), swallowed()]);
     check(
@@ -76,11 +76,11 @@ fn a_verification_that_fails_anyway_is_nobodys_fault() {
         r#"["sh", "-c", "echo no such thing >&2; exit 1"]"#,
         expect![[r#"
             exit 1
-            warning: #2 is left: it has to be verified, and `fix.verify` fails without it, too: it ended with exit code 1: no such thing
-            warning: no fix was verified: `fix.verify` fails without any fix, too: it ended with exit code 1: no such thing
+            warning: #2 not fixed: it requires verification, and `fix.verify` fails without the fix too: exit code 1: no such thing
+            warning: no fix was verified: `fix.verify` fails without any fix too: exit code 1: no such thing
             ---
             #1 replaced lines 4 to 5 (shop/mail.py)
-            1 issue was fixed.
+            1 issue fixed.
         "#]],
     );
     assert!(desk.text(ORDERS).contains("len(items)"));
@@ -88,21 +88,21 @@ fn a_verification_that_fails_anyway_is_nobodys_fault() {
 }
 
 #[test]
-fn a_verification_that_hangs_is_ended() {
+fn hanging_verification_is_killed() {
     let desk = Desk::new();
     desk.reviewed(&[swallowed()]);
     let hangs = r#"["sh", "-c", "grep -q pass shop/mail.py || sleep 1000"]"#;
     let output = desk.fix(&["--trust", "--verify", hangs, "--verify-seconds", "1"]);
     expect![[r#"
         exit 1
-        warning: #1 is left: its fix was reverted, since `fix.verify` fails with it: it did not end within 1 seconds
+        warning: #1 not fixed: its fix was dropped, because `fix.verify` fails with it: timed out after 1 s
         ---
-        0 issues were fixed.
+        0 issues fixed.
     "#]].assert_eq(&desk.shown(&output));
     assert!(desk.text(MAIL).contains("pass"));
 }
 
-/// A checkout with many lines, and something to be fixed in each: in line 1 the issue 1, and so on.
+/// A checkout with many lines and one issue per line, with the same number.
 fn lines(count: usize) -> (Desk, Vec<Value>) {
     let desk = Desk::new();
     let text = |count: usize| (1..=count).map(|n| format!("line_{n} = {n}\n")).collect::<String>();
@@ -117,7 +117,7 @@ fn lines(count: usize) -> (Desk, Vec<Value>) {
     (desk, (1..=count).map(finding).collect())
 }
 
-/// A command that says by a file how often it was run, and then does this.
+/// A command that counts its runs in a file and then runs this script.
 fn counted(desk: &Desk, script: &str) -> String {
     let script = format!("echo x >> {}; {script}", desk.user.path("runs").display());
     serde_json::to_string(&["sh", "-c", &script]).unwrap()
@@ -128,36 +128,36 @@ fn runs_of(desk: &Desk) -> usize {
 }
 
 #[test]
-fn one_fix_of_many_that_does_not_hold_is_found_in_few_runs() {
+fn one_failing_fix_of_many_is_found_by_bisection() {
     let (desk, findings) = lines(15);
     desk.review(&finds(&findings), &[]);
     let verify = counted(&desk, "! grep -q fixed_11 many.py");
     let output = desk.fix(&["--trust", "--verify", &verify]);
-    assert!(output.stdout.ends_with("14 issues were fixed.\n"), "{}", output.shown());
-    let left = "#11 is left: its fix was reverted, since `fix.verify` fails with it";
+    assert!(output.stdout.ends_with("14 issues fixed.\n"), "{}", output.shown());
+    let left = "#11 not fixed: its fix was dropped, because `fix.verify` fails with it";
     assert!(output.stderr.contains(left), "{}", output.shown());
     assert_eq!(desk.text("many.py").matches("fixed_").count(), 14);
-    // With all, without any, and a halving of what is left each time, of which both halves may be looked at.
+    // With all, without any, and then a bisection that may test both halves.
     assert!(runs_of(&desk) <= 2 + 2 * 4, "{}", runs_of(&desk));
 }
 
 #[test]
-fn all_runs_together_have_a_limit_and_what_was_not_verified_is_left() {
+fn total_time_limit_skips_unverified_fixes() {
     let (desk, findings) = lines(8);
     desk.review(&finds(&findings), &[]);
     let before = desk.files();
     let verify = counted(&desk, "grep -q fixed_ many.py && exec sleep 1000; true");
     let output = desk.fix(&["--trust", "--verify", &verify, "--verify-seconds", "1"]);
-    assert!(output.stdout.ends_with("0 issues were fixed.\n"), "{}", output.shown());
-    let left = "#8 is left: it is not known whether its fix holds: all runs of `fix.verify` together may take 4 seconds";
+    assert!(output.stdout.ends_with("0 issues fixed.\n"), "{}", output.shown());
+    let left = "#8 not fixed: its fix could not be verified: the time limit for all runs of `fix.verify` is 4 seconds";
     assert!(output.stderr.contains(left), "{}", output.shown());
     assert_eq!(desk.files(), before);
-    // Each run but the one without any fix takes a second or what is left of the time.
+    // Each run except the one without fixes takes a second or the remaining time.
     assert!(runs_of(&desk) <= 5, "{}", runs_of(&desk));
 }
 
 #[test]
-fn what_cannot_be_run_with_a_fix_is_not_said_to_fail_with_it() {
+fn unstartable_verification_is_not_reported_as_failure() {
     let (desk, findings) = lines(2);
     desk.repo.write("check", "#!/bin/sh\ntrue\n");
     let path = desk.repo.path().join("check");
@@ -168,17 +168,17 @@ fn what_cannot_be_run_with_a_fix_is_not_said_to_fail_with_it() {
     desk.reviewed(&[findings, vec![finding]].concat());
     expect![[r#"
         exit 1
-        warning: #1 is left: its fix was reverted, since `fix.verify` could not be run with it: there is no program `./check`
+        warning: #1 not fixed: its fix was dropped, because `fix.verify` could not be run with it: there is no program `./check`
         ---
         #2 replaced line 1 (many.py)
         #3 replaced line 2 (many.py)
-        2 issues were fixed.
+        2 issues fixed.
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--trust", "--verify", "./check"])));
 }
 
 #[test]
-fn whoever_has_set_up_a_verification_is_told_when_it_says_nothing() {
+fn useless_verification_is_reported() {
     for verify in ["there-is-no-such-program", "false", r#"["sh", "-c", "sleep 1000"]"#] {
         let desk = Desk::new();
         let args = ["--mode", "headless", "--trust", "--verify", verify, "--verify-seconds", "1"];
@@ -192,11 +192,11 @@ fn whoever_has_set_up_a_verification_is_told_when_it_says_nothing() {
                 ]"#]],
             "false" => expect![[r#"
                 [
-                  "no fix was verified: `fix.verify` fails without any fix, too: it ended with exit code 1"
+                  "no fix was verified: `fix.verify` fails without any fix too: exit code 1"
                 ]"#]],
             _ => expect![[r#"
                 [
-                  "no fix was verified: `fix.verify` fails without any fix, too: it did not end within 1 seconds"
+                  "no fix was verified: `fix.verify` fails without any fix too: timed out after 1 s"
                 ]"#]],
         };
         expected.assert_eq(&format!("{warnings:#}"));
@@ -204,7 +204,7 @@ fn whoever_has_set_up_a_verification_is_told_when_it_says_nothing() {
 }
 
 #[test]
-fn the_command_works_on_a_copy_and_no_repository_names_it() {
+fn command_runs_on_a_copy_and_not_from_repository_config() {
     let desk = Desk::new();
     desk.reviewed(&[swallowed()]);
     let before = desk.files();
@@ -215,13 +215,13 @@ fn the_command_works_on_a_copy_and_no_repository_names_it() {
     expect![[r#"
         exit 2
         error: crh.toml:2:1: a repository may not set `fix.verify`
-        hint: it belongs in your own config (`~/.config/crh/config.toml`), the variable `CRH_VERIFY` or the flag `--verify`
+        hint: set it in your own config (`~/.config/crh/config.toml`), the variable `CRH_VERIFY` or the flag `--verify`
         ---
     "#]].assert_eq(&desk.shown(&desk.crh(&["config", "show"]).run()));
 }
 
 #[test]
-fn what_is_not_trusted_is_verified_in_the_sandbox_or_not_at_all() {
+fn untrusted_change_is_verified_only_in_the_sandbox() {
     let desk = Desk::new();
     desk.reviewed(&[needing(mean())]);
     let outside = desk.user.path("outside");
@@ -230,7 +230,7 @@ fn what_is_not_trusted_is_verified_in_the_sandbox_or_not_at_all() {
     let verify = serde_json::to_string(&["sh", "-c", &script]).unwrap();
     let output = desk.fix(&["--verify", &verify]);
     assert!(!outside.exists());
-    // Where the kernel can shut nobody in, nothing is run.
+    // Without a sandbox nothing runs.
     let is_shut_in = desk.text(ORDERS).contains("    return result\n");
     let is_left =
         output.stderr.contains("`fix.verify` could not be run: there is no sandbox for it");

@@ -1,5 +1,5 @@
-//! Modes that ask nothing, whole: what is printed, what is in the run folder, which todos there are, what became of the tree, and what
-//! git says afterwards. Each run is compared with a file.
+//! Complete runs of modes that ask nothing: output, run folder, todos, tree and git status. Each is
+//! compared with a file.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::user::tree;
 use crh_review::stable_json_line;
 use crh_testkit::fake_model::{bad_request, decided};
 
-/// Files of a run whose text is compared. Of the others, their names are: tests of their own say what is in them.
+/// Files of a run whose content is compared. Of the others only the names are.
 const READ: [&str; 6] = [
     "applied-fixes.json",
     "advisory.json",
@@ -21,14 +21,14 @@ const READ: [&str; 6] = [
     "review.md",
 ];
 
-/// Values that are others in each run, or whenever a prompt has another word.
+/// Values that differ between runs or change with prompts.
 const PASSING: [&str; 5] =
     ["completed_at", "cost_usd", "latency_seconds_e2e", "latency_seconds_llm", "tokens_used"];
 
 const HEADLESS: [&str; 2] = ["--mode", "headless"];
 const AUTOFIX: [&str; 2] = ["--mode", "autofix"];
 
-/// Runs a review of the checkout, and compares all that comes of it.
+/// Reviews the checkout and compares everything.
 fn check(desk: &Desk, model: &FakeModel, args: &[&str], expected: ExpectFile) {
     let (files, head) = (desk.files(), desk.repo.id("HEAD"));
     let output = desk.review(model, args);
@@ -36,16 +36,16 @@ fn check(desk: &Desk, model: &FakeModel, args: &[&str], expected: ExpectFile) {
     expected.assert_eq(&whole(desk, &output, &files));
 }
 
-/// All that came of a review of a checkout that had these files.
+/// Everything that a review produced.
 fn whole(desk: &Desk, output: &Output, files: &BTreeMap<String, String>) -> String {
     let (shown, git, tree, run) =
         (desk.shown(output), desk.git(), changed(desk, files), artifacts(desk));
     let whole = format!("{shown}== git\n{git}== tree\n{tree}== run\n{run}");
     let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
-    desk.user.named(&desk.repo, &whole.replace(&run, "RUN"))
+    desk.user.replace_paths(&desk.repo, &whole.replace(&run, "RUN"))
 }
 
-/// The files of the checkout that are not as they were, with their text.
+/// Changed files with their content.
 fn changed(desk: &Desk, before: &BTreeMap<String, String>) -> String {
     let after = desk.files();
     let gone = before.keys().filter(|name| !after.contains_key(*name));
@@ -57,7 +57,7 @@ fn changed(desk: &Desk, before: &BTreeMap<String, String>) -> String {
     gone.chain(new).collect()
 }
 
-/// What the run keeps.
+/// The files of the run folder.
 fn artifacts(desk: &Desk) -> String {
     let run = desk.run();
     let names = tree(&run).into_keys().filter(|name| run.join(name).is_file());
@@ -66,7 +66,7 @@ fn artifacts(desk: &Desk) -> String {
     shown.concat()
 }
 
-/// A file of a run; or the folder that it is in, where that has tests of its own.
+/// A file of a run, or its folder if that has its own tests.
 fn kept(run: &Path, name: &str) -> String {
     let mut parts = name.split('/');
     match (parts.next(), parts.next()) {
@@ -82,14 +82,14 @@ fn kept(run: &Path, name: &str) -> String {
     }
 }
 
-/// In how many lines JSON is shown.
+/// How JSON is printed.
 enum Lines {
     One,
-    /// What is two levels down has a line of its own.
+    /// Values of the second level get their own lines.
     Many,
 }
 
-/// A text of a run without what is different each time.
+/// A text without values that differ between runs.
 fn lasting(path: &Path, lines: Lines) -> String {
     let text = fs::read_to_string(path).unwrap();
     let Ok(mut value) = serde_json::from_str(&text) else { return text };
@@ -127,12 +127,12 @@ fn hide(value: &mut Value) {
     }
 }
 
-/// A finding for somebody, with what may be done about it.
+/// A finding with this class and owner.
 fn routed(finding: Value, class: &str, owner: &str) -> Value {
     with(finding, json!({ "autofix_class": class, "owner": owner }))
 }
 
-/// One finding of each kind that is not applied without being asked.
+/// One finding of each kind that is not applied without a question.
 fn for_others() -> Vec<Value> {
     let line = |title: &str, place: &str, quote: &str| finding("P2", title, place, quote);
     let gated = line("Nothing is logged", "shop/mail.py:1", "def send(to, text):");
@@ -151,7 +151,7 @@ fn for_others() -> Vec<Value> {
 }
 
 #[test]
-fn headless_applies_what_is_safe_and_returns_the_rest() {
+fn headless_applies_safe_fixes_and_returns_the_rest() {
     let desk = Desk::new();
     let all = [vec![mean(), swallowed()], for_others()].concat();
     let model = says(&all).on("validate-2", [confirms()]);
@@ -159,13 +159,13 @@ fn headless_applies_what_is_safe_and_returns_the_rest() {
 }
 
 #[test]
-fn headless_finds_nothing() {
+fn headless_with_a_clean_change() {
     let model = FakeModel::start().on("single", [answers(&[])]);
     check(&Desk::new(), &model, &HEADLESS, expect_file!["../../data/modes/headless_clean.txt"]);
 }
 
 #[test]
-fn headless_reverts_what_the_verification_objects_to() {
+fn headless_drops_fixes_that_fail_verification() {
     let desk = Desk::new();
     let needing = with(mean(), json!({ "requires_verification": true }));
     let args = ["--trust", "--verify", "grep -q pass shop/mail.py", "--mode", "headless"];
@@ -182,13 +182,13 @@ fn headless_sends_one_fixer() {
 }
 
 #[test]
-fn headless_whose_reviewer_fails() {
+fn headless_with_a_failing_reviewer() {
     let model = FakeModel::start().on("single", [bad_request("no such model")]);
     check(&Desk::new(), &model, &HEADLESS, expect_file!["../../data/modes/headless_failed.txt"]);
 }
 
 #[test]
-fn headless_whose_tree_changes_meanwhile() {
+fn headless_with_edits_during_the_review() {
     let desk = Desk::new();
     let path = desk.repo.path().join(MAIL);
     let answer = decided(move |_| {
@@ -200,7 +200,7 @@ fn headless_whose_tree_changes_meanwhile() {
 }
 
 #[test]
-fn headless_of_work_that_is_not_committed() {
+fn headless_with_uncommitted_changes() {
     let desk = Desk::new();
     desk.repo.write("shop/log.py", "def log(text):\n    print(text, flush=True)\n");
     desk.repo.git(&["add", "shop/log.py"]);
@@ -210,7 +210,7 @@ fn headless_of_work_that_is_not_committed() {
 }
 
 #[test]
-fn autofix_looks_twice_and_hands_off() {
+fn autofix_reviews_again_and_writes_todos() {
     let all = [vec![mean(), swallowed()], for_others()].concat();
     let model = FakeModel::start()
         .on("single", [answers(&all), answers(&[])])
@@ -220,7 +220,7 @@ fn autofix_looks_twice_and_hands_off() {
 }
 
 #[test]
-fn autofix_finds_nothing() {
+fn autofix_with_a_clean_change() {
     let model = FakeModel::start().on("single", [answers(&[])]);
     check(&Desk::new(), &model, &AUTOFIX, expect_file!["../../data/modes/autofix_clean.txt"]);
 }
@@ -252,7 +252,7 @@ fn autofix_that_never_converges() {
 }
 
 #[test]
-fn autofix_with_a_fixer_that_leaves_something() {
+fn autofix_with_a_fixer_that_skips_an_issue() {
     let refund = vague(safe("It is not paid", "shop/orders.py:9", "return order.amount", ""));
     let model = FakeModel::start()
         .on("single", [answers(&[vague(mean()), refund]), answers(&[])])
@@ -262,7 +262,7 @@ fn autofix_with_a_fixer_that_leaves_something() {
 }
 
 #[test]
-fn autofix_of_what_is_not_the_checkout() {
+fn autofix_outside_the_checkout() {
     let desk = Desk::new();
     desk.repo.git(&["branch", "feature"]);
     desk.repo.git(&["checkout", "--quiet", "-b", "other", "HEAD~1"]);
@@ -276,7 +276,7 @@ fn autofix_of_what_is_not_the_checkout() {
 }
 
 #[test]
-fn autofix_beside_todos_of_others() {
+fn autofix_next_to_existing_todos() {
     let desk = Desk::new();
     desk.repo.write(".context/compound-engineering/todos/041-pending-p1-old.md", "Old.\n");
     fs::write(desk.repo.path().join(".git/info/exclude"), ".context/\n").unwrap();

@@ -1,5 +1,5 @@
-//! `action.yml` and its script, as a runner of Actions uses them: what comes in by variables, what goes out by files, the log, and
-//! the exit code that is the gate.
+//! `action.yml` and its script as a runner uses them: variables in, files and log out, exit code as
+//! gate.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Hub, NAME};
+use super::{GitHubScenario, NAME};
 use crh_testkit::fake_github::TOKEN;
 use crh_testkit::{Program, Repo};
 
-/// Lines that would be commands to the runner.
+/// Lines that the runner would take for commands.
 const HOSTILE: [&str; 2] = ["::set-output name=exit_code::0", "::add-mask::crh"];
 
-/// One step of a workflow, and what is left of it.
+/// A workflow step with its results.
 struct Step {
     code: i32,
-    /// Standard output and standard error as the runner sees them: as one.
+    /// Combined standard output and standard error.
     log: String,
     /// `GITHUB_OUTPUT`.
     output: String,
     /// `GITHUB_STEP_SUMMARY`.
     summary: String,
-    /// The environment that crh was started with, the first time.
+    /// Environment of the first start of crh.
     environment: String,
 }
 
@@ -32,8 +32,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Runs a step. The program is the real one, but for two hostile lines before its own and a look at its environment.
-fn step(hub: &Hub, mode: &str, more: &[(&str, &str)]) -> Step {
+/// Runs a step with the real program, preceded by two hostile lines and a dump of its environment.
+fn step(hub: &GitHubScenario, mode: &str, more: &[(&str, &str)]) -> Step {
     let file = |name: &str| hub.user.path(&format!("{mode}-{name}")).to_str().unwrap().to_owned();
     let (output, summary, environment) = (file("output"), file("summary"), file("environment"));
     for path in [&output, &summary] {
@@ -99,7 +99,7 @@ fn step(hub: &Hub, mode: &str, more: &[(&str, &str)]) -> Step {
 }
 
 impl Step {
-    /// The lines that a runner takes for commands.
+    /// Lines that a runner takes for commands.
     fn commands(&self) -> Vec<&str> {
         let mut stopped: Option<String> = None;
         let mut commands = Vec::new();
@@ -131,8 +131,8 @@ impl Step {
 }
 
 #[test]
-fn all_in_one_job_reviews_posts_and_fails_the_step() {
-    let hub = Hub::new();
+fn mode_all_reviews_posts_and_fails_the_step() {
+    let hub = GitHubScenario::new();
     let step = step(&hub, "all", &[("CRH_ARGUMENTS", "--strategy\n\nstatic\n--lang=German\n")]);
     assert_eq!(step.code, 1, "{}", step.log);
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
@@ -143,8 +143,8 @@ fn all_in_one_job_reviews_posts_and_fails_the_step() {
 }
 
 #[test]
-fn three_jobs_review_without_a_token_and_post_the_same() {
-    let hub = Hub::new();
+fn three_jobs_post_the_same_as_one() {
+    let hub = GitHubScenario::new();
     let prepared = step(&hub, "prepare", &[]);
     assert_eq!(prepared.code, 0, "{}", prepared.log);
     assert!(prepared.environment.contains(TOKEN));
@@ -166,12 +166,12 @@ fn three_jobs_review_without_a_token_and_post_the_same() {
 }
 
 #[test]
-fn a_review_that_saw_too_little_is_not_green_and_shows_no_run_of_another_step() {
+fn incomplete_review_fails_and_shows_only_its_own_run() {
     let repo = Repo::from_fixture("\n    //- a.py\n    x = 1\n    ");
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     repo.write("a.py", "x = 2\n");
     repo.commit("a change");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     let limited = step(&hub, "all", &[]);
     assert_eq!(limited.code, 4, "no model was asked: {}", limited.log);
     assert!(
@@ -185,8 +185,8 @@ fn a_review_that_saw_too_little_is_not_green_and_shows_no_run_of_another_step() 
 }
 
 #[test]
-fn a_head_that_is_not_the_one_of_the_event_is_neither_prepared_nor_reviewed() {
-    let hub = Hub::new();
+fn moved_head_is_neither_prepared_nor_reviewed() {
+    let hub = GitHubScenario::new();
     let of_event = [("CRH_HEAD", hub.repo.id("main"))];
     let of_event = of_event.each_ref().map(|(name, head)| (*name, head.as_str()));
     for mode in ["prepare", "all"] {
@@ -201,13 +201,13 @@ fn a_head_that_is_not_the_one_of_the_event_is_neither_prepared_nor_reviewed() {
 }
 
 #[test]
-fn without_a_head_a_run_is_posted_by_that_of_the_event() {
-    let hub = Hub::new();
+fn post_without_head_uses_the_event() {
+    let hub = GitHubScenario::new();
     let reviewed = step(&hub, "all", &[("CRH_SINK", ""), ("CRH_ARGUMENTS", "--strategy=static")]);
     assert_eq!(reviewed.code, 1, "{}", reviewed.log);
     let nowhere = step(&hub, "post", &[("CRH_HEAD", "")]);
     assert_eq!(nowhere.code, 2, "{}", nowhere.log);
-    assert!(nowhere.log.contains("nothing says which commit is meant"), "{}", nowhere.log);
+    assert!(nowhere.log.contains("no commit given"), "{}", nowhere.log);
     let post = |head: &str| {
         let event =
             json!({ "pull_request": { "number": hub.pull.number, "head": { "sha": head } } });
@@ -224,13 +224,13 @@ fn without_a_head_a_run_is_posted_by_that_of_the_event() {
 }
 
 #[test]
-fn what_is_no_mode_is_refused() {
-    let hub = Hub::new();
+fn unknown_mode_is_refused() {
+    let hub = GitHubScenario::new();
     let script = root().join("scripts/action");
     let program = Program::new("bash", hub.elsewhere.path()).args([script.to_str().unwrap()]);
     let ended = program.env("CRH_MODE", "everything").run();
     assert_eq!(ended.code, 2, "{}", ended.shown());
-    assert!(ended.stderr.contains("there is no mode `everything`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("unknown mode `everything`"), "{}", ended.stderr);
 }
 
 fn action() -> Value {
@@ -239,7 +239,7 @@ fn action() -> Value {
 }
 
 #[test]
-fn the_action_is_pinned_and_no_expression_is_part_of_a_script() {
+fn action_is_pinned_and_scripts_have_no_expressions() {
     let action = action();
     assert_eq!(action["runs"]["using"], "composite");
     let is_pinned = |uses: &str| {
@@ -264,7 +264,7 @@ fn the_action_is_pinned_and_no_expression_is_part_of_a_script() {
 }
 
 #[test]
-fn every_variable_of_the_script_is_given_to_it() {
+fn action_sets_every_variable_of_the_script() {
     let action = action();
     let steps = action["runs"]["steps"].as_array().unwrap();
     let given: BTreeSet<String> =

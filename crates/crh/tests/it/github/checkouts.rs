@@ -1,23 +1,23 @@
-//! Where a pull request is checked out, and what of the checkout counts.
+//! Pull requests in a checkout, and what counts of the checkout.
 
 use std::fs;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Hub, NAME, SHOP};
+use super::{GitHubScenario, NAME, SHOP};
 use crate::review::script::{answers, confirms, delegates, finding, with};
 use crate::review::with_model;
 use crate::user::{assert_same, tree};
-use crh_testkit::fake_github::{Fault, How, Pull, REVIEWER};
+use crh_testkit::fake_github::{Fault, FaultKind, Pull, REVIEWER};
 use crh_testkit::{FakeModel, Repo};
 
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_secs(3_600);
 
 #[test]
-fn the_merge_that_ci_checks_out_is_not_taken_for_work_of_the_user() {
-    let hub = Hub::new();
+fn ci_merge_commit_is_not_local_work() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     clone.git(&["checkout", "--quiet", "--detach", "origin/main"]);
     clone.git(&["merge", "--quiet", "--no-ff", "-m", "a merge for trying it", "feature"]);
@@ -31,8 +31,8 @@ fn the_merge_that_ci_checks_out_is_not_taken_for_work_of_the_user() {
 }
 
 #[test]
-fn what_was_found_before_ctrl_c_is_not_posted() {
-    let hub = Hub::new();
+fn interrupted_review_is_not_posted() {
+    let hub = GitHubScenario::new();
     let scopes = delegates(&[("all", &["shop/orders.py", "AGENTS.md"])]);
     let model = FakeModel::start().on("orchestrator", [scopes.delayed(NEVER)]);
     let args = ["review", &hub.url(), "--sink", "github", "--sink", "file:report.json"];
@@ -41,21 +41,21 @@ fn what_was_found_before_ctrl_c_is_not_posted() {
     running.interrupt();
     let output = running.end();
     assert_eq!(output.code, 130, "{}", output.shown());
-    let why = "warning: the report did not go to `github`: the review was stopped; `crh post RUN` posts what was found so far\n";
+    let why = "warning: cannot deliver the report to `github`: the review was stopped; `crh post RUN` posts the findings so far\n";
     assert!(output.stderr.contains(why), "{}", output.stderr);
     assert_eq!(hub.github.writes_received(), 0);
     assert!(hub.elsewhere.path().join("report.json").exists());
 }
 
 #[test]
-fn what_leaves_no_trace_in_a_pull_request_changes_nothing_of_its_workspace() {
+fn invisible_local_changes_keep_the_workspace() {
     let repo = Repo::new();
     repo.write("a.py", "a = 1\n");
     repo.commit("base");
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     repo.write("a.py", "a = 2\n");
     repo.commit("nothing to say about");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     let of_hub = || {
         hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
         tree(&hub.user.path("out"))
@@ -67,12 +67,12 @@ fn what_leaves_no_trace_in_a_pull_request_changes_nothing_of_its_workspace() {
     assert_same(&before, &of_hub(), "after it was reviewed");
     let said = hub.github.comment(&hub.pull, "member", "Is this ready?");
     hub.github.delete_comment(&hub.pull, said);
-    assert_same(&before, &of_hub(), "after somebody took back what they said");
+    assert_same(&before, &of_hub(), "after a comment was deleted");
 }
 
 #[test]
-fn a_dirty_checkout_of_a_pull_request_has_no_date() {
-    let hub = Hub::new();
+fn dirty_checkout_has_no_date() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     clone.write("shop/orders.py", "def total(items):\n    return 0\n");
     hub.prepared(clone.path(), &[&hub.pull.number.to_string()]);
@@ -86,8 +86,8 @@ fn a_dirty_checkout_of_a_pull_request_has_no_date() {
     assert_eq!(rounds, [(false, false), (true, true)]);
 }
 
-/// A clone with the branch of somebody's fork checked out, for which there is a pull request.
-fn checked_out(hub: &Hub, owner: &str) -> Repo {
+/// A clone with the branch of a fork checked out that has a pull request.
+fn checked_out(hub: &GitHubScenario, owner: &str) -> Repo {
     let fork = hub.repo.cloned(&[]);
     fork.git(&["checkout", "--quiet", "-b", "patch", "origin/main"]);
     fork.write("new.py", "x = 1\n");
@@ -103,9 +103,9 @@ fn checked_out(hub: &Hub, owner: &str) -> Repo {
 }
 
 #[test]
-fn what_a_stranger_proposes_is_not_trusted_because_it_is_checked_out() {
+fn checked_out_foreign_change_is_untrusted() {
     for (owner, expected) in [("stranger", "forge"), (REVIEWER, "repository")] {
-        let hub = Hub::new();
+        let hub = GitHubScenario::new();
         let clone = checked_out(&hub, owner);
         let output = hub.crh(clone.path(), &["check", "--run-dir", "runs"]).run();
         assert_eq!(output.code, 0, "{}", output.shown());
@@ -119,7 +119,7 @@ fn what_a_stranger_proposes_is_not_trusted_because_it_is_checked_out() {
 }
 
 #[test]
-fn settings_that_cannot_be_used_stop_no_review_of_a_pull_request() {
+fn invalid_checkout_settings_do_not_stop_the_review() {
     let repo = Repo::new();
     repo.write("crh.toml", "broken\n");
     repo.write("a.py", "a = 1\n");
@@ -127,11 +127,11 @@ fn settings_that_cannot_be_used_stop_no_review_of_a_pull_request() {
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     repo.write("crh.toml", "[review]\nlanguage = \"de\"\n");
     repo.commit("mends the settings");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     let output = hub.crh(hub.elsewhere.path(), &["check", &hub.url(), "--format", "json"]).run();
     assert_eq!(output.code, 0, "{}", output.shown());
     let report: Value = serde_json::from_str(&output.stdout).unwrap();
-    let said = "the settings of the repository do not count: ";
+    let said = "ignoring the repository's settings: ";
     let warnings = report["warnings"].as_array().unwrap().iter();
     let warnings: Vec<_> = warnings.filter(|it| it.as_str().unwrap().contains(said)).collect();
     assert_eq!(warnings.len(), 1, "{report:#}");
@@ -139,35 +139,35 @@ fn settings_that_cannot_be_used_stop_no_review_of_a_pull_request() {
 }
 
 #[test]
-fn settings_in_the_checkout_of_a_pull_request_are_not_read() {
-    let hub = Hub::new();
+fn checkout_settings_are_not_read() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     clone.git(&["checkout", "--quiet", "--detach"]);
     clone.write("crh.toml", "broken\n");
     hub.prepared(clone.path(), &[&hub.pull.number.to_string()]);
-    // Nor those of a branch whose pull request was found.
+    // Nor for a branch whose pull request was found.
     clone.git(&["checkout", "--quiet", "feature"]);
     let (_, summary) = hub.prepared(clone.path(), &[]);
     assert_eq!(summary["title"], json!("Totals of several items"));
 }
 
 #[test]
-fn a_pull_request_that_was_only_found_and_cannot_be_fetched_is_left_out() {
-    let hub = Hub::new();
+fn unfetchable_found_pull_request_is_left_out() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     hub.repo.git(&["checkout", "--quiet", "feature"]);
     hub.repo.write("more.py", "z = 1\n");
-    hub.repo.commit("pushed by somebody else");
+    hub.repo.commit("pushed by another person");
     hub.github.push(&hub.pull);
-    // Once by the commits and once by their branches, with the token; then the remote is asked.
-    let refused = Fault::on("GET", "/acme/shop.git/*", How::StatusBefore(403));
+    // Twice with the token (by commit and by branch), then from the remote.
+    let refused = Fault::on("GET", "/acme/shop.git/*", FaultKind::StatusBefore(403));
     hub.github.fail(refused.times(2));
     let (output, summary) = hub.prepared(clone.path(), &[]);
-    let note = "note: the pull request of this branch is not part of the review: fetching from ";
+    let note = "note: reviewing without the pull request of this branch: fetching from ";
     assert!(output.stderr.contains(note), "{}", output.stderr);
     assert_eq!(summary["title"], json!("totals of several items"));
-    // Whoever names it wants it.
-    let refused = Fault::on("GET", "/acme/shop.git/*", How::StatusBefore(403));
+    // A named pull request is required.
+    let refused = Fault::on("GET", "/acme/shop.git/*", FaultKind::StatusBefore(403));
     hub.github.fail(refused.times(2));
     let number = hub.pull.number.to_string();
     let output = hub.crh(clone.path(), &["check", &number]).run();
@@ -175,7 +175,7 @@ fn a_pull_request_that_was_only_found_and_cannot_be_fetched_is_left_out() {
 }
 
 #[test]
-fn a_partial_clone_gets_what_it_lacks_of_the_branch_that_is_proposed_to() {
+fn partial_clone_fetches_missing_base_objects() {
     let repo = Repo::new();
     repo.write("AGENTS.md", "Totals are in cents.\n");
     repo.commit("base");
@@ -185,7 +185,7 @@ fn a_partial_clone_gets_what_it_lacks_of_the_branch_that_is_proposed_to() {
     repo.git(&["checkout", "--quiet", "main"]);
     repo.write("AGENTS.md", "Totals are in euros.\n");
     repo.commit("euros");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     hub.repo.git(&["config", "uploadpack.allowFilter", "true"]);
     let clone = hub.repo.cloned(&["--filter=blob:none", "--no-checkout"]);
     clone.git(&["checkout", "--quiet", "feature"]);
@@ -194,13 +194,13 @@ fn a_partial_clone_gets_what_it_lacks_of_the_branch_that_is_proposed_to() {
 }
 
 #[test]
-fn a_pull_request_is_fixed_where_it_is_checked_out_and_nowhere_else() {
+fn fixes_apply_only_to_the_pull_request_checkout() {
     let repo = Repo::from_fixture(SHOP);
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     let line = "return sum(item.price for item in items) / 2";
     repo.write("shop/orders.py", format!("def total(items):\n    {line}\n"));
     repo.commit("half of it");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     let half = with(
         finding("P2", "Half of the total", "shop/orders.py:2", line),
         json!({
@@ -223,7 +223,7 @@ fn a_pull_request_is_fixed_where_it_is_checked_out_and_nowhere_else() {
         let output = with_model(hub.crh(clone.path(), &args), &model).run();
         let applied = format!("\nApplied {count} safe_auto fixes.\n");
         assert!(output.stdout.contains(&applied), "{branch} {target}: {}", output.shown());
-        let why = "nothing was applied: what was reviewed is not the current checkout";
+        let why = "nothing was applied: the reviewed change is not the current checkout";
         assert_eq!(output.stdout.contains(why), count == 0, "{branch} {target}");
         let found = clone.git(&["status", "--porcelain"]);
         assert_eq!(String::from_utf8(found).unwrap(), status, "{branch} {target}");
@@ -231,18 +231,18 @@ fn a_pull_request_is_fixed_where_it_is_checked_out_and_nowhere_else() {
 }
 
 #[test]
-fn what_is_posted_from_its_checkout_leaves_todos_there() {
-    let hub = Hub::new();
+fn posting_from_checkout_writes_todos() {
+    let hub = GitHubScenario::new();
     for (branch, count) in [("feature", 1), ("main", 0)] {
         let clone = hub.clone();
         clone.git(&["checkout", "--quiet", branch]);
-        // The conflict that is left in a file is found by code, and for others to solve.
+        // The static check finds the conflict, and its fix is manual.
         let model = FakeModel::start().on("single", [answers(&[])]);
         let url = hub.url();
         let args = ["review", &url, "--strategy", "single", "--mode", "autofix"];
         let args = [&args, &["--sink", "github", "--dry-run"][..]].concat();
         let output = with_model(hub.crh(clone.path(), &args), &model).run();
-        let written = output.stderr.matches("a todo was written: ").count();
+        let written = output.stderr.matches("wrote todo ").count();
         assert_eq!(written, count, "{branch}: {}", output.shown());
         assert_eq!(clone.path().join(".context").exists(), count == 1, "{branch}");
     }

@@ -1,21 +1,21 @@
-//! Programs that crh starts for a pull request: what they get to see, and how they end.
+//! Child processes for a pull request: their environment and their end.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use expect_test::expect;
 
-use super::Hub;
+use super::GitHubScenario;
 use super::tokens::install;
 use crh_testkit::Output;
 
-/// Keys of models, one of them of a name that only the user knows, and that of an App.
+/// Model keys, one with a configured name, and an App key.
 const KEYS: [&str; 4] =
     ["ANTHROPIC_API_KEY", "CRH_GITHUB_APP_KEY", "GATEWAY_KEY", "OPENAI_API_KEY"];
 /// Variables that a shell sets by itself.
 const OF_THE_SHELL: [&str; 4] = ["_", "OLDPWD", "PWD", "SHLVL"];
 
-/// What a fetch does that never ends, and what is left of it.
+/// A fetch that never ends.
 #[cfg(target_os = "linux")]
 mod leaving {
     use std::path::Path;
@@ -23,10 +23,10 @@ mod leaving {
 
     use super::*;
 
-    /// How long a test waits for a child to start: several times what a slow machine takes.
+    /// How long a test waits for a child: several times what a slow machine needs.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// The lines of a file, as soon as there are so many.
+    /// The lines of a file once it has this many.
     fn lines(file: &Path, count: usize) -> Vec<String> {
         let start = Instant::now();
         loop {
@@ -39,16 +39,16 @@ mod leaving {
         }
     }
 
-    /// Whether a process runs; what has ended and was not waited for has no command line any more.
+    /// Whether a process runs. A zombie has no command line.
     fn runs(id: &str) -> bool {
         fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| !line.is_empty())
     }
 
     #[test]
-    fn whoever_leaves_during_a_fetch_leaves_no_git_behind_and_can_come_back() {
-        let hub = Hub::new();
+    fn interrupted_fetch_leaves_no_git_process() {
+        let hub = GitHubScenario::new();
         let (started, told) = (hub.user.path("started"), hub.user.path("told"));
-        // Until the folder of this test is gone, if nobody ends it before. Its lock stays, as after a power failure.
+        // Runs until the test folder is gone. Its lock stays, as after a power failure.
         let waits = format!("while test -e {}; do sleep 0.1; done", started.display());
         let script = format!(
             "case \"$*\" in *\" fetch \"*)\n\
@@ -79,8 +79,8 @@ mod leaving {
     }
 }
 
-/// Has `git` and `gh` write down the names of their variables. Says what `PATH` is then.
-fn watched(hub: &Hub) -> String {
+/// Makes `git` and `gh` record the names of their variables. Returns the `PATH`.
+fn watched(hub: &GitHubScenario) -> String {
     let seen = hub.user.path("seen");
     fs::create_dir(&seen).unwrap();
     let names = "env | sed -n 's/^\\([A-Za-z0-9_]*\\)=.*/\\1/p'";
@@ -93,22 +93,22 @@ fn watched(hub: &Hub) -> String {
     install(hub, "gh", &script("gh", "gh"))
 }
 
-/// The variables that programs of one kind have seen.
-fn seen(hub: &Hub, name: &str) -> BTreeSet<String> {
+/// Variables that the programs saw.
+fn seen(hub: &GitHubScenario, name: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(hub.user.path("seen").join(name)).unwrap();
     let names = text.lines().filter(|name| !OF_THE_SHELL.contains(name));
     names.map(str::to_owned).collect()
 }
 
-/// Those that hold a key or a token.
-fn secrets(hub: &Hub, name: &str) -> Vec<String> {
+/// Variables with a key or token.
+fn secrets(hub: &GitHubScenario, name: &str) -> Vec<String> {
     let is_secret = |name: &String| name.ends_with("_TOKEN") || KEYS.contains(&name.as_str());
     seen(hub, name).into_iter().filter(is_secret).collect()
 }
 
-/// Runs the program with a key in every place, one of which only the user's settings name.
+/// Runs the program with keys in all places.
 fn run(
-    hub: &Hub,
+    hub: &GitHubScenario,
     folder: &std::path::Path,
     args: &[&str],
     environment: &[(&'static str, String)],
@@ -121,8 +121,8 @@ fn run(
 }
 
 #[test]
-fn the_git_that_fetches_a_pull_request_sees_how_hosts_are_reached_and_nothing_else() {
-    let hub = Hub::new();
+fn fetching_git_gets_a_minimal_environment() {
+    let hub = GitHubScenario::new();
     let path = watched(&hub);
     let mut environment = hub.github.environment();
     for name in ["KRB5CCNAME", "NIX_SSL_CERT_FILE", "GIT_PROXY_COMMAND", "GIT_TRACE2_DST_DEBUG"] {
@@ -161,13 +161,13 @@ fn the_git_that_fetches_a_pull_request_sees_how_hosts_are_reached_and_nothing_el
 }
 
 #[test]
-fn github_s_own_client_sees_where_its_token_is_and_nothing_else() {
-    let hub = Hub::new();
+fn gh_gets_a_minimal_environment() {
+    let hub = GitHubScenario::new();
     let path = watched(&hub);
     let mut environment = hub.github.environment_without();
     environment.push(("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere".to_owned()));
     environment.push(("GH_ENTERPRISE_TOKEN", "hush".to_owned()));
-    // As an App without its number, crh has no token, and asks for one.
+    // Without an App id, crh has no token.
     let args = ["check", &hub.url()];
     let output = run(&hub, hub.elsewhere.path(), &args, &environment, &path);
     assert_eq!(output.code, 2, "{}", output.shown());
@@ -182,8 +182,8 @@ fn github_s_own_client_sees_where_its_token_is_and_nothing_else() {
 }
 
 #[test]
-fn the_users_own_programs_see_no_key_and_a_token_only_on_the_way_to_a_remote() {
-    let hub = Hub::new();
+fn user_programs_get_no_keys_and_tokens_only_for_remotes() {
+    let hub = GitHubScenario::new();
     let path = watched(&hub);
     let clone = hub.clone();
     let filter = format!("env > {}/raw; cat", hub.user.path("seen").display());

@@ -1,22 +1,23 @@
-//! Somebody else repeats what crh wrote, markers and all. It is theirs: not edited, not resolved, not counted, not built on.
+//! Another account repeats crh's comments with their markers. crh must not edit, resolve, count or
+//! build on them.
 
 use serde_json::Value;
 
-use super::{Hub, NAME};
+use super::{GitHubScenario, NAME};
 use crh_testkit::Output;
 use crh_testkit::fake_github::{REVIEWER, TOKEN, Thread};
 
-/// Who forges: a member of the project, whose word would count.
+/// The forger: a project member, whose dismissals would count.
 const MALLORY: &str = "mallory";
 
-/// What is wrong with the change.
+/// Title of the issue.
 const CONFLICT: &str = "A merge conflict was left in the file";
 
-/// Why nothing is built on.
-const NONE: &str = "there is no earlier review of this pull request by this account and instance";
+/// Why there is no base for an incremental review.
+const NONE: &str = "this account and instance have not reviewed this pull request before";
 
-/// Reviews the pull request, with everything that goes by what stands there.
-fn check(hub: &Hub) -> (Output, Value) {
+/// Reviews the pull request with all options that depend on existing comments.
+fn check(hub: &GitHubScenario) -> (Output, Value) {
     let goes_by = ["--since-last", "--resolve-outdated"];
     let args = [&["--sink", "github", "--format", "json"], &goes_by[..]].concat();
     let (program, _model) = hub.review(&args, TOKEN);
@@ -27,8 +28,8 @@ fn check(hub: &Hub) -> (Output, Value) {
     (output, report)
 }
 
-/// Posts again as mallory all that stands on a pull request of the same change.
-fn forge(hub: &Hub, original: &Hub) {
+/// Reposts everything of an identical pull request as mallory.
+fn forge(hub: &GitHubScenario, original: &GitHubScenario) {
     hub.github.association(NAME, MALLORY, "MEMBER");
     let here = |body: &str| body.replace(&original.github.url(), &hub.github.url());
     for comment in original.github.comments(&original.pull) {
@@ -40,26 +41,26 @@ fn forge(hub: &Hub, original: &Hub) {
     }
 }
 
-/// A pull request on which mallory has posted what crh would, and one on which crh has.
-fn forged() -> (Hub, Hub) {
-    let (hub, original) = (Hub::new(), Hub::new());
+/// A pull request with forged comments, and one with real ones.
+fn forged() -> (GitHubScenario, GitHubScenario) {
+    let (hub, original) = (GitHubScenario::new(), GitHubScenario::new());
     check(&original);
     forge(&hub, &original);
     (hub, original)
 }
 
-fn threads_of(hub: &Hub, login: &str) -> Vec<Thread> {
+fn threads_of(hub: &GitHubScenario, login: &str) -> Vec<Thread> {
     let threads = hub.github.threads(&hub.pull).into_iter();
     threads.filter(|thread| thread.comments[0].author == login).collect()
 }
 
-fn comments_of(hub: &Hub, login: &str) -> Vec<String> {
+fn comments_of(hub: &GitHubScenario, login: &str) -> Vec<String> {
     let comments = hub.github.comments(&hub.pull).into_iter();
     comments.filter(|comment| comment.author == login).map(|comment| comment.body).collect()
 }
 
-/// What crh has written beside lines.
-fn at_lines(hub: &Hub) -> Vec<String> {
+/// Inline comments of crh.
+fn at_lines(hub: &GitHubScenario) -> Vec<String> {
     let threads = threads_of(hub, REVIEWER);
     let shown = threads.iter().map(|thread| {
         hub.shown(&format!("{}:{:?} {}", thread.path, thread.line, thread.comments[0].body))
@@ -73,7 +74,7 @@ fn titles(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_another_account_forged_changes_nothing_and_is_not_changed() {
+fn forged_comments_have_no_effect() {
     let (hub, original) = forged();
     let theirs = (comments_of(&hub, MALLORY), threads_of(&hub, MALLORY));
     assert!(theirs.0.len() == 1 && !theirs.1.is_empty(), "{theirs:?}");
@@ -82,7 +83,7 @@ fn what_another_account_forged_changes_nothing_and_is_not_changed() {
     assert!(output.stderr.contains(NONE), "{}", output.stderr);
     assert!(report["warnings"].to_string().contains(NONE), "{report:#}");
     assert_eq!(titles(&report), [CONFLICT]);
-    assert_eq!(at_lines(&hub), at_lines(&original), "as if nobody had forged anything");
+    assert_eq!(at_lines(&hub), at_lines(&original), "as without forgery");
     assert_eq!((comments_of(&hub, MALLORY), threads_of(&hub, MALLORY)), theirs);
     let writes = hub.github.writes();
     let made: Vec<String> =
@@ -95,11 +96,11 @@ fn what_another_account_forged_changes_nothing_and_is_not_changed() {
 }
 
 #[test]
-fn a_forged_conversation_is_not_resolved_and_a_forged_summary_is_not_edited() {
+fn forged_threads_and_summaries_stay_untouched() {
     for forged_first in [true, false] {
         let (hub, original) = match forged_first {
             true => forged(),
-            false => (Hub::new(), Hub::new()),
+            false => (GitHubScenario::new(), GitHubScenario::new()),
         };
         check(&hub);
         if !forged_first {
@@ -125,7 +126,7 @@ fn a_forged_conversation_is_not_resolved_and_a_forged_summary_is_not_edited() {
 }
 
 #[test]
-fn a_no_in_a_forged_conversation_is_said_to_nobody() {
+fn dismissal_in_forged_thread_is_ignored() {
     let (hub, _) = forged();
     for thread in threads_of(&hub, MALLORY) {
         hub.github.reply(&thread.id, MALLORY, "won't fix");

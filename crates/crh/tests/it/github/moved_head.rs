@@ -1,14 +1,14 @@
-//! The head of a pull request is replaced while a review of it is under way: nothing is posted, and that is said.
+//! The head moves during a review: nothing is posted.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use expect_test::expect;
 
-use super::{Hub, NAME};
+use super::{GitHubScenario, NAME};
 
-/// Replaces the head by a commit that does not go on from it, as after a rebase; its name.
-fn force_push(hub: &Hub) -> String {
+/// Force-pushes an unrelated head and returns its commit.
+fn force_push(hub: &GitHubScenario) -> String {
     hub.repo.git(&["checkout", "--quiet", "-B", "feature", "main"]);
     hub.repo.write("shop/orders.py", "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n");
     let now = hub.repo.commit("other totals");
@@ -17,8 +17,8 @@ fn force_push(hub: &Hub) -> String {
 }
 
 #[test]
-fn a_force_push_between_the_jobs_of_ci_gets_nothing() {
-    let hub = Hub::new();
+fn force_push_between_ci_jobs_posts_nothing() {
+    let hub = GitHubScenario::new();
     let folder = hub.elsewhere.path();
     let (url, number, reviewed) =
         (hub.url(), hub.pull.number.to_string(), hub.github.head(&hub.pull));
@@ -35,22 +35,22 @@ fn a_force_push_between_the_jobs_of_ci_gets_nothing() {
             hub.crh(folder, &[&place[..], &["--head", head, "--sink", sink]].concat()).run();
         output.shown().replace(&reviewed, "REVIEWED").replace(&now, "NOW")
     };
-    // By the event that began it, and by that of the push.
+    // With the first event and with the event of the push.
     let mut shown = BTreeSet::new();
     for sink in ["github", "github-comment", "github-check", "github-sarif"] {
         shown.insert(post(&reviewed, sink));
     }
     expect![[r#"
         exit 3
-        error: the review is about REVIEWED, and the head of the pull request is NOW
-        hint: nothing was posted; review the new head, and post that
+        error: the head of the pull request moved from REVIEWED to NOW
+        hint: nothing was posted; review the new head and post that
         ---
     "#]]
     .assert_eq(&Vec::from_iter(shown).concat());
     expect![[r#"
         exit 3
-        error: the run is about the commit `REVIEWED`, and not about `NOW`
-        hint: nothing was posted; if somebody has pushed, review this commit and post that; otherwise name the run of this commit
+        error: the run is for commit `REVIEWED`, not for `NOW`
+        hint: nothing was posted; if the branch was pushed to, review this commit and post that; otherwise name the run of this commit
         ---
     "#]]
     .assert_eq(&post(&now, "github"));
@@ -58,8 +58,8 @@ fn a_force_push_between_the_jobs_of_ci_gets_nothing() {
 }
 
 #[test]
-fn a_head_that_is_not_the_one_of_the_event_is_not_reviewed() {
-    let hub = Hub::new();
+fn unexpected_head_is_not_reviewed() {
+    let hub = GitHubScenario::new();
     let folder = hub.elsewhere.path();
     let (url, expected) = (hub.url(), hub.github.head(&hub.pull));
     let now = force_push(&hub);
@@ -77,23 +77,23 @@ fn a_head_that_is_not_the_one_of_the_event_is_not_reviewed() {
     }
     expect![[r#"
         exit 3
-        error: the head of the pull request is `NOW`, and not `EXPECTED`
-        hint: nothing was reviewed, since somebody has pushed; leave `--head` out to take what is there now
+        error: the head of the pull request is `NOW`, not `EXPECTED`
+        hint: the branch was pushed to, so nothing was reviewed; leave out `--head` to review the current head
         ---
         exit 3
-        error: the head of the pull request is `NOW`, and not `EXPECTED`
-        hint: nothing was reviewed, since somebody has pushed; leave `--head` out to take what is there now
+        error: the head of the pull request is `NOW`, not `EXPECTED`
+        hint: the branch was pushed to, so nothing was reviewed; leave out `--head` to review the current head
         ---
         exit 3
-        error: the head of the pull request is `NOW`, and not `EXPECTED`
-        hint: nothing was reviewed, since somebody has pushed; leave `--head` out to take what is there now
+        error: the head of the pull request is `NOW`, not `EXPECTED`
+        hint: the branch was pushed to, so nothing was reviewed; leave out `--head` to review the current head
         ---
         exit 2
-        error: `--head` is not the whole name of a commit
+        error: `--head` is not a full commit id
         hint: `git rev-parse HEAD` prints it
         ---
         exit 2
-        error: `--head` is for a pull request, and this is none
+        error: `--head` needs a pull request or merge proposal
         hint: name one: its address, `OWNER/NAME#N`, or `N` inside a clone
         ---
     "#]].assert_eq(&shown);

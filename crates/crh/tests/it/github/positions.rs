@@ -1,11 +1,12 @@
-//! Issues that no comment can be put beside: on lines that GitHub does not show, and on such as it refuses.
+//! Issues without an inline comment: on lines that GitHub does not show or refuses.
 
-use super::{Hub, numbered, troubles};
+use super::{GitHubScenario, numbered, troubles};
 use crh_testkit::fake_github::Fault;
 use crh_testkit::{Output, Repo};
 
-/// A pull request that adds `new.js` with 200 lines and changes line 20 of `old.js`, and a tool that finds trouble in it.
-fn hub(places: &[(&str, u32)]) -> Hub {
+/// A pull request that adds `new.js` with 200 lines and changes line 20 of `old.js`, with findings
+/// of a tool.
+fn hub(places: &[(&str, u32)]) -> GitHubScenario {
     let repo = Repo::new();
     repo.write("old.js", numbered(60));
     repo.commit("base");
@@ -13,14 +14,14 @@ fn hub(places: &[(&str, u32)]) -> Hub {
     repo.write("new.js", numbered(200));
     repo.write("old.js", numbered(60).replace("call(20)", "call(twenty)"));
     repo.commit("a change");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     hub.user.write("tool.sarif", &troubles(places));
     hub.user.write("before.sarif", &troubles(&[]));
     hub
 }
 
-/// Checks the pull request and posts all that was found.
-fn post(hub: &Hub) -> Output {
+/// Checks the pull request and posts.
+fn post(hub: &GitHubScenario) -> Output {
     let file = |name: &str| hub.user.path(name).to_str().unwrap().to_owned();
     let (url, now, before) = (hub.url(), file("tool.sarif"), file("before.sarif"));
     let tool = ["--sarif", &now, "--sarif-base", &before, "--max-issues", "60"];
@@ -31,9 +32,9 @@ fn post(hub: &Hub) -> Output {
     output
 }
 
-/// Posts, and looks where each issue went: which lines have a comment, and which stand in the summary with their file and line.
-/// Nothing is in both, and posting again writes nothing.
-fn check(hub: &Hub, at_lines: &[(&str, u32)], in_summary: &[(&str, u32)]) {
+/// Posts and checks which lines have a comment and which issues are in the summary. Posting again
+/// writes nothing.
+fn check(hub: &GitHubScenario, at_lines: &[(&str, u32)], in_summary: &[(&str, u32)]) {
     post(hub);
     let threads = hub.github.threads(&hub.pull);
     let mut seen: Vec<(&str, u32)> =
@@ -43,7 +44,7 @@ fn check(hub: &Hub, at_lines: &[(&str, u32)], in_summary: &[(&str, u32)]) {
     let comments = hub.github.comments(&hub.pull);
     assert_eq!(comments.len(), 1);
     let (_, rows) = comments[0].body.split_once("|---|").unwrap();
-    let (rows, details) = rows.split_once("### Not on a line of the diff").unwrap();
+    let (rows, details) = rows.split_once("### Not in the diff").unwrap();
     for (file, line) in in_summary {
         let (place, title) =
             (format!("| `{file}:{line}` | Trouble {line} |"), format!("P1: Trouble {line}<"));
@@ -57,8 +58,8 @@ fn check(hub: &Hub, at_lines: &[(&str, u32)], in_summary: &[(&str, u32)]) {
 }
 
 #[test]
-fn an_issue_on_a_line_that_github_does_not_show_is_in_the_summary() {
-    // Three lines around a change are shown. Farther away trouble can still come from it.
+fn issue_outside_github_diff_is_in_summary() {
+    // GitHub shows three lines around a change.
     let hub = hub(&[("old.js", 20), ("old.js", 27)]);
     check(&hub, &[("old.js", 20)], &[("old.js", 27)]);
     let refused: Vec<_> =
@@ -67,7 +68,7 @@ fn an_issue_on_a_line_that_github_does_not_show_is_in_the_summary() {
 }
 
 #[test]
-fn one_bad_place_among_forty_leaves_thirty_nine_comments_and_one_in_the_summary() {
+fn one_bad_position_leaves_39_comments() {
     let places: Vec<(&str, u32)> = (1..=40).map(|place| ("new.js", place * 5)).collect();
     let hub = hub(&places);
     let bad = ("new.js", 85);

@@ -1,15 +1,15 @@
-//! What is posted, when nothing is, and that a second time changes nothing.
+//! Posting: what is posted, when nothing is, and that repeating changes nothing.
 
 use std::fs;
 
 use expect_test::expect;
 use serde_json::json;
 
-use super::{Hub, NAME};
-use crh_testkit::fake_github::{Fault, How};
+use super::{GitHubScenario, NAME};
+use crh_testkit::fake_github::{Fault, FaultKind};
 
-/// The run of the pull request, reviewed and not posted: its folder.
-fn run(hub: &Hub) -> String {
+/// Folder of a run of the pull request that is not posted.
+fn run(hub: &GitHubScenario) -> String {
     let args = ["check", &hub.url(), "--run-dir", "runs"];
     let output = hub.crh(hub.elsewhere.path(), &args).run();
     assert_eq!(output.code, 1, "{}", output.shown());
@@ -20,15 +20,15 @@ fn run(hub: &Hub) -> String {
 }
 
 /// `crh post` with its usual flags, and more.
-fn post(hub: &Hub, run: &str, more: &[&str]) -> crh_testkit::Output {
+fn post(hub: &GitHubScenario, run: &str, more: &[&str]) -> crh_testkit::Output {
     let (number, head) = (hub.pull.number.to_string(), hub.repo.id("feature"));
     let usual = ["post", run, "--repo", NAME, "--pr", &number, "--head", &head];
     hub.crh(hub.elsewhere.path(), &[&usual, more].concat()).run()
 }
 
 #[test]
-fn a_review_is_posted_and_posting_it_again_changes_nothing() {
-    let hub = Hub::new();
+fn posting_twice_changes_nothing() {
+    let hub = GitHubScenario::new();
     let args = ["check", &hub.url(), "--sink", "github"];
     let output = hub.crh(hub.elsewhere.path(), &args).run();
     assert_eq!(output.code, 1, "{}", output.shown());
@@ -36,23 +36,23 @@ fn a_review_is_posted_and_posting_it_again_changes_nothing() {
     assert!(!threads.is_empty() && comments.len() == 1, "{threads:?} {comments:?}");
     let said = |output: &crh_testkit::Output, became: &str| {
         let place = format!("{}#issuecomment-{}", hub.url(), comments[0].id);
-        let line = format!("the summary {became}: {place}");
+        let line = format!("summary {became}: {place}");
         assert!(output.stderr.contains(&line), "{line} {}", output.stderr);
     };
     said(&output, "posted");
-    let before = hub.github.shown(&hub.pull);
+    let before = hub.github.render(&hub.pull);
     let output = hub.crh(hub.elsewhere.path(), &args).run();
-    said(&output, "left as it was");
+    said(&output, "unchanged");
     assert_eq!(output.code, 1, "{}", output.shown());
     assert_eq!(hub.github.threads(&hub.pull).len(), threads.len());
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
-    assert_eq!(hub.github.shown(&hub.pull), before);
+    assert_eq!(hub.github.render(&hub.pull), before);
     assert_eq!(hub.github.surprises(), Vec::<String>::new());
 }
 
 #[test]
-fn a_stored_run_is_posted_to_what_the_flags_name() {
-    let hub = Hub::new();
+fn stored_run_is_posted_to_the_flags_target() {
+    let hub = GitHubScenario::new();
     let run = run(&hub);
     assert_eq!(hub.github.writes_received(), 0);
     let output = post(&hub, &run, &[]);
@@ -65,8 +65,8 @@ fn a_stored_run_is_posted_to_what_the_flags_name() {
 }
 
 #[test]
-fn the_event_of_ci_says_where_a_run_goes() {
-    let hub = Hub::new();
+fn ci_event_names_the_target() {
+    let hub = GitHubScenario::new();
     let run = run(&hub);
     let event = json!({
         "repository": {"full_name": NAME},
@@ -84,8 +84,8 @@ fn the_event_of_ci_says_where_a_run_goes() {
 }
 
 #[test]
-fn a_run_that_claims_something_else_is_refused() {
-    let hub = Hub::new();
+fn run_for_another_target_is_refused() {
+    let hub = GitHubScenario::new();
     let run = run(&hub);
     let head = hub.repo.id("feature");
     let mut shown = String::new();
@@ -104,32 +104,32 @@ fn a_run_that_claims_something_else_is_refused() {
     let shown = shown.replace(&head, "HEAD");
     expect![[r#"
         exit 2
-        error: the run is about `acme/shop#1`, and not about `other/shop#1`
+        error: the run is for `acme/shop#1`, not for `other/shop#1`
         hint: nothing was posted; name the run of this pull request
         ---
         exit 2
-        error: the run is about `acme/shop#1`, and not about `acme/shop#2`
+        error: the run is for `acme/shop#1`, not for `acme/shop#2`
         hint: nothing was posted; name the run of this pull request
         ---
         exit 3
-        error: the run is about the commit `HEAD`, and not about `0000000000000000000000000000000000000000`
-        hint: nothing was posted; if somebody has pushed, review this commit and post that; otherwise name the run of this commit
+        error: the run is for commit `HEAD`, not for `0000000000000000000000000000000000000000`
+        hint: nothing was posted; if the branch was pushed to, review this commit and post that; otherwise name the run of this commit
         ---
         exit 2
-        error: `--head` is not the whole name of a commit
+        error: `--head` is not a full commit id
         hint: `git rev-parse HEAD` prints it
         ---
         exit 2
-        error: nothing says which repository is meant
-        hint: give `--repo OWNER/NAME`; in CI, the event of a pull request says it
+        error: no repository given
+        hint: use `--repo OWNER/NAME`; in CI the pull request event provides it
         ---
     "#]].assert_eq(&shown);
     assert_eq!(hub.github.writes_received(), 0);
 }
 
 #[test]
-fn a_head_that_has_moved_gets_nothing() {
-    let hub = Hub::new();
+fn moved_head_gets_nothing() {
+    let hub = GitHubScenario::new();
     let run = run(&hub);
     let reviewed = hub.repo.id("feature");
     hub.repo.git(&["checkout", "--quiet", "feature"]);
@@ -142,8 +142,8 @@ fn a_head_that_has_moved_gets_nothing() {
     let shown = output.shown().replace(&reviewed, "REVIEWED").replace(&now, "NOW");
     expect![[r#"
         exit 3
-        error: the review is about REVIEWED, and the head of the pull request is NOW
-        hint: nothing was posted; review the new head, and post that
+        error: the head of the pull request moved from REVIEWED to NOW
+        hint: nothing was posted; review the new head and post that
         ---
     "#]]
     .assert_eq(&shown);
@@ -151,8 +151,8 @@ fn a_head_that_has_moved_gets_nothing() {
 }
 
 #[test]
-fn a_dry_run_prints_every_write_and_makes_none() {
-    let hub = Hub::new();
+fn dry_run_prints_writes_and_sends_none() {
+    let hub = GitHubScenario::new();
     let args = ["check", &hub.url(), "--sink", "github", "--dry-run"];
     let output = hub.crh(hub.elsewhere.path(), &args).run();
     let writes: serde_json::Value = serde_json::from_str(&output.stdout)
@@ -173,8 +173,8 @@ fn a_dry_run_prints_every_write_and_makes_none() {
 }
 
 #[test]
-fn what_cannot_be_posted_is_refused_before_anything_is_done() {
-    let hub = Hub::new();
+fn impossible_posting_is_refused_early() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     clone.write("more.py", "z = 1\n");
     clone.commit("not pushed");
@@ -189,17 +189,17 @@ fn what_cannot_be_posted_is_refused_before_anything_is_done() {
     }
     expect![[r#"
         exit 2
-        error: `--sink github` is for a pull request, and this is none
-        hint: name one: its address, `OWNER/NAME#N`, or `N` inside a clone
+        error: `--sink github` needs a pull request
+        hint: pass its address, `OWNER/NAME#N`, or `N` inside a clone
         ---
         exit 2
-        note: the review has what was done here since the head of the pull request, `8eb36afa10b8`
-        error: what is reviewed here is not the head of the pull request
-        hint: push what is not there yet, or leave `--sink github` out
+        note: the review includes local changes on top of the head of the pull request, `8eb36afa10b8`
+        error: the reviewed commit is not the head of the pull request
+        hint: push your commits, or leave out `--sink github`
         ---
         exit 2
-        error: `--dry-run` says how something is posted, and nothing is
-        hint: `--sink github` or `--sink launchpad` posts the review
+        error: `--dry-run` needs a sink that posts
+        hint: add `--sink github` or `--sink launchpad`
         ---
     "#]]
     .assert_eq(&shown);
@@ -207,17 +207,17 @@ fn what_cannot_be_posted_is_refused_before_anything_is_done() {
 }
 
 #[test]
-fn ci_that_found_something_and_posted_nothing_says_so() {
-    let hub = Hub::new();
+fn unposted_ci_review_says_so() {
+    let hub = GitHubScenario::new();
     let output = hub.crh(hub.elsewhere.path(), &["check", &hub.url()]).env("CI", "true").run();
-    assert!(output.stderr.contains("found and posted nowhere"), "{}", output.stderr);
+    assert!(output.stderr.contains("found but not posted"), "{}", output.stderr);
     let output = hub.crh(hub.elsewhere.path(), &["check", &hub.url()]).run();
     assert!(!output.stderr.contains("posted nowhere"), "{}", output.stderr);
 }
 
 #[test]
-fn what_a_member_said_no_to_is_not_raised_again() {
-    let hub = Hub::new();
+fn issue_dismissed_by_member_is_not_raised_again() {
+    let hub = GitHubScenario::new();
     hub.github.association(NAME, "member", "MEMBER");
     let args = ["check", &hub.url(), "--sink", "github", "--format", "json"];
     let report = |output: &crh_testkit::Output| -> serde_json::Value {
@@ -243,8 +243,8 @@ fn what_a_member_said_no_to_is_not_raised_again() {
 }
 
 #[test]
-fn a_push_after_a_review_is_a_new_round_and_nothing_is_repeated() {
-    let hub = Hub::new();
+fn push_after_review_repeats_nothing() {
+    let hub = GitHubScenario::new();
     let args = ["check", &hub.url(), "--sink", "github"];
     hub.crh(hub.elsewhere.path(), &args).run();
     let threads = hub.github.threads(&hub.pull).len();
@@ -263,14 +263,14 @@ fn a_push_after_a_review_is_a_new_round_and_nothing_is_repeated() {
 }
 
 #[test]
-fn two_sinks_that_write_one_comment_are_refused() {
-    let hub = Hub::new();
+fn conflicting_sinks_are_refused() {
+    let hub = GitHubScenario::new();
     let args = ["check", &hub.url(), "--sink", "github", "--sink", "github-comment"];
     let output = hub.crh(hub.elsewhere.path(), &args).run();
     expect![[r#"
         exit 2
         error: `github` and `github-comment` cannot be combined: both write the summary
-        hint: `--sink github` posts comments on lines and the summary, `--sink github-comment` the summary alone
+        hint: `--sink github` posts inline comments and the summary, `--sink github-comment` only the summary
         ---
     "#]]
     .assert_eq(&output.shown());
@@ -278,19 +278,19 @@ fn two_sinks_that_write_one_comment_are_refused() {
 }
 
 #[test]
-fn a_review_that_could_not_be_posted_says_how_it_is_posted_later() {
-    let hub = Hub::new();
+fn failed_posting_hints_at_crh_post() {
+    let hub = GitHubScenario::new();
     for number in 1..=4 {
-        hub.github.fail(Fault::on_write(number, How::StatusBefore(403)));
+        hub.github.fail(Fault::on_write(number, FaultKind::StatusBefore(403)));
     }
     let args = ["check", &hub.url(), "--sink", "github", "--run-dir", "runs"];
     let output = hub.crh(hub.elsewhere.path(), &args).run();
-    assert!(output.stderr.contains("note: `crh post "), "{}", output.stderr);
+    assert!(output.stderr.contains("note: run `crh post "), "{}", output.stderr);
 }
 
 #[test]
-fn an_empty_diff_of_a_change_is_refused() {
-    let hub = Hub::new();
+fn empty_diff_is_refused() {
+    let hub = GitHubScenario::new();
     hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
     let out = hub.user.path("out");
     fs::write(out.join("preview-diffs/latest/diff/raw.diff"), "").unwrap();
@@ -299,7 +299,7 @@ fn an_empty_diff_of_a_change_is_refused() {
     let output = hub.crh(hub.elsewhere.path(), &args).run();
     expect![[r#"
         exit 2
-        error: the diff of the workspace is empty, and its change is not
+        error: the diff of the workspace is empty, but its change is not
         hint: write it again with `crh prepare`
         ---
     "#]]

@@ -1,4 +1,4 @@
-//! What comes from a pull request, from wherever the user stands.
+//! Reading a pull request from inside and outside a clone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,8 +6,8 @@ use std::fs;
 use expect_test::{expect, expect_file};
 use serde_json::json;
 
-use super::{Hub, NAME};
-use crate::user::{assert_same, tree, whole};
+use super::{GitHubScenario, NAME};
+use crate::user::{all_text, assert_same, tree};
 use crh_testkit::Repo;
 use crh_testkit::fake_github::Pull;
 
@@ -22,8 +22,8 @@ fn files(summary: &serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn a_pull_request_is_read_from_its_address_without_any_clone() {
-    let hub = Hub::new();
+fn pull_request_is_read_without_a_clone() {
+    let hub = GitHubScenario::new();
     let (_, summary) = hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
     assert_eq!(files(&summary), ["modified AGENTS.md", "modified shop/orders.py"]);
     assert_eq!(summary["headRev"], json!(hub.repo.id("feature")));
@@ -43,8 +43,8 @@ fn a_pull_request_is_read_from_its_address_without_any_clone() {
 }
 
 #[test]
-fn the_same_state_gives_the_same_workspace_from_a_clone_and_from_elsewhere() {
-    let hub = Hub::new();
+fn workspace_is_the_same_with_and_without_clone() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     clone.git(&["checkout", "--quiet", "main"]);
     let mut trees = BTreeMap::new();
@@ -65,8 +65,8 @@ fn the_same_state_gives_the_same_workspace_from_a_clone_and_from_elsewhere() {
 }
 
 #[test]
-fn everything_that_github_knows_is_in_the_workspace() {
-    let hub = Hub::new();
+fn workspace_has_all_github_data() {
+    let hub = GitHubScenario::new();
     let github = &hub.github;
     let issue =
         github.issue(NAME, "customer", "Totals are wrong", "Two items cost as much as one.");
@@ -88,13 +88,13 @@ fn everything_that_github_knows_is_in_the_workspace() {
     let settled = github.thread(&pull, "member", ("AGENTS.md", 1), "Really?");
     github.resolve(&settled, "member");
     hub.prepared(hub.elsewhere.path(), &[&format!("{NAME}#{}", pull.number)]);
-    let text = whole(&hub.user.path("out"));
+    let text = all_text(&hub.user.path("out"));
     expect_file!["../../data/github/workspace.txt"].assert_eq(&hub.shown(&text));
 }
 
 #[test]
-fn a_fork_is_read_from_the_repository_that_it_is_proposed_to() {
-    let hub = Hub::new();
+fn fork_is_read_from_the_target_repository() {
+    let hub = GitHubScenario::new();
     let fork = hub.repo.cloned(&[]);
     fork.git(&["checkout", "--quiet", "-b", "patch", "origin/main"]);
     fork.write("new.py", "x = 1\n");
@@ -108,7 +108,7 @@ fn a_fork_is_read_from_the_repository_that_it_is_proposed_to() {
 }
 
 #[test]
-fn a_large_pull_request_with_renamed_and_deleted_files_is_read_whole() {
+fn large_pull_request_is_read_completely() {
     let repo = Repo::new();
     for number in 0..250 {
         repo.write(
@@ -127,7 +127,7 @@ fn a_large_pull_request_with_renamed_and_deleted_files_is_read_whole() {
     repo.git(&["rm", "--quiet", "src/0.txt"]);
     repo.git(&["mv", "src/1.txt", "src/renamed.txt"]);
     repo.commit("all of them");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     let (_, summary) = hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
     let files = files(&summary);
     assert_eq!(files.len(), 250);
@@ -137,8 +137,8 @@ fn a_large_pull_request_with_renamed_and_deleted_files_is_read_whole() {
 }
 
 #[test]
-fn local_work_on_top_of_the_head_is_part_of_the_review() {
-    let hub = Hub::new();
+fn local_work_on_top_of_head_is_reviewed() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     clone.write("fix.py", "y = 1\n");
     clone.commit("a fix that is not pushed");
@@ -147,7 +147,7 @@ fn local_work_on_top_of_the_head_is_part_of_the_review() {
     let (output, summary) = hub.prepared(clone.path(), &[&number]);
     assert_eq!(files(&summary), ["modified AGENTS.md", "added fix.py", "modified shop/orders.py"]);
     assert!(
-        output.stderr.contains("what was done here since the head of the pull request"),
+        output.stderr.contains("includes local changes on top of the head of the pull request"),
         "{}",
         output.stderr
     );
@@ -161,7 +161,7 @@ fn local_work_on_top_of_the_head_is_part_of_the_review() {
         })
         .collect();
     assert_eq!(rounds, [("1".to_owned(), false), ("2".to_owned(), true)]);
-    // A checkout that does not go on from it is none of its business.
+    // A checkout without the head does not count.
     clone.git(&["stash", "--quiet"]);
     clone.git(&["checkout", "--quiet", "main"]);
     let (_, summary) = hub.prepared(clone.path(), &[&number]);
@@ -169,8 +169,8 @@ fn local_work_on_top_of_the_head_is_part_of_the_review() {
 }
 
 #[test]
-fn the_pull_request_of_the_current_branch_is_found() {
-    let hub = Hub::new();
+fn pull_request_of_current_branch_is_found() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     let (_, summary) = hub.prepared(clone.path(), &[]);
     assert_eq!(summary["title"], json!("Totals of several items"));
@@ -185,21 +185,21 @@ fn the_pull_request_of_the_current_branch_is_found() {
 }
 
 #[test]
-fn not_to_reach_github_is_a_note_in_a_plain_review() {
-    let hub = Hub::new();
+fn unreachable_github_is_a_note_in_plain_review() {
+    let hub = GitHubScenario::new();
     let clone = hub.clone();
     let out = hub.user.path("out");
     let wrong = hub.github.environment_with("ghp_unknownToken0123456789");
     let args = ["prepare", "--out", out.to_str().unwrap()];
     let output = hub.with_environment(clone.path(), &args, &wrong).run();
     assert_eq!(output.code, 0, "{}", output.shown());
-    assert!(output.stderr.contains("is not part of the review"), "{}", output.stderr);
+    assert!(output.stderr.contains("reviewing without the pull request"), "{}", output.stderr);
     assert!(!output.shown().contains("ghp_unknown"), "{}", output.shown());
 }
 
 #[test]
-fn without_a_token_it_is_said_what_one_needs() {
-    let hub = Hub::new();
+fn missing_token_names_required_permissions() {
+    let hub = GitHubScenario::new();
     let environment = hub.github.environment_without();
     let output =
         hub.with_environment(hub.elsewhere.path(), &["review", &hub.url()], &environment).run();
@@ -207,14 +207,14 @@ fn without_a_token_it_is_said_what_one_needs() {
     expect![[r#"
         exit 2
         error: there is no token for `HOST`
-        hint: set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login --hostname HOST`; to read, it needs `Contents: read` and `Pull requests: read`; `Checks: read`, `Commit statuses: read` and `Issues: read` only show more
+        hint: set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login --hostname HOST`; reading needs `Contents: read` and `Pull requests: read`; optional: `Checks: read`, `Commit statuses: read`, `Issues: read`
         ---
     "#]].assert_eq(&output.shown().replace(&host, "HOST"));
 }
 
 #[test]
-fn what_is_no_pull_request_is_refused() {
-    let hub = Hub::new();
+fn invalid_pull_request_is_refused() {
+    let hub = GitHubScenario::new();
     let mut shown = String::new();
     for word in ["7", "https://example.com/o/r/issues/1", "acme/shop#99"] {
         let output = hub.crh(hub.elsewhere.path(), &["check", word]).run();
@@ -224,27 +224,27 @@ fn what_is_no_pull_request_is_refused() {
     shown += &offline.shown();
     expect![[r#"
         7: exit 2
-        error: `7` needs a clone of a repository at GitHub; elsewhere write `owner/name#7`
-        hint: inside a clone, a remote says which repository is meant
+        error: `7` works only in a clone of a GitHub repository; elsewhere use `owner/name#7`
+        hint: run this in a clone that has a GitHub remote
         ---
         https://example.com/o/r/issues/1: exit 2
-        error: the address is that of an issue, not of a pull request: that would end in `/pull/12`
-        hint: open the pull request in a browser, and take its address
+        error: this is the address of an issue; a pull request address ends in `/pull/12`
+        hint: copy the address of the pull request from the browser
         ---
         acme/shop#99: exit 3
-        error: `GET /repos/acme/shop/pulls/99` is not there, or the token cannot see it
-        hint: to read, it needs `Contents: read` and `Pull requests: read`; `Checks: read`, `Commit statuses: read` and `Issues: read` only show more
+        error: `GET /repos/acme/shop/pulls/99` does not exist, or the token cannot see it
+        hint: reading needs `Contents: read` and `Pull requests: read`; optional: `Checks: read`, `Commit statuses: read`, `Issues: read`
         ---
         exit 2
         error: a pull request cannot be read offline
-        hint: leave `--offline` out, or name a branch
+        hint: leave out `--offline`, or name a branch
         ---
     "#]].assert_eq(&shown);
 }
 
 #[test]
-fn nothing_is_kept_with_no_cache() {
-    let hub = Hub::new();
+fn no_cache_flag_stores_nothing() {
+    let hub = GitHubScenario::new();
     let args = ["check", &hub.url(), "--no-cache", "--mode", "report-only"];
     let output = hub.crh(hub.elsewhere.path(), &args).run();
     assert_eq!(output.code, 1, "{}", output.shown());
@@ -253,8 +253,8 @@ fn nothing_is_kept_with_no_cache() {
 }
 
 #[test]
-fn an_archive_of_a_pull_request_is_reviewed_under_its_name() {
-    let hub = Hub::new();
+fn archive_keeps_the_pull_request_name() {
+    let hub = GitHubScenario::new();
     let pack = hub.user.path("pull.tar");
     let args = ["prepare", &hub.url(), "--pack", pack.to_str().unwrap()];
     let output = hub.crh(hub.elsewhere.path(), &args).run();
@@ -269,13 +269,13 @@ fn an_archive_of_a_pull_request_is_reviewed_under_its_name() {
 }
 
 #[test]
-fn an_archive_has_what_those_say_who_decide_about_the_repository() {
-    let hub = Hub::new();
+fn archive_has_dismissals_of_maintainers() {
+    let hub = GitHubScenario::new();
     hub.github.association(NAME, "member", "MEMBER");
     let pack = hub.user.path("pull.tar");
     let pack = pack.to_str().unwrap();
     let conflict = "A merge conflict was left in the file";
-    // What became of the conflict: its fate, if it is not raised.
+    // The fate of the conflict.
     let fate_in = |more: &[&str]| {
         let args = [&["check", "--packed", pack, "--format", "json"], more].concat();
         let without = [("GITHUB_SERVER_URL", hub.github.url())];
@@ -305,7 +305,7 @@ fn an_archive_has_what_those_say_who_decide_about_the_repository() {
 }
 
 #[test]
-fn an_archive_is_reviewed_by_the_rules_of_the_branch_that_it_is_proposed_to() {
+fn archive_uses_settings_of_base_branch() {
     let repo = Repo::from_fixture(super::SHOP);
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     let conflict = "<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n";
@@ -323,7 +323,7 @@ fn an_archive_is_reviewed_by_the_rules_of_the_branch_that_it_is_proposed_to() {
     repo.write("crh.toml", "[scope]\nexclude = [\"vendor/**\"]\n");
     repo.write("made/here/.gitattributes", "*.py linguist-generated\n");
     repo.commit("rules that the change does not know of");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     let pack = hub.user.path("pull.tar");
     let pack = pack.to_str().unwrap();
     let output = hub.crh(hub.elsewhere.path(), &["prepare", &hub.url(), "--pack", pack]).run();

@@ -1,8 +1,8 @@
-//! Whose reviewers look at a pull request: the project's, not its author's.
+//! Reviewers come from the base branch, not from the pull request.
 
 use serde_json::Value;
 
-use super::{Hub, SHOP};
+use super::{GitHubScenario, SHOP};
 use crh_testkit::Repo;
 
 /// A reviewer of a repository's own that looks wherever a total is.
@@ -13,7 +13,7 @@ fn reviewer(name: &str, lens: &str) -> String {
 }
 
 #[test]
-fn a_pull_request_can_neither_add_nor_change_who_looks_at_it() {
+fn pull_request_cannot_change_reviewers() {
     let repo = Repo::from_fixture(SHOP);
     repo.write(".crh/reviewers/money.md", reviewer("money", "whether sums are right"));
     repo.commit("a reviewer for sums");
@@ -22,7 +22,7 @@ fn a_pull_request_can_neither_add_nor_change_who_looks_at_it() {
     repo.write(".crh/reviewers/flattery.md", reviewer("flattery", "what is good about it"));
     repo.write("shop/orders.py", "def total(items):\n    return len(items)\n");
     repo.commit("totals");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     let output =
         hub.crh(hub.elsewhere.path(), &["reviewers", &hub.url(), "--format", "json"]).run();
     assert_eq!(output.code, 0, "{}", output.shown());

@@ -1,12 +1,12 @@
-//! `--since-last`: what is reviewed again, what is carried over, and when everything is reviewed after all.
+//! `--since-last`: what is reviewed again, what is carried over, and when everything is reviewed.
 
 use std::fs;
 
 use expect_test::expect;
 use serde_json::Value;
 
-use super::{Hub, NAME};
-use crate::review::panel::is_content;
+use super::{GitHubScenario, NAME};
+use crate::review::panel::no_findings;
 use crate::review::script::{answers, confirms, finding};
 use crate::review::with_model;
 use crh_testkit::fake_model::bad_request;
@@ -24,18 +24,18 @@ const SHOP: &str = "
         return item.count
     ";
 
-/// A pull request of two files, in one of which the total is wrong.
-fn hub() -> Hub {
+/// A pull request of two files, one with a wrong total.
+fn hub() -> GitHubScenario {
     let repo = Repo::from_fixture(SHOP);
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     repo.write("shop/orders.py", "def total(items):\n    return sum(items) / len(items)\n");
     repo.write("shop/mail.py", "def send(to, text):\n    return smtp.send(to, text, retry=True)\n");
     repo.commit("totals of several items");
-    Hub::with(repo)
+    GitHubScenario::with(repo)
 }
 
-/// The same, with a conflict that needs no model to be found.
-fn conflict() -> Hub {
+/// The same with a conflict that a static check finds.
+fn conflict() -> GitHubScenario {
     let repo = Repo::from_fixture(SHOP);
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     repo.write(
@@ -44,10 +44,10 @@ fn conflict() -> Hub {
     );
     repo.write("shop/mail.py", "def send(to, text):\n    return smtp.send(to, text, retry=True)\n");
     repo.commit("totals of several items");
-    Hub::with(repo)
+    GitHubScenario::with(repo)
 }
 
-impl Hub {
+impl GitHubScenario {
     /// Pushes one more commit to the pull request.
     fn pushes(&self, path: &str, text: &str) {
         self.repo.git(&["checkout", "--quiet", "feature"]);
@@ -72,9 +72,9 @@ impl Hub {
         reported(with_model(self.crh(self.elsewhere.path(), &args), model).run())
     }
 
-    /// Why everything was reviewed, as the report and standard error say it.
+    /// Why everything was reviewed, from the report and standard error.
     fn widened(&self, (output, report): &(Output, Value)) -> String {
-        let told = "everything is reviewed, although `--since-last` is given: ";
+        let told = "reviewing everything despite `--since-last`: ";
         let said = |lines: Vec<&str>| {
             let found = lines.into_iter().find_map(|line| line.split_once(told));
             found.unwrap_or_else(|| panic!("{}", output.shown())).1.to_owned()
@@ -103,7 +103,7 @@ fn coverage(report: &Value) -> Vec<(String, String)> {
     rows.map(|row| (text(&row["path"]), text(&row["state"]))).collect()
 }
 
-/// Each issue in a line.
+/// One line per issue.
 fn issues(report: &Value) -> Vec<String> {
     let issues = report["issues"].as_array().unwrap().iter();
     let shown = |issue: &Value| {
@@ -125,7 +125,7 @@ fn model() -> FakeModel {
 }
 
 #[test]
-fn the_model_is_asked_about_what_changed_and_what_was_open_stays_open() {
+fn changed_files_are_reviewed_and_open_issues_carried() {
     let (hub, model) = (hub(), model());
     let (output, first) = hub.reviews(&model, &[]);
     assert_eq!((output.code, model.requests().len()), (1, 2), "{}", output.shown());
@@ -153,7 +153,7 @@ fn the_model_is_asked_about_what_changed_and_what_was_open_stays_open() {
     expect!["1 of 3 files, +1 -1; 2 left out (2 reviewed before); changed since REVIEWED"]
         .assert_eq(&line);
     let warnings = second["warnings"].to_string().replace(&reviewed[..12], "REVIEWED");
-    expect![[r#"["only what changed since the review of `REVIEWED` is reviewed","carried over from the review of `REVIEWED`: The total is a mean (shop/orders.py:2)"]"#]]
+    expect![[r#"["reviewing only what changed since the review of `REVIEWED`","carried over from the review of `REVIEWED`: The total is a mean (shop/orders.py:2)"]"#]]
         .assert_eq(&warnings);
     assert_eq!(
         (second["status"].as_str(), second["verdict"].as_str()),
@@ -162,7 +162,7 @@ fn the_model_is_asked_about_what_changed_and_what_was_open_stays_open() {
     assert_eq!(hub.github.threads(&hub.pull).len(), 1, "it is not posted twice");
     let summary = hub.github.comments(&hub.pull).remove(0).body;
     assert!(summary.contains("Carried over from the last review"), "{summary}");
-    // And once more: what is carried over is carried on.
+    // Once more: carried issues are carried again.
     hub.pushes("shop/mail.py", "def send(to, text):\n    return smtp.send(to, text, retry=3)\n");
     model.script("single", [answers(&[])]);
     let (output, third) = hub.reviews(&model, &["--since-last"]);
@@ -172,7 +172,7 @@ fn the_model_is_asked_about_what_changed_and_what_was_open_stays_open() {
 }
 
 #[test]
-fn what_is_looked_at_again_and_not_found_is_settled() {
+fn issue_not_found_again_is_settled() {
     let (hub, model) = (hub(), model());
     hub.reviews(&model, &[]);
     hub.pushes("shop/orders.py", "def total(items):\n    return sum(items)\n");
@@ -183,12 +183,12 @@ fn what_is_looked_at_again_and_not_found_is_settled() {
 }
 
 #[test]
-fn an_issue_whose_code_is_gone_is_not_carried_over() {
+fn issue_with_removed_code_is_not_carried() {
     let hub = conflict();
     let (output, first) = hub.checks(&[]);
     assert_eq!(output.code, 1, "{}", output.shown());
     assert!(!issues(&first).is_empty());
-    // As it was before the pull request: the file is no part of it any more.
+    // The file is no longer part of the pull request.
     let before = "def total(items):\n    return sum(item.price for item in items)\n";
     hub.pushes("shop/orders.py", before);
     let (output, second) = hub.checks(&["--since-last"]);
@@ -199,7 +199,7 @@ fn an_issue_whose_code_is_gone_is_not_carried_over() {
 }
 
 #[test]
-fn checks_carry_over_too_and_what_is_dismissed_stays_dismissed() {
+fn check_carries_issues_and_dismissals_stay() {
     let hub = conflict();
     let (_, first) = hub.checks(&[]);
     let threads = hub.github.threads(&hub.pull).len();
@@ -217,21 +217,21 @@ fn checks_carry_over_too_and_what_is_dismissed_stays_dismissed() {
 }
 
 #[test]
-fn the_same_head_is_not_reviewed_again_and_nothing_is_posted() {
+fn same_head_is_not_reviewed_or_posted() {
     let (hub, model) = (hub(), model());
     let (_, first) = hub.reviews(&model, &[]);
-    let (shown, writes) = (hub.github.shown(&hub.pull), hub.github.writes_received());
+    let (shown, writes) = (hub.github.render(&hub.pull), hub.github.writes_received());
     let (output, second) = hub.reviews(&model, &["--since-last"]);
     assert_eq!((output.code, issues(&second)), (1, issues(&first)), "{}", output.shown());
     assert!(output.stderr.contains("nothing has changed since the review of"), "{}", output.stderr);
-    assert!(output.stderr.contains("nothing is posted"), "{}", output.stderr);
+    assert!(output.stderr.contains("nothing to post"), "{}", output.stderr);
     assert_eq!(second["status"], "ok");
-    assert_eq!((hub.github.shown(&hub.pull), hub.github.writes_received()), (shown, writes));
+    assert_eq!((hub.github.render(&hub.pull), hub.github.writes_received()), (shown, writes));
     assert_eq!(model.requests().len(), 2);
 }
 
 #[test]
-fn history_that_was_rewritten_is_reviewed_as_a_whole() {
+fn rewritten_history_reviews_everything() {
     let hub = conflict();
     hub.checks(&[]);
     let reviewed = hub.github.head(&hub.pull);
@@ -239,12 +239,12 @@ fn history_that_was_rewritten_is_reviewed_as_a_whole() {
     hub.repo.git(&["commit", "--quiet", "--amend", "-m", "other words"]);
     hub.github.push(&hub.pull);
     let why = hub.widened(&hub.checks(&["--since-last"])).replace(&reviewed[..12], "REVIEWED");
-    expect!["the head of the last review, `REVIEWED`, is not part of the change any more"]
+    expect!["the head of the previous review, `REVIEWED`, is no longer part of the change"]
         .assert_eq(&why);
 }
 
 #[test]
-fn other_settings_at_the_base_and_other_models_review_everything() {
+fn other_settings_or_models_review_everything() {
     let (hub, model) = (hub(), model());
     hub.reviews(&model, &[]);
     hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
@@ -254,7 +254,7 @@ fn other_settings_at_the_base_and_other_models_review_everything() {
     };
     again();
     let other = hub.reviews(&model, &["--since-last", "--model", "openai:gpt-4.1-mini"]);
-    expect!["the last review was by another model"].assert_eq(&hub.widened(&other));
+    expect!["the previous review used another model"].assert_eq(&hub.widened(&other));
     again();
     hub.reviews(&model, &[]);
     hub.repo.git(&["checkout", "--quiet", "main"]);
@@ -264,16 +264,16 @@ fn other_settings_at_the_base_and_other_models_review_everything() {
     again();
     let other = hub.reviews(&model, &["--since-last"]);
     expect![
-        "the settings, the instructions or the version of crh are not those of the last review"
+        "the settings, the instructions or the version of crh have changed since the previous review"
     ]
     .assert_eq(&hub.widened(&other));
 }
 
-/// What only one lens has seen, the others have not.
+/// Different reviewers.
 #[test]
-fn another_panel_reviews_everything() {
+fn other_reviewers_review_everything() {
     let hub = hub();
-    let model = FakeModel::answering(is_content);
+    let model = FakeModel::answering(no_findings);
     let panel = |more: &[&str]| {
         let url = hub.url();
         let usual = ["review", &url, "--sink", "github", "--format", "json"];
@@ -285,17 +285,17 @@ fn another_panel_reviews_everything() {
     hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
     let other = panel(&["--since-last"]);
     expect![
-        "the settings, the instructions or the version of crh are not those of the last review"
+        "the settings, the instructions or the version of crh have changed since the previous review"
     ]
     .assert_eq(&hub.widened(&other));
 }
 
 #[test]
-fn a_review_that_is_missing_forged_or_incomplete_is_not_built_on() {
+fn missing_forged_or_incomplete_state_is_ignored() {
     let hub = conflict();
-    let none = "there is no earlier review of this pull request by this account and instance";
+    let none = "this account and instance have not reviewed this pull request before";
     assert_eq!(hub.widened(&hub.checks(&["--since-last"])), none);
-    // Another account repeats our words, and ours are gone.
+    // Another account repeats our comment, and ours is gone.
     let summary = hub.github.comments(&hub.pull).remove(0);
     hub.github.comment(&hub.pull, "mallory", &summary.body);
     hub.github.delete_comment(&hub.pull, summary.id);
@@ -307,16 +307,16 @@ fn a_review_that_is_missing_forged_or_incomplete_is_not_built_on() {
     let reviewed = hub.github.head(&hub.pull);
     model.script("single", [answers(&[])]);
     let why = hub.widened(&hub.reviews(&model, &["--since-last"]));
-    assert_eq!(why, format!("the last review, of `{}`, was not complete", &reviewed[..12]));
+    assert_eq!(why, format!("the previous review, of `{}`, was incomplete", &reviewed[..12]));
 }
 
 #[test]
-fn an_archive_takes_along_what_was_reviewed_before() {
+fn archive_has_the_last_review() {
     let hub = conflict();
     let archive = hub.elsewhere.path().join("change.tar");
     let archive = archive.to_str().unwrap();
     let (url, number) = (hub.url(), hub.pull.number.to_string());
-    // Three jobs: with a token, without one, with one.
+    // Three jobs: with a token, without, with.
     let round = || {
         let args = ["prepare", &url, "--since-last", "--pack", archive];
         let output = hub.crh(hub.elsewhere.path(), &args).run();
@@ -336,7 +336,7 @@ fn an_archive_takes_along_what_was_reviewed_before() {
         (reviewed, output)
     };
     let (first, _) = round();
-    assert!(hub.widened(&first).starts_with("there is no earlier review"));
+    assert!(hub.widened(&first).starts_with("this account and instance have not reviewed"));
     let threads = hub.github.threads(&hub.pull).len();
     hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
     let (second, _) = round();
@@ -347,12 +347,12 @@ fn an_archive_takes_along_what_was_reviewed_before() {
     let writes = hub.github.writes_received();
     let (third, posted) = round();
     assert_eq!((third.0.code, issues(&third.1)), (1, issues(&first.1)), "{}", third.0.shown());
-    assert!(posted.stderr.contains("nothing is posted"), "{}", posted.shown());
+    assert!(posted.stderr.contains("nothing to post"), "{}", posted.shown());
     assert_eq!(hub.github.writes_received(), writes);
 }
 
 #[test]
-fn what_has_no_last_review_is_refused() {
+fn target_without_last_review_is_refused() {
     let hub = hub();
     let clone = hub.clone();
     let mut shown = String::new();
@@ -370,15 +370,15 @@ fn what_has_no_last_review_is_refused() {
     }
     expect![[r#"
         exit 2
-        error: `--since-last` is for a pull request, and this is none
-        hint: name one: its address, `OWNER/NAME#N`, or `N` inside a clone
+        error: `--since-last` needs a pull request
+        hint: pass its address, `OWNER/NAME#N`, or `N` inside a clone
         ---
         exit 2
-        error: a workspace cannot say what was reviewed before
-        hint: `--pack FILE` writes an archive, which can
+        error: `--since-last` needs an archive
+        hint: write one with `--pack FILE`; a workspace folder cannot store the last review
         ---
         exit 2
-        error: the archive does not say what was reviewed before
+        error: the archive does not contain the previous review
         hint: `crh prepare --since-last --pack FILE` puts it into an archive
         ---
     "#]]
@@ -386,7 +386,7 @@ fn what_has_no_last_review_is_refused() {
 }
 
 #[test]
-fn an_estimate_says_since_when() {
+fn estimate_names_the_last_reviewed_commit() {
     let (hub, model) = (hub(), model());
     hub.reviews(&model, &[]);
     let reviewed = hub.github.head(&hub.pull);
@@ -396,7 +396,7 @@ fn an_estimate_says_since_when() {
     let args = [&args[..], &["--since-last", "--estimate"]].concat();
     let output = with_model(hub.crh(hub.elsewhere.path(), &args), &model).run();
     assert_eq!(output.code, 0, "{}", output.shown());
-    let told = format!("only what changed since the review of `{}` is reviewed", &reviewed[..12]);
+    let told = format!("reviewing only what changed since the review of `{}`", &reviewed[..12]);
     assert!(output.stdout.contains(&told), "{}", output.shown());
     assert!(
         output.stdout.contains("single") && output.stdout.contains("1 file,"),

@@ -2,19 +2,19 @@
 
 use expect_test::expect;
 
-use super::{Hub, NAME, SHOP};
+use super::{GitHubScenario, NAME, SHOP};
 use crh_testkit::fake_github::{Permission, Pull};
 use crh_testkit::{Output, Repo};
 
 /// `crh check` of a pull request with these arguments, in CI.
-fn in_ci(hub: &Hub, args: &[&str]) -> Output {
+fn in_ci(hub: &GitHubScenario, args: &[&str]) -> Output {
     let url = hub.url();
     let args = [&["check", &url, "--run-dir", "runs"], args].concat();
     hub.crh(hub.elsewhere.path(), &args).env("CI", "true").run()
 }
 
-/// A GitHub where `main` has these settings, and a pull request that would have others.
-fn with_settings(settings: &str, pull: Pull) -> Hub {
+/// A GitHub where `main` has these settings and a pull request changes them.
+fn with_settings(settings: &str, pull: Pull) -> GitHubScenario {
     let repo = Repo::from_fixture(SHOP);
     repo.write("crh.toml", settings);
     repo.commit("settings");
@@ -22,12 +22,12 @@ fn with_settings(settings: &str, pull: Pull) -> Hub {
     repo.write("shop/orders.py", "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n");
     repo.write("crh.toml", "[github]\ndrafts = \"review\"\nbots = \"review\"\nskip_labels = []\n");
     repo.commit("a change that wants to be reviewed");
-    let mut hub = Hub::with(repo);
+    let mut hub = GitHubScenario::with(repo);
     hub.pull = hub.github.pull(NAME, pull);
     hub
 }
 
-/// What was said in CI about a pull request, and how it ended.
+/// Output and exit code in CI.
 fn said(settings: &str, pull: Pull) -> String {
     let hub = with_settings(settings, pull);
     let output = in_ci(&hub, &["--sink", "github"]);
@@ -39,7 +39,7 @@ fn said(settings: &str, pull: Pull) -> String {
 }
 
 #[test]
-fn drafts_bots_and_labels_are_left_alone_as_the_base_says() {
+fn skip_rules_of_base_branch_apply() {
     let draft = || Pull { draft: true, ..Pull::default() };
     let bot = || Pull { author: "renovate[bot]".to_owned(), ..Pull::default() };
     let labelled = |label: &str| Pull { labels: vec![label.to_owned()], ..Pull::default() };
@@ -76,8 +76,8 @@ fn drafts_bots_and_labels_are_left_alone_as_the_base_says() {
 }
 
 #[test]
-fn who_names_a_pull_request_at_a_terminal_wants_it_reviewed() {
-    let hub = Hub::new();
+fn skip_rules_do_not_apply_at_a_terminal() {
+    let hub = GitHubScenario::new();
     hub.github.make_draft(&hub.pull);
     let at_terminal = hub.crh(hub.elsewhere.path(), &["check", &hub.url()]).run();
     assert_eq!(at_terminal.code, 1, "{}", at_terminal.shown());
@@ -85,7 +85,7 @@ fn who_names_a_pull_request_at_a_terminal_wants_it_reviewed() {
     expect![[r#"
         exit 4
         error: the pull request is not reviewed: it is a draft (`github.drafts`)
-        hint: `--no-skip` reviews it all the same
+        hint: use `--no-skip` to review it anyway
         ---
     "#]]
     .assert_eq(&skipped.shown());
@@ -95,8 +95,8 @@ fn who_names_a_pull_request_at_a_terminal_wants_it_reviewed() {
 }
 
 #[test]
-fn what_was_skipped_passes_only_where_somebody_says_so() {
-    let hub = Hub::new();
+fn skipped_pull_request_passes_only_if_configured() {
+    let hub = GitHubScenario::new();
     hub.github.make_draft(&hub.pull);
     let allowed = in_ci(&hub, &["--allow-incomplete"]);
     expect![[r#"
@@ -112,8 +112,8 @@ fn what_was_skipped_passes_only_where_somebody_says_so() {
 }
 
 #[test]
-fn a_closed_pull_request_is_reviewed_and_nothing_is_posted_to_it() {
-    let hub = Hub::new();
+fn closed_pull_request_is_reviewed_but_not_posted_to() {
+    let hub = GitHubScenario::new();
     hub.github.close(&hub.pull);
     let output = in_ci(&hub, &["--sink", "github"]);
     assert_eq!(output.code, 2, "{}", output.shown());
@@ -123,8 +123,8 @@ fn a_closed_pull_request_is_reviewed_and_nothing_is_posted_to_it() {
 }
 
 #[test]
-fn a_review_that_could_not_be_posted_is_loud_and_not_green() {
-    let hub = Hub::new();
+fn failed_posting_fails_the_review() {
+    let hub = GitHubScenario::new();
     let may = [Permission::ReadPulls, Permission::Contents];
     hub.github.token("ghp_readsOnly0123456789", "person", &may);
     let environment = hub.github.environment_with("ghp_readsOnly0123456789");
@@ -133,28 +133,28 @@ fn a_review_that_could_not_be_posted_is_loud_and_not_green() {
     let output =
         hub.with_environment(hub.elsewhere.path(), &args, &environment).env("CI", "1").run();
     assert_eq!(output.code, 3, "{}", output.shown());
-    assert!(output.stderr.contains("the report did not go to `github`"), "{}", output.stderr);
-    assert!(output.stderr.contains("found and posted nowhere"), "{}", output.stderr);
+    assert!(output.stderr.contains("cannot deliver the report to `github`"), "{}", output.stderr);
+    assert!(output.stderr.contains("found but not posted"), "{}", output.stderr);
     assert_eq!(hub.github.comments(&hub.pull).len(), 0);
 }
 
 #[test]
-fn a_limited_review_is_never_green_and_says_so_on_the_pull_request() {
+fn limited_review_never_passes_and_says_so() {
     let repo = Repo::from_fixture(SHOP);
     repo.git(&["checkout", "--quiet", "-b", "feature"]);
     repo.write("shop/orders.py", "def total(items):\n    return sum(items)\n");
     repo.commit("nothing that a check would find");
-    let hub = Hub::with(repo);
+    let hub = GitHubScenario::with(repo);
     hub.github.token("ghs_app0123456789", "actions[bot]", &Permission::ALL);
     let environment = hub.github.environment_with("ghs_app0123456789");
     let url = hub.url();
     let sinks = ["--sink", "github", "--sink", "github-check", "--allow-approve"];
     let args = [&["review", &url], &sinks[..]].concat();
-    // There is no model, so that nobody has reviewed it.
+    // Without a model nothing is reviewed.
     let output =
         hub.with_environment(hub.elsewhere.path(), &args, &environment).env("CI", "1").run();
     assert_eq!(output.code, 4, "{}", output.shown());
-    let shown = hub.github.shown(&hub.pull);
+    let shown = hub.github.render(&hub.pull);
     assert!(shown.contains("Incomplete") && !shown.contains("APPROVED"), "{shown}");
     assert_eq!(hub.github.check_runs(NAME)[0]["conclusion"], "failure");
 }

@@ -1,32 +1,32 @@
-//! A check run and the alerts of code scanning, beside or instead of comments.
+//! Check runs and code scanning alerts.
 
 use std::fs;
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::{Hub, NAME};
+use super::{GitHubScenario, NAME};
 use crh_testkit::Output;
-use crh_testkit::fake_github::{Fault, How, Permission};
+use crh_testkit::fake_github::{Fault, FaultKind, Permission};
 
-/// A token such as Actions has: that of an App.
+/// A token of an App, as in Actions.
 const OF_APP: &str = "ghs_ofAnApp0123456789";
 
-/// Checks the pull request with these sinks, as an App that may do everything.
-fn checked(hub: &Hub, more: &[&str]) -> Output {
+/// Checks the pull request with these sinks, as an App with all permissions.
+fn checked(hub: &GitHubScenario, more: &[&str]) -> Output {
     hub.github.token(OF_APP, "actions[bot]", &Permission::ALL);
     as_token(hub, OF_APP, more)
 }
 
-fn as_token(hub: &Hub, token: &str, more: &[&str]) -> Output {
+fn as_token(hub: &GitHubScenario, token: &str, more: &[&str]) -> Output {
     let url = hub.url();
     let args = [&["check", &url, "--run-dir", "runs"], more].concat();
     let environment = hub.github.environment_with(token);
     hub.with_environment(hub.elsewhere.path(), &args, &environment).run()
 }
 
-/// The categories of everything that was sent to code scanning.
-fn categories(hub: &Hub) -> Vec<String> {
+/// Categories of all uploads to code scanning.
+fn categories(hub: &GitHubScenario) -> Vec<String> {
     let sarifs = hub.github.sarifs(NAME).into_iter();
     let id = |sarif: Value| sarif["runs"][0]["automationDetails"]["id"].as_str().map(str::to_owned);
     let ids = sarifs.filter_map(|sarif| id(sarif.report));
@@ -34,8 +34,8 @@ fn categories(hub: &Hub) -> Vec<String> {
 }
 
 #[test]
-fn a_check_run_shows_the_review_once() {
-    let hub = Hub::new();
+fn check_run_shows_the_review_once() {
+    let hub = GitHubScenario::new();
     let output = checked(&hub, &["--sink", "github-check"]);
     assert_eq!(output.code, 1, "{}", output.shown());
     let runs = hub.github.check_runs(NAME);
@@ -51,9 +51,9 @@ fn a_check_run_shows_the_review_once() {
 }
 
 #[test]
-fn a_check_run_of_which_nobody_knows_whether_it_is_there_is_not_made_twice() {
-    for how in [How::StatusBefore(502), How::StatusAfter(502), How::CutAfter] {
-        let hub = Hub::new();
+fn unconfirmed_check_run_is_not_created_twice() {
+    for how in [FaultKind::StatusBefore(502), FaultKind::StatusAfter(502), FaultKind::CutAfter] {
+        let hub = GitHubScenario::new();
         hub.github.fail(Fault::on("POST", "*/check-runs", how));
         let output = checked(&hub, &["--sink", "github-check"]);
         assert_eq!(output.code, 1, "{}", output.shown());
@@ -62,8 +62,8 @@ fn a_check_run_of_which_nobody_knows_whether_it_is_there_is_not_made_twice() {
 }
 
 #[test]
-fn what_is_sent_to_code_scanning_again_takes_the_place_of_what_was_sent_before() {
-    let hub = Hub::new();
+fn second_sarif_upload_replaces_the_first() {
+    let hub = GitHubScenario::new();
     for _ in 0..2 {
         let output = checked(&hub, &["--sink", "github-sarif"]);
         assert_eq!(output.code, 1, "{}", output.shown());
@@ -76,8 +76,8 @@ fn what_is_sent_to_code_scanning_again_takes_the_place_of_what_was_sent_before()
 }
 
 #[test]
-fn a_dry_run_shows_the_writes_to_all_places_in_one_list() {
-    let hub = Hub::new();
+fn dry_run_lists_writes_of_all_sinks() {
+    let hub = GitHubScenario::new();
     let sinks = ["--sink", "github", "--sink", "github-check", "--sink", "github-sarif"];
     let output = checked(&hub, &[&sinks[..], &["--dry-run"]].concat());
     let writes: Value = serde_json::from_str(&output.stdout).unwrap();
@@ -93,8 +93,8 @@ fn a_dry_run_shows_the_writes_to_all_places_in_one_list() {
 }
 
 #[test]
-fn a_token_that_may_not_is_told_what_it_needs_and_the_others_are_served() {
-    let hub = Hub::new();
+fn missing_permission_is_named_and_other_sinks_work() {
+    let hub = GitHubScenario::new();
     let may = [Permission::ReadPulls, Permission::WritePulls, Permission::Contents];
     hub.github.token("ghp_pulls0123456789", "person", &may);
     let sinks = ["--sink", "github-check", "--sink", "github-sarif", "--sink", "github-comment"];
@@ -104,19 +104,19 @@ fn a_token_that_may_not_is_told_what_it_needs_and_the_others_are_served() {
     let warnings: String = output
         .stderr
         .lines()
-        .filter(|line| line.contains("did not go to"))
+        .filter(|line| line.contains("cannot deliver the report"))
         .map(|line| format!("{line}\n"))
         .collect();
     expect![[r#"
-        warning: the report did not go to `github-check`: the token may not do `GET /repos/acme/shop/commits/8eb36afa10b8357289816e3297aeff326b999264/check-runs`: Resource not accessible by personal access token; a check run needs `checks: write` and a token of Actions or of an App; a personal one cannot make any
-        warning: the report did not go to `github-sarif`: the token may not do `POST /repos/acme/shop/code-scanning/sarifs`: Resource not accessible by personal access token; code scanning needs `security-events: write`, and has to be switched on for the repository
+        warning: cannot deliver the report to `github-check`: the token does not permit `GET /repos/acme/shop/commits/8eb36afa10b8357289816e3297aeff326b999264/check-runs`: Resource not accessible by personal access token; a check run needs `checks: write` and a token of Actions or of an App; personal tokens cannot create check runs
+        warning: cannot deliver the report to `github-sarif`: the token does not permit `POST /repos/acme/shop/code-scanning/sarifs`: Resource not accessible by personal access token; code scanning needs `security-events: write` and must be enabled for the repository
     "#]].assert_eq(&warnings);
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
 }
 
 #[test]
-fn a_stored_run_goes_to_several_places() {
-    let hub = Hub::new();
+fn stored_run_is_posted_to_several_sinks() {
+    let hub = GitHubScenario::new();
     checked(&hub, &[]);
     let (number, head) = (hub.pull.number.to_string(), hub.repo.id("feature"));
     let args = [
@@ -150,14 +150,14 @@ fn a_stored_run_goes_to_several_places() {
         assert_eq!(of(&outcome, item), [json!("posted")], "{item}: {outcome:#}");
     }
     let second: Value = serde_json::from_str(&post().stdout).unwrap();
-    assert_eq!(of(&second, "check_run"), [json!({"skipped": "it stands already"})]);
+    assert_eq!(of(&second, "check_run"), [json!({"skipped": "already posted"})]);
     assert_eq!(hub.github.check_runs(NAME).len(), 1);
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
 }
 
 #[test]
-fn a_head_that_has_moved_gets_no_check_run_either() {
-    let hub = Hub::new();
+fn moved_head_gets_no_check_run() {
+    let hub = GitHubScenario::new();
     checked(&hub, &[]);
     let reviewed = hub.repo.id("feature");
     hub.repo.git(&["checkout", "--quiet", "feature"]);
@@ -176,8 +176,8 @@ fn a_head_that_has_moved_gets_no_check_run_either() {
 }
 
 #[test]
-fn what_became_of_each_place_is_in_the_run() {
-    let hub = Hub::new();
+fn run_stores_the_result_of_each_sink() {
+    let hub = GitHubScenario::new();
     checked(&hub, &["--sink", "github-comment", "--sink", "github-check"]);
     let runs = fs::read_dir(hub.elsewhere.path().join("runs")).unwrap();
     let run = runs.map(|entry| entry.unwrap().path()).find(|path| path.join("stages").is_dir());

@@ -1,4 +1,4 @@
-//! Which token goes where, and that nobody else gets to see it.
+//! Tokens: which one goes where, and that they never leak.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
-use super::{Hub, NAME};
+use super::{GitHubScenario, NAME};
 use crate::user::tree;
 use crh_testkit::Output;
 use crh_testkit::fake_github::{APP_KEY, Permission, TOKEN};
 
-/// How every token begins that the fake lends to an App.
+/// Prefix of the fake's App tokens.
 const LENT: &str = "ghs_fake";
-/// How everything begins that git is handed for a token: `x-access-token:`, encoded. It is as good as the token.
+/// Base64 of `x-access-token:`, which git sends.
 const ENCODED: &str = "eC1hY2Nlc3MtdG9rZW46";
 
-/// Writes a program of the user's that comes before those of the system. Says what `PATH` is then.
-pub(super) fn install(hub: &Hub, name: &str, script: &str) -> String {
+/// Installs a program that shadows the system's. Returns the `PATH`.
+pub(super) fn install(hub: &GitHubScenario, name: &str, script: &str) -> String {
     let real = std::env::var_os("PATH").unwrap().into_string().unwrap();
     let file = format!("bin/{name}");
     hub.user.write(&file, &format!("#!/bin/sh\n{}\n", script.replace("REAL", &real)));
@@ -27,8 +27,8 @@ pub(super) fn install(hub: &Hub, name: &str, script: &str) -> String {
     format!("{}:{real}", hub.user.path("bin").display())
 }
 
-/// The variables by which crh is an App that may do everything.
-fn app(hub: &Hub) -> Vec<(&'static str, String)> {
+/// Variables of an App with all permissions.
+fn app(hub: &GitHubScenario) -> Vec<(&'static str, String)> {
     let id = hub.github.app("reviews", "acme", &Permission::ALL);
     let mut environment = hub.github.environment_without();
     environment.push(("CRH_GITHUB_APP_ID", id.to_string()));
@@ -36,8 +36,8 @@ fn app(hub: &Hub) -> Vec<(&'static str, String)> {
     environment
 }
 
-/// No form of any token, in what was printed or in any file but those that the test wrote itself.
-fn assert_unseen(hub: &Hub, output: &Output) {
+/// Checks that no form of a token is in the output or in a file that the test did not write.
+fn assert_unseen(hub: &GitHubScenario, output: &Output) {
     let is_seen = |text: &str| [TOKEN, LENT, ENCODED].iter().any(|form| text.contains(form));
     assert!(!is_seen(&output.shown()), "{}", output.shown());
     for folder in [hub.user.path(""), hub.elsewhere.path().to_owned()] {
@@ -48,9 +48,9 @@ fn assert_unseen(hub: &Hub, output: &Output) {
 }
 
 #[test]
-fn a_token_is_in_no_output_no_file_and_no_argument_of_a_child() {
+fn token_never_leaks() {
     for is_app in [false, true] {
-        let hub = Hub::new();
+        let hub = GitHubScenario::new();
         hub.github.make_private(NAME);
         let environment = if is_app { app(&hub) } else { hub.github.environment() };
         let log = hub.user.path("argv.log");
@@ -67,7 +67,7 @@ fn a_token_is_in_no_output_no_file_and_no_argument_of_a_child() {
         let mut names = runs.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let run = format!("runs/{}", names.find(|name| name.contains('_')).unwrap());
         let (number, head) = (hub.pull.number.to_string(), hub.repo.id("feature"));
-        // Text that would replace some is a button only where the file is at hand: it is fetched again.
+        // Suggestions need the file, so it is fetched again.
         let report = hub.elsewhere.path().join(&run).join("review.json");
         let mut changed: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
@@ -78,16 +78,16 @@ fn a_token_is_in_no_output_no_file_and_no_argument_of_a_child() {
         let output =
             crh(&["post", &run, "--repo", NAME, "--pr", &number, "--head", &head, "--verbose"]);
         assert_eq!(output.code, 0, "{}", output.shown());
-        assert!(!output.stderr.contains("without a button"), "{}", output.shown());
+        assert!(!output.stderr.contains("instead of suggestions"), "{}", output.shown());
         assert!(fs::read_to_string(&log).unwrap().contains("fetch"));
         assert_unseen(&hub, &output);
     }
 }
 
 #[test]
-fn a_fetch_that_fails_and_repeats_what_it_was_given_shows_no_token() {
+fn failed_fetch_shows_no_token() {
     for is_app in [false, true] {
-        let hub = Hub::new();
+        let hub = GitHubScenario::new();
         hub.github.make_private(NAME);
         let environment = if is_app { app(&hub) } else { hub.github.environment() };
         let script = "case \"$*\" in *\" fetch \"*) env | grep -i authorization >&2; exit 128;; esac\nPATH='REAL' exec git \"$@\"";
@@ -102,8 +102,8 @@ fn a_fetch_that_fails_and_repeats_what_it_was_given_shows_no_token() {
 }
 
 #[test]
-fn a_private_repository_is_read_as_an_app() {
-    let hub = Hub::new();
+fn app_reads_private_repository() {
+    let hub = GitHubScenario::new();
     hub.github.make_private(NAME);
     let out = hub.user.path("out");
     let environment = app(&hub);
@@ -117,8 +117,8 @@ fn a_private_repository_is_read_as_an_app() {
 }
 
 #[test]
-fn the_client_of_github_is_asked_without_the_tokens_of_others() {
-    let hub = Hub::new();
+fn gh_is_called_without_other_tokens() {
+    let hub = GitHubScenario::new();
     let log = hub.user.path("gh.log");
     let script = format!(
         "printf '%s|%s\\n' \"$*\" \"$GH_ENTERPRISE_TOKEN$GITHUB_ENTERPRISE_TOKEN$CRH_GITHUB_APP_KEY\" >> {}\necho {TOKEN}",
@@ -139,8 +139,8 @@ fn the_client_of_github_is_asked_without_the_tokens_of_others() {
 }
 
 #[test]
-fn a_host_that_only_a_remote_names_is_not_asked() {
-    let hub = Hub::new();
+fn host_of_a_remote_is_not_contacted_without_token() {
+    let hub = GitHubScenario::new();
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = stranger.local_addr().unwrap().to_string();
     let came = Arc::new(AtomicUsize::new(0));
@@ -152,9 +152,9 @@ fn a_host_that_only_a_remote_names_is_not_asked() {
     });
     let clone = hub.clone();
     clone.git(&["remote", "set-url", "origin", &format!("https://{host}/x/y.git")]);
-    // As GitHub's own client does it for every host but github.com.
+    // As `gh` does for hosts other than github.com.
     install(&hub, "gh", "echo \"${GH_ENTERPRISE_TOKEN:?}\"");
-    // Git itself asks the remote, with what the user gave git. Here it does not.
+    // Git contacts the remote with the user's own credentials; not in this test.
     let script = "case \"$*\" in *ls-remote*) exit 128;; esac\nPATH='REAL' exec git \"$@\"";
     let path = install(&hub, "git", script);
     let out = hub.user.path("out");
@@ -163,7 +163,7 @@ fn a_host_that_only_a_remote_names_is_not_asked() {
     environment.push(("GH_HOST", "ghe.corp".to_owned()));
     let args = ["prepare", "--out", out.to_str().unwrap()];
     let output = hub.with_environment(clone.path(), &args, &environment).env("PATH", &path).run();
-    assert!(output.stderr.contains("asking the remote `origin`"), "{}", output.shown());
-    assert!(!output.stderr.contains("is not part of the review"), "{}", output.shown());
+    assert!(output.stderr.contains("cannot reach the remote `origin`"), "{}", output.shown());
+    assert!(!output.stderr.contains("reviewing without the pull request"), "{}", output.shown());
     assert_eq!(came.load(Ordering::Relaxed), 0);
 }

@@ -1,4 +1,4 @@
-//! Runs that no crh has written, posted by somebody who trusts them.
+//! Forged runs.
 
 use std::fs;
 use std::fs::File;
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Hub, NAME};
+use super::{GitHubScenario, NAME};
 use crh_testkit::Output;
 
 /// The report of a run.
 const REPORT: &str = "review.json";
 
-/// The folder of a run about the pull request, and its report.
-fn run(hub: &Hub) -> (PathBuf, Value) {
+/// Folder and report of a run.
+fn run(hub: &GitHubScenario) -> (PathBuf, Value) {
     let args = ["check", &hub.url(), "--run-dir", "runs"];
     assert_eq!(hub.crh(hub.elsewhere.path(), &args).run().code, 1);
     let runs = fs::read_dir(hub.elsewhere.path().join("runs")).unwrap();
@@ -24,15 +24,15 @@ fn run(hub: &Hub) -> (PathBuf, Value) {
 }
 
 /// Posts a run.
-fn post(hub: &Hub, run: &Path, more: &[&str]) -> Output {
+fn post(hub: &GitHubScenario, run: &Path, more: &[&str]) -> Output {
     let (number, head) = (hub.pull.number.to_string(), hub.repo.id("feature"));
     let args = ["post", run.to_str().unwrap(), "--repo", NAME, "--pr", &number, "--head", &head];
     hub.crh(hub.elsewhere.path(), &[&args[..], more].concat()).run()
 }
 
 #[test]
-fn a_run_of_however_many_issues_is_posted() {
-    let hub = Hub::new();
+fn run_with_very_many_issues_is_posted() {
+    let hub = GitHubScenario::new();
     let (run, mut report) = run(&hub);
     let issue = report["issues"][0].clone();
     let numbered = |number: usize| {
@@ -50,12 +50,12 @@ fn a_run_of_however_many_issues_is_posted() {
     let comments = writes.iter().filter_map(|write| write["body"]["comments"].as_array());
     assert_eq!(comments.map(Vec::len).sum::<usize>(), 500);
     let summary = writes.last().unwrap()["body"]["body"].as_str().unwrap();
-    assert!(summary.contains("100 more are here alone."), "{summary}");
+    assert!(summary.contains("100 more are only in this summary."), "{summary}");
 }
 
 #[test]
-fn a_run_that_is_too_large_or_misnamed_is_refused_before_anything_is_asked() {
-    let hub = Hub::new();
+fn oversized_or_misnamed_run_is_refused_offline() {
+    let hub = GitHubScenario::new();
     let (run, written) = run(&hub);
     let file = run.join(REPORT);
     let refused = |reason: &str| {
@@ -71,9 +71,9 @@ fn a_run_that_is_too_large_or_misnamed_is_refused_before_anything_is_asked() {
         fs::write(&file, report.to_string()).unwrap();
     };
     changed(&|report| report["review_id"] = json!("0123456789abcdef --> <b>"));
-    refused("the `review_id` of the report is not 16 digits of a hash");
+    refused("the `review_id` of the report must be 16 lower-case hex digits");
     changed(&|report| report["issues"][0]["dedupe_key"] = json!("0123456789ABCDEF"));
-    refused("the `dedupe_key` of issue 1 is not 16 digits of a hash");
+    refused("the `dedupe_key` of issue 1 must be 16 lower-case hex digits");
     changed(&|report| {
         let issue = report["issues"][0].clone();
         report["issues"].as_array_mut().unwrap().push(issue);

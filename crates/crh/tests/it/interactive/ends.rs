@@ -1,4 +1,4 @@
-//! What comes of questions that were left: whoever comes back is asked again, and nothing that somebody did meanwhile is lost.
+//! Leaving the questions and resuming them. Edits of the user are never lost.
 
 use super::*;
 use crh_testkit::Signal;
@@ -6,19 +6,19 @@ use crh_testkit::Signal;
 const BOTH: fn() -> Vec<Value> = || vec![safe(), gated(), deferred()];
 
 #[test]
-fn who_comes_back_is_asked_again_and_nothing_is_reviewed_again() {
-    let mut scene = Scene::begun(&BOTH());
+fn resumed_review_asks_again_without_a_new_review() {
+    let mut scene = Scene::begun_fixing_first(&BOTH());
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 2").types("2");
     scene.sees("Finding 2 of 2").types("\x03");
-    assert_eq!(scene.ends("The tree", "left"), 130);
+    assert_eq!(scene.ends("The fixes are undone", "left"), 130);
     scene.comes_back();
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 2").types("2");
     scene.sees("Finding 2 of 2").types("1");
     scene.sees("What should happen next?").types("2");
     assert_eq!(scene.ends("Review completed", "came_back"), 1);
-    // Looking again at what was fixed is all that was asked since.
+    // Only the repeated review of the fixes was new.
     let checks = scene.model.requests().iter().filter(|asked| asked.caller == "validate-1").count();
     assert_eq!(checks, 1);
     assert_eq!(
@@ -29,33 +29,33 @@ fn who_comes_back_is_asked_again_and_nothing_is_reviewed_again() {
 }
 
 #[test]
-fn leaving_where_a_ticket_failed_takes_the_fixes_back_too() {
-    let mut scene = Scene::with_tracker(&BOTH());
+fn leaving_at_a_failed_ticket_undoes_the_fixes() {
+    let mut scene = Scene::with_tracker(&BOTH()).fixing_first();
     scene.user.write("down", "");
     scene.begins(USUAL);
     scene.sees("What should the agent do").types("c");
     scene.sees("Should the agent do this?").types("1");
     scene.sees("was not filed").types("\x03");
-    assert_eq!(scene.ends("The tree", "left_at_ticket"), 130);
+    assert_eq!(scene.ends("The fixes are undone", "left_at_ticket"), 130);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
-fn who_was_cut_off_comes_back_to_the_tree_as_it_was() {
-    let mut scene = Scene::begun(&BOTH());
+fn resume_after_a_kill_undoes_the_fixes() {
+    let mut scene = Scene::begun_fixing_first(&BOTH());
     scene.sees("What should the agent do");
     scene.terminal().signal(Signal::KILL);
     assert_eq!(scene.terminal.take().unwrap().end().code, -1);
     assert_eq!(scene.diff(), "+++ b/shop/mail.py\n-        pass\n+        raise\n");
     scene.comes_back();
     scene.sees("What should the agent do").types("\x1b");
-    assert_eq!(scene.ends("The tree", "cut_off"), 130);
+    assert_eq!(scene.ends("The fixes are undone", "cut_off"), 130);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
-fn fixes_that_were_committed_meanwhile_are_not_taken_back() {
-    let mut scene = Scene::begun(&BOTH());
+fn committed_fixes_are_not_undone_by_resume() {
+    let mut scene = Scene::begun_fixing_first(&BOTH());
     scene.sees("What should the agent do");
     scene.terminal().signal(Signal::KILL);
     scene.terminal.take().unwrap().end();
@@ -66,9 +66,9 @@ fn fixes_that_were_committed_meanwhile_are_not_taken_back() {
     assert_eq!(scene.git(&["status", "--porcelain"]), "", "{paper}");
 }
 
-/// Leaves after something was done to the checkout while the first question stood there: the fix of it stays, and that is said.
+/// Leaves after the checkout was changed at the first question: the fixes stay, and crh says so.
 fn stays(name: &str, meanwhile: impl Fn(&Repo)) {
-    let mut scene = Scene::begun(&BOTH());
+    let mut scene = Scene::begun_fixing_first(&BOTH());
     scene.sees("What should the agent do");
     meanwhile(&scene.repo);
     let (head, status) = (scene.repo.id("HEAD"), scene.git(&["status", "--porcelain"]));
@@ -80,17 +80,17 @@ fn stays(name: &str, meanwhile: impl Fn(&Repo)) {
 }
 
 #[test]
-fn fixes_that_were_committed_while_a_question_stood_there_are_not_taken_back() {
+fn committed_fixes_are_not_undone_by_leaving() {
     stays("left_committed", |repo| drop(repo.git(&["commit", "--quiet", "-am", "mine"])));
 }
 
 #[test]
-fn fixes_on_another_branch_than_before_are_not_taken_back() {
+fn fixes_on_another_branch_are_not_undone() {
     stays("left_elsewhere", |repo| drop(repo.git(&["checkout", "--quiet", "-b", "other"])));
 }
 
 #[test]
-fn a_file_that_was_edited_while_a_question_stood_there_is_not_taken_back() {
+fn edited_file_is_not_undone() {
     stays("left_edited", |repo| {
         let mail = repo.path().join("shop/mail.py");
         let text = std::fs::read_to_string(&mail).unwrap();
@@ -99,12 +99,12 @@ fn a_file_that_was_edited_while_a_question_stood_there_is_not_taken_back() {
 }
 
 #[test]
-fn a_file_that_was_deleted_while_a_question_stood_there_is_not_made_again() {
+fn deleted_file_is_not_restored() {
     stays("left_deleted", |repo| std::fs::remove_file(repo.path().join("shop/mail.py")).unwrap());
 }
 
 #[test]
-fn a_ticket_that_was_filed_before_leaving_is_not_filed_again() {
+fn ticket_is_not_filed_twice_after_resume() {
     let mut scene = Scene::at_github(&[deferred(), gated()]);
     scene.begins(USUAL);
     scene.sees("What should the agent do").types("a");
@@ -120,8 +120,8 @@ fn a_ticket_that_was_filed_before_leaving_is_not_filed_again() {
 }
 
 #[test]
-fn a_talk_that_publishes_nothing_leaves_its_fixes_in_the_working_tree_alone() {
-    let mut scene = Scene::begun(&BOTH());
+fn unpublished_fixes_change_only_the_working_tree() {
+    let mut scene = Scene::begun_fixing_first(&BOTH());
     let known = |scene: &Scene| {
         let refs = scene.git(&["for-each-ref"]);
         [refs, scene.git(&["rev-parse", "HEAD"]), scene.git(&["symbolic-ref", "HEAD"])]
@@ -133,7 +133,7 @@ fn a_talk_that_publishes_nothing_leaves_its_fixes_in_the_working_tree_alone() {
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 1, "{paper}");
     assert_eq!(known(&scene), before);
-    // Nothing is staged, and nothing else lies there.
+    // Nothing is staged or untracked.
     assert_eq!(
         scene.git(&["status", "--porcelain", "--untracked-files=all"]),
         " M shop/mail.py\n M shop/orders.py\n"
@@ -142,15 +142,15 @@ fn a_talk_that_publishes_nothing_leaves_its_fixes_in_the_working_tree_alone() {
 }
 
 #[test]
-fn where_a_fix_is_half_done_that_cannot_be_rolled_back_nobody_is_asked_and_it_is_said() {
+fn failed_rollback_prevents_the_questions() {
     let mut scene = Scene::new(&BOTH());
     scene.repo.write(".crh/fixing", "/nowhere\n");
     scene.begins(USUAL);
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 1, "{paper}");
-    // The window breaks lines wherever they end.
+    // The window breaks lines.
     let paper = paper.replace('\n', "");
-    let said = "nobody is asked about the report: a fix of this checkout was interrupted, and what it has written down in `/nowhere` cannot be read";
+    let said = "no questions are asked: a fix of this checkout was interrupted, and its journal in `/nowhere` cannot be read";
     assert!(paper.contains(said), "{paper}");
     assert!(paper.contains("delete `.crh/fixing` to keep them as they are"), "{paper}");
     assert_eq!(scene.diff(), "");

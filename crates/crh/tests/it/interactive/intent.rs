@@ -1,15 +1,15 @@
-//! What the change is for, asked before the reviewers begin, where neither the change nor whoever read it first can say.
+//! The question for the purpose of the change, if neither the change nor the scout tells it.
 
 use super::*;
-use crate::review::panel::is_content;
+use crate::review::panel::no_findings;
 use crh_testkit::Signal;
 use crh_testkit::fake_model::calls;
 
-/// However narrow the window is.
+/// The part that fits into a narrow window.
 const ASKED: &str = "What is the primary goal of these";
 
 impl Scene {
-    /// A review by a panel, whose scout does not know what the change is for.
+    /// A panel review whose scout does not know the purpose.
     pub(super) fn unclear() -> Self {
         Self::of(FakeModel::answering(doubts), Repo::from_fixture(SHOP))
     }
@@ -21,11 +21,11 @@ fn doubts(asked: &Asked) -> Scripted {
             "report_scout",
             json!({
                 "intent": "Totals count items.",
-                "doubt": "It is not said why totals are divided, nor whether refunds of orders that nobody has paid for are wanted.",
+                "doubt": "It is unclear why totals are divided, and whether refunds of unpaid orders are wanted.",
                 "reviewers": [],
             }),
         ),
-        _ => is_content(asked),
+        _ => no_findings(asked),
     }
 }
 
@@ -36,7 +36,7 @@ fn begun(size: (u16, u16), term: &str) -> Scene {
     scene
 }
 
-/// The words by which reviewers are told what the change is for.
+/// Whether each reviewer got the purpose.
 fn told(scene: &Scene) -> Vec<bool> {
     let requests = scene.model.requests();
     let reviewers = requests.iter().filter(|asked| asked.caller == "correctness");
@@ -44,7 +44,7 @@ fn told(scene: &Scene) -> Vec<bool> {
 }
 
 #[test]
-fn what_somebody_says_the_change_is_for_is_told_to_every_reviewer() {
+fn purpose_is_given_to_every_reviewer() {
     let mut scene = begun(USUAL, "xterm-256color");
     scene.sees_line(ASKED).types("Totals are averages.\n");
     assert_eq!(scene.ends("Scope:", "intent"), 0);
@@ -52,7 +52,7 @@ fn what_somebody_says_the_change_is_for_is_told_to_every_reviewer() {
 }
 
 #[test]
-fn who_says_nothing_is_not_asked_again() {
+fn empty_purpose_is_not_asked_again() {
     for (nothing, name) in [("\n", "intent_nothing"), ("\x04", "intent_end")] {
         let mut scene = begun((40, 10), "dumb");
         scene.sees_line(ASKED).types(nothing);
@@ -62,7 +62,7 @@ fn who_says_nothing_is_not_asked_again() {
 }
 
 #[test]
-fn what_was_typed_before_is_not_what_the_change_is_for() {
+fn early_typing_does_not_answer_the_purpose() {
     let (model, hold) = held(doubts);
     let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
     let program = scene.crh(&["review", "--base", "base", "--strategy", "panel"]);

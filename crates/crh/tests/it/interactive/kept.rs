@@ -1,4 +1,4 @@
-//! What the run folder keeps of the questions, for whoever works on after them.
+//! The run folder after the questions.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::fixing::issues;
 use crh_review::stable_json_line;
 
 impl Scene {
-    /// Compares what the run keeps, in short.
+    /// Compares a summary of the run folder.
     pub(super) fn keeps(&self, expected: &Expect) {
         let run = self.run();
         let stored = |name: &str| -> Value {
@@ -27,7 +27,7 @@ impl Scene {
         ];
         let rest: String = rest.iter().map(|(name, text)| format!("{name}{text}")).collect();
         expected.assert_eq(&format!("{}{rest}", issues(&report)));
-        // Both are written when the questions end, and say the same.
+        // Both are written when the questions end.
         assert_eq!(report["applied_fixes"], stored("applied-fixes.json"));
         assert_eq!(metadata["run_id"].as_str(), run.file_name().unwrap().to_str());
         assert!(metadata["completed_at"].is_string(), "{metadata}");
@@ -37,7 +37,7 @@ impl Scene {
     }
 }
 
-/// The issues of a list, with why they are left where that is said.
+/// The issues of a list, with reasons.
 fn left(list: &Value) -> String {
     let row = |item: &Value| {
         let issue = if item["issue"].is_null() { item } else { &item["issue"] };

@@ -1,5 +1,5 @@
-//! Leaving at every question, by every way out: the tree, `HEAD`, the refs and the terminal are as they were, and the review goes on
-//! where it was left.
+//! Leaving at every question in every way restores the tree, `HEAD`, the refs and the terminal, and
+//! the review can be resumed.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use crate::user::{assert_same, tree};
 use crh_testkit::Signal;
 use crh_testkit::fake_github::Pull;
 
-/// A question: how it is reached, and what its review asks first.
+/// A question and how to reach it.
 struct Asked {
     name: &'static str,
     begin: fn() -> Scene,
-    /// What is seen, and what is typed then to come to the next one. At the last nothing is typed.
+    /// Texts to wait for and keys to type. Nothing is typed at the last one.
     way: &'static [(&'static str, &'static str)],
 }
 
@@ -21,9 +21,11 @@ const PREVIEW: &str = "Should the agent do this?";
 const NEXT: &str = "What should happen next?";
 const INTENT: &str = "What is the primary goal of these changes?";
 
-/// Every question that there is.
+/// All questions.
 const QUESTIONS: &[Asked] = &[
     Asked { name: "intent", begin: unclear, way: &[(INTENT, "")] },
+    Asked { name: "first of a plain review", begin: plain, way: &[(NOT_YET, "")] },
+    Asked { name: "routing after agreement", begin: plain, way: &[(NOT_YET, "f"), (ROUTING, "")] },
     Asked { name: "routing", begin: usual, way: &[(ROUTING, "")] },
     Asked { name: "routing with a tracker", begin: tracked, way: &[(ROUTING, "")] },
     Asked {
@@ -61,50 +63,54 @@ const QUESTIONS: &[Asked] = &[
     Asked { name: "what next, of a pull request", begin: proposed, way: &[(NEXT, "")] },
 ];
 
-fn usual() -> Scene {
+fn plain() -> Scene {
     Scene::begun(&[safe(), gated(), deferred()])
 }
 
+fn usual() -> Scene {
+    Scene::begun_fixing_first(&[safe(), gated(), deferred()])
+}
+
 fn tracked() -> Scene {
-    let mut scene = Scene::with_tracker(&[safe(), gated(), deferred()]);
+    let mut scene = Scene::with_tracker(&[safe(), gated(), deferred()]).fixing_first();
     scene.begins(USUAL);
     scene
 }
 
 fn tracker_down() -> Scene {
-    let mut scene = Scene::with_tracker(&[safe(), gated(), deferred()]);
+    let mut scene = Scene::with_tracker(&[safe(), gated(), deferred()]).fixing_first();
     scene.user.write("down", "");
     scene.begins(USUAL);
     scene
 }
 
 fn one() -> Scene {
-    Scene::begun(&[safe(), deferred()])
+    Scene::begun_fixing_first(&[safe(), deferred()])
 }
 
 fn advice() -> Scene {
-    Scene::begun(&[safe(), for_humans()])
+    Scene::begun_fixing_first(&[safe(), for_humans()])
 }
 
 fn detached() -> Scene {
-    let mut scene = Scene::new(&[safe()]);
+    let mut scene = Scene::new(&[safe()]).fixing_first();
     scene.repo.git(&["checkout", "--quiet", "--detach"]);
     scene.begins(USUAL);
     scene
 }
 
 fn hosted() -> Scene {
-    let mut scene = Scene::at_github(&[safe()]);
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     scene.begins(USUAL);
     scene
 }
 
 fn proposed() -> Scene {
-    let mut scene = Scene::at_github(&[safe()]);
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     scene.repo.git(&["push", "--quiet", "--set-upstream", "origin", "topic"]);
     scene.github().refresh(NAME);
     scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
-    scene.starts(scene.crh(&["review", "--strategy", "single"]), USUAL);
+    scene.starts(scene.crh(&[&["review", "--strategy", "single"], INTERACTIVE].concat()), USUAL);
     scene
 }
 
@@ -114,10 +120,10 @@ fn unclear() -> Scene {
     scene
 }
 
-/// What leaving must not change: the files of the checkout, what is checked out, and every ref.
+/// What leaving must not change: files, current branch, refs and status.
 fn state(scene: &Scene) -> (BTreeMap<String, String>, [String; 3]) {
     let mut files = tree(scene.repo.path());
-    // What git and a review write down for themselves is not the tree.
+    // Git's and crh's own files are not part of the tree.
     files.retain(|path, _| ![".git", ".crh"].iter().any(|own| path.starts_with(own)));
     files.remove("");
     let git =
@@ -125,7 +131,7 @@ fn state(scene: &Scene) -> (BTreeMap<String, String>, [String; 3]) {
     (files, git.map(|args| String::from_utf8(scene.repo.git_or_nothing(args)).unwrap()))
 }
 
-/// Waits until a question can be answered: what is answered by a line has no keys.
+/// Waits for a question. One that is answered by a line has no keys.
 fn stands_at(scene: &mut Scene, question: &str) {
     match question {
         INTENT => scene.sees_line(question),
@@ -133,7 +139,6 @@ fn stands_at(scene: &mut Scene, question: &str) {
     };
 }
 
-/// A review that stands at a question.
 fn comes_to(asked: &Asked) -> Scene {
     let mut scene = (asked.begin)();
     for (seen, typed) in asked.way {
@@ -145,16 +150,17 @@ fn comes_to(asked: &Asked) -> Scene {
     scene
 }
 
-/// Leaves there; nothing is changed, and how to go on is said.
+/// Leaves, and checks that crh says how to resume.
 fn leaves(asked: &Asked, scene: &mut Scene, leave: impl Fn(&Terminal)) {
     let name = asked.name;
     leave(scene.terminal());
     let Ended { code, paper, is_as_usual, .. } = scene.terminal.take().unwrap().end();
     assert_eq!((code, is_as_usual), (130, true), "{name}: {paper}");
-    assert!(paper.contains("--resume") && paper.contains("goes on with it"), "{name}: {paper}");
+    assert!(paper.contains("--resume") && paper.contains("resume with"), "{name}: {paper}");
 }
 
-/// Leaves at every question; the tree is that of `HEAD` then, as it was before, and the review comes back to its first question.
+/// Leaves at every question, checks that the tree is that of `HEAD`, and resumes at the first
+/// question.
 fn check(leave: impl Fn(&Terminal)) {
     for asked in QUESTIONS {
         let mut scene = comes_to(asked);
@@ -172,15 +178,15 @@ fn check(leave: impl Fn(&Terminal)) {
 }
 
 #[test]
-fn ctrl_c_at_every_question_leaves_everything_as_it_was() {
-    // At the line that is asked for first, the terminal makes a signal of it.
+fn ctrl_c_at_every_question_restores_everything() {
+    // At a line prompt, the terminal turns Ctrl-C into a signal.
     check(|terminal| match terminal.is_as_usual() {
         true => terminal.signal(Signal::INT),
         false => terminal.types("\x03"),
     });
 }
 
-/// Leaves at every question of these; the tree is as it was.
+/// Leaves at these questions and checks the tree.
 fn check_tree<'q>(questions: impl Iterator<Item = &'q Asked>, leave: impl Fn(&Terminal)) {
     for asked in questions {
         let mut scene = comes_to(asked);
@@ -190,13 +196,13 @@ fn check_tree<'q>(questions: impl Iterator<Item = &'q Asked>, leave: impl Fn(&Te
 }
 
 #[test]
-fn escape_leaves_too() {
-    // The line that is asked for first has no such key.
+fn escape_at_every_question_restores_the_tree() {
+    // The line prompt has no Escape key.
     check_tree(QUESTIONS.iter().skip(1), |terminal| terminal.types("\x1b"));
 }
 
 #[test]
-fn an_interrupt_a_closed_terminal_and_a_shutdown_leave_too() {
+fn signals_int_term_and_hup_restore_the_tree() {
     let named = |name: &'static str| QUESTIONS.iter().filter(move |asked| asked.name == name);
     check_tree(named("routing"), |terminal| terminal.signal(Signal::INT));
     check_tree(named("one of several"), |terminal| terminal.signal(Signal::TERM));
@@ -204,9 +210,9 @@ fn an_interrupt_a_closed_terminal_and_a_shutdown_leave_too() {
 }
 
 #[test]
-fn who_is_impatient_leaves_everything_as_it_was_too() {
+fn repeated_signals_restore_the_tree() {
     let named = |name: &'static str| QUESTIONS.iter().filter(move |asked| asked.name == name);
-    // A terminal that is closed sends one from its shell and one of its own.
+    // A closed terminal sends two HUP signals: one from its shell and one of its own.
     check_tree(named("routing"), |terminal| {
         terminal.signal(Signal::HUP);
         terminal.signal(Signal::HUP);
@@ -217,13 +223,13 @@ fn who_is_impatient_leaves_everything_as_it_was_too() {
     });
 }
 
-/// Killed by nobody's will while what was fixed is looked at again.
+/// Killed during the repeated review of the fixes.
 fn killed_in_second_look(begin: &[Value], way: &[(&str, &str)]) -> Scene {
     const NEVER: Duration = Duration::from_secs(3_600);
     let model = FakeModel::start()
         .on("single", [answers(begin), answers(&[]).delayed(NEVER)])
         .on("validate-1", [confirms()]);
-    let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
+    let mut scene = Scene::of(model, Repo::from_fixture(SHOP)).fixing_first();
     scene.begins(USUAL);
     for (seen, typed) in way {
         scene.sees(seen).types(typed);
@@ -235,7 +241,7 @@ fn killed_in_second_look(begin: &[Value], way: &[(&str, &str)]) -> Scene {
 }
 
 #[test]
-fn what_questions_had_fixed_is_taken_back_after_a_kill_too() {
+fn resume_undoes_fixes_of_a_killed_review() {
     let check = |findings: &[Value], way: &[(&str, &str)], after: &[Scripted]| {
         let mut scene = killed_in_second_look(findings, way);
         assert_ne!(scene.git(&["status", "--porcelain"]), "", "{way:?}");
@@ -245,7 +251,7 @@ fn what_questions_had_fixed_is_taken_back_after_a_kill_too() {
         scene.terminal().types("\x03");
         let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
         assert_eq!(code, 130, "{paper}");
-        let said = "what the questions had fixed is taken back before they come again";
+        let said = "undid the fixes of the interrupted questions";
         assert!(paper.contains(said), "{paper}");
         assert_eq!(scene.git(&["status", "--porcelain"]), "", "{way:?}");
     };
@@ -254,7 +260,7 @@ fn what_questions_had_fixed_is_taken_back_after_a_kill_too() {
 }
 
 #[test]
-fn fixes_that_questions_have_not_made_are_not_taken_back_by_them() {
+fn resume_does_not_undo_fixes_of_crh_fix() {
     let mut scene = killed_in_second_look(&[safe(), gated()], &[]);
     let fixed = scene.crh(&["fix", "latest", "--issue", "1"]).run();
     assert_eq!(fixed.code, 0, "{}", fixed.shown());
@@ -262,6 +268,6 @@ fn fixes_that_questions_have_not_made_are_not_taken_back_by_them() {
     scene.comes_back();
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 2, "{paper}");
-    assert!(paper.contains("fixes of this run that its questions have not made"), "{paper}");
-    assert_same(&before.0, &state(&scene).0, "nothing is taken back");
+    assert!(paper.contains("fixes of this run that another command applied"), "{paper}");
+    assert_same(&before.0, &state(&scene).0, "nothing is undone");
 }

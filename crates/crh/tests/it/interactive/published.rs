@@ -1,14 +1,15 @@
-//! Fixes that leave the checkout, because the last question was answered so, and what is not offered where it could not be done.
+//! Publishing fixes at the last question, and when it is not offered.
 
 use super::*;
 use crh_testkit::Signal;
 use crh_testkit::fake_github::{Permission, Pull, REVIEWER};
 
 #[test]
-fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
+fn fixes_are_pushed_only_if_chosen() {
     let mut scene = Scene::at_github(&[safe()]);
     let before = scene.git(&["rev-parse", "HEAD"]);
     scene.begins(USUAL);
+    scene.sees(NOT_YET).types("f");
     scene.sees("What should happen next?").types("1");
     assert_eq!(scene.ends("All findings", "pushed"), 0);
     let log = scene.git(&["log", "--format=%s", &format!("{}..HEAD", before.trim())]);
@@ -25,12 +26,15 @@ fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
 }
 
 #[test]
-fn from_the_branch_that_changes_go_to_nothing_is_pushed() {
+fn base_branch_is_never_pushed() {
     for base in [&[][..], &["--base", "HEAD~1"]] {
-        let mut scene = Scene::at_github(&[safe()]);
+        let mut scene = Scene::at_github(&[safe()]).fixing_first();
         scene.repo.git(&["checkout", "--quiet", "-B", "main"]);
         let before = (scene.origin().id("main"), scene.repo.id("HEAD"));
-        scene.starts(scene.crh(&[&["review", "--strategy", "single"], base].concat()), USUAL);
+        scene.starts(
+            scene.crh(&[&["review", "--strategy", "single"], base, INTERACTIVE].concat()),
+            USUAL,
+        );
         scene.sees("What should happen next?");
         let screen = scene.terminal().screen();
         assert!(screen.contains("> 1. Continue") && !screen.contains("Create a PR"), "{screen}");
@@ -43,13 +47,13 @@ fn from_the_branch_that_changes_go_to_nothing_is_pushed() {
 }
 
 #[test]
-fn a_pull_request_is_proposed_to_the_branch_that_was_compared_with() {
-    let mut scene = Scene::at_github(&[safe()]);
+fn pull_request_targets_the_compared_branch() {
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     scene.repo.git(&["push", "--quiet", "origin", "base:release"]);
     scene.github().refresh(NAME);
     scene.repo.git(&["fetch", "--quiet", "origin"]);
     let args = ["review", "--strategy", "single", "--base", "origin/release"];
-    scene.starts(scene.crh(&args), USUAL);
+    scene.starts(scene.crh(&[&args, INTERACTIVE].concat()), USUAL);
     scene.sees("What should happen next?").types("1");
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 0, "{paper}");
@@ -58,8 +62,8 @@ fn a_pull_request_is_proposed_to_the_branch_that_was_compared_with() {
 }
 
 #[test]
-fn a_file_that_was_edited_after_its_fix_is_not_committed() {
-    let mut scene = Scene::at_github(&[safe()]);
+fn file_edited_after_its_fix_is_not_committed() {
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     scene.begins(USUAL);
     let head = scene.repo.id("HEAD");
     scene.sees("What should happen next?");
@@ -68,15 +72,15 @@ fn a_file_that_was_edited_after_its_fix_is_not_committed() {
     std::fs::write(&mail, format!("{text}# mine\n")).unwrap();
     scene.types("1");
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
-    let why = "nothing was committed: `shop/mail.py` is not as the fix has left it";
+    let why = "nothing was committed: `shop/mail.py` was changed after the fix";
     assert!(paper.contains(why), "{paper}");
     assert_eq!(code, 3, "{paper}");
     assert_eq!(scene.repo.id("HEAD"), head);
 }
 
 #[test]
-fn a_file_that_was_edited_before_its_fix_is_not_committed() {
-    let mut scene = Scene::at_github(&[safe()]);
+fn file_edited_before_its_fix_is_not_committed() {
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     let (mail, is_first) = (scene.repo.path().join("shop/mail.py"), AtomicBool::new(true));
     scene.model = FakeModel::answering(move |asked| match asked.caller.as_str() {
         "single" if is_first.swap(false, Ordering::SeqCst) => {
@@ -91,7 +95,7 @@ fn a_file_that_was_edited_before_its_fix_is_not_committed() {
     scene.begins(USUAL);
     scene.sees("What should happen next?");
     let screen = scene.terminal().screen();
-    assert!(screen.contains("changes that are not committed"), "{screen}");
+    assert!(screen.contains("uncommitted changes"), "{screen}");
     scene.types("1");
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 0, "{paper}");
@@ -100,8 +104,8 @@ fn a_file_that_was_edited_before_its_fix_is_not_committed() {
 }
 
 #[test]
-fn who_leaves_while_fixes_are_pushed_comes_too_late() {
-    let mut scene = Scene::at_github(&[safe()]);
+fn signal_during_push_does_not_undo_it() {
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     let (pushing, left) = (scene.user.path("pushing"), scene.user.path("left"));
     let wait = format!("until test -e '{}'; do sleep 0.05; done", left.display());
     let hook = scene.repo.path().join(".git/hooks/pre-push");
@@ -120,14 +124,14 @@ fn who_leaves_while_fixes_are_pushed_comes_too_late() {
     std::fs::write(&left, "").unwrap();
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 0, "{paper}");
-    assert!(!paper.contains("taken back"), "{paper}");
+    assert!(!paper.contains("undone"), "{paper}");
     assert_eq!(scene.origin().id("topic"), scene.repo.id("HEAD"));
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
-fn what_is_not_on_a_branch_of_its_own_is_not_pushed() {
-    let mut scene = Scene::new(&[safe()]);
+fn detached_head_is_not_pushed() {
+    let mut scene = Scene::new(&[safe()]).fixing_first();
     scene.repo.git(&["checkout", "--quiet", "--detach"]);
     scene.begins(USUAL);
     scene.sees("What should happen next?").types("1");
@@ -135,8 +139,8 @@ fn what_is_not_on_a_branch_of_its_own_is_not_pushed() {
 }
 
 #[test]
-fn fixes_that_are_mixed_with_other_changes_are_not_pushed() {
-    let mut scene = Scene::new(&[safe()]);
+fn fixes_mixed_with_edits_are_not_pushed() {
+    let mut scene = Scene::new(&[safe()]).fixing_first();
     let orders = scene.repo.path().join("shop/orders.py");
     let text = std::fs::read_to_string(&orders).unwrap();
     std::fs::write(&orders, format!("{text}\n# mine\n")).unwrap();
@@ -146,8 +150,8 @@ fn fixes_that_are_mixed_with_other_changes_are_not_pushed() {
 }
 
 #[test]
-fn what_cannot_be_pushed_is_said_and_the_fixes_stay() {
-    let mut scene = Scene::at_github(&[safe()]);
+fn failed_push_is_reported_and_keeps_the_fixes() {
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     let nowhere = scene.user.path("nowhere").display().to_string();
     scene.repo.git(&["remote", "set-url", "--push", "origin", &nowhere]);
     scene.begins(USUAL);
@@ -161,26 +165,26 @@ fn what_cannot_be_pushed_is_said_and_the_fixes_stay() {
 }
 
 #[test]
-fn a_pull_request_that_cannot_be_opened_is_said_and_the_branch_is_pushed() {
-    let mut scene = Scene::at_github(&[safe()]);
+fn failed_pull_request_keeps_the_pushed_branch() {
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     scene.github().token("reader", REVIEWER, &[Permission::ReadPulls, Permission::Contents]);
     let args = ["review", "--base", "origin/main", "--strategy", "single"];
-    let program = scene.crh(&args).env("GITHUB_TOKEN", "reader");
+    let program = scene.crh(&[&args, INTERACTIVE].concat()).env("GITHUB_TOKEN", "reader");
     scene.starts(program, USUAL);
     scene.sees("What should happen next?").types("1");
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
-    let why = "the branch is pushed, and no pull request was opened";
+    let why = "the branch is pushed, but the pull request could not be opened";
     assert!(paper.contains(why), "{paper}");
     assert_eq!((code, scene.origin().id("topic")), (3, scene.repo.id("HEAD")), "{paper}");
 }
 
-/// The fixes of a review that begins so go to the branch of its pull request.
+/// Checks that fixes go to the branch of the pull request.
 fn goes_to_pull(args: &[&str], name: &str) {
-    let mut scene = Scene::at_github(&[safe()]);
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     scene.repo.git(&["push", "--quiet", "--set-upstream", "origin", "topic"]);
     scene.github().refresh(NAME);
     scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
-    scene.starts(scene.crh(args), USUAL);
+    scene.starts(scene.crh(&[args, INTERACTIVE].concat()), USUAL);
     scene.sees("What should happen next?").types("1");
     assert_eq!(scene.ends("All findings", name), 0);
     assert_eq!(scene.origin().id("topic"), scene.repo.id("HEAD"));
@@ -190,39 +194,39 @@ fn goes_to_pull(args: &[&str], name: &str) {
 }
 
 #[test]
-fn fixes_go_to_the_branch_of_a_pull_request_that_is_checked_out() {
+fn fixes_go_to_the_checked_out_pull_request() {
     goes_to_pull(&["review", "--strategy", "single"], "pushed_to_pull");
 }
 
 #[test]
-fn where_a_pull_request_was_not_looked_for_none_is_opened_a_second_time() {
+fn existing_pull_request_is_not_opened_twice() {
     let args = ["review", "--base", "origin/main", "--strategy", "single"];
     goes_to_pull(&args, "pushed_to_pull_compared");
 }
 
 #[test]
-fn the_branch_of_a_pull_request_that_follows_nothing_is_not_pushed() {
-    let mut scene = Scene::at_github(&[safe()]);
+fn pull_request_branch_without_upstream_is_not_pushed() {
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     scene.repo.git(&["push", "--quiet", "origin", "topic"]);
     scene.github().refresh(NAME);
     scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
-    scene.starts(scene.crh(&["review", "--strategy", "single"]), USUAL);
+    scene.starts(scene.crh(&[&["review", "--strategy", "single"], INTERACTIVE].concat()), USUAL);
     scene.sees("What should happen next?").types("\r");
     assert_eq!(scene.ends("All findings", "follows_nothing"), 0);
 }
 
-/// Nothing is offered that could not be done, and why is said.
+/// Checks that no push is offered, and that the question says why.
 fn stays(name: &str, arrange: impl Fn(&Scene), change: impl Fn(Program) -> Program) {
-    let mut scene = Scene::at_github(&[safe()]);
+    let mut scene = Scene::at_github(&[safe()]).fixing_first();
     arrange(&scene);
     let args = ["review", "--base", "base", "--strategy", "single", "--no-pr"];
-    scene.starts(change(scene.crh(&args)), USUAL);
+    scene.starts(change(scene.crh(&[&args, INTERACTIVE].concat())), USUAL);
     scene.sees("What should happen next?").types("\r");
     assert_eq!(scene.ends("All findings", name), 0);
 }
 
 #[test]
-fn a_pull_request_is_offered_only_where_one_can_be_opened() {
+fn pull_request_is_offered_only_if_possible() {
     let nothing = |_: &Scene| {};
     let same = |program: Program| program;
     stays("no_token", nothing, |program| program.env("GITHUB_TOKEN", ""));

@@ -1,19 +1,19 @@
-//! The first question, each of its answers, and what comes before it.
+//! The first question and each of its answers.
 
 use expect_test::expect;
 
 use super::*;
 
 #[test]
-fn what_is_safe_is_fixed_first_and_if_nothing_is_left_nothing_is_asked_about_it() {
-    let mut scene = Scene::begun(&[safe(), advisory()]);
+fn explicit_mode_fixes_first_and_skips_an_empty_question() {
+    let mut scene = Scene::begun_fixing_first(&[safe(), advisory()]);
     scene.sees("What should happen next?").types("2");
     assert_eq!(scene.ends("All actionable", "nothing_left"), 0);
     assert_eq!(scene.diff(), "+++ b/shop/mail.py\n-        pass\n+        raise\n");
 }
 
 #[test]
-fn report_only_changes_nothing_more() {
+fn report_only_without_safe_fixes_changes_nothing() {
     let mut scene = Scene::begun(&[gated(), deferred()]);
     scene.sees("What should the agent do").types("d");
     assert_eq!(scene.ends("Review completed", "report_only"), 1);
@@ -33,7 +33,7 @@ fn report_only_changes_nothing_more() {
 }
 
 #[test]
-fn best_judgment_is_shown_before_it_is_done() {
+fn plan_is_shown_before_it_runs() {
     let mut scene = Scene::begun(&[gated(), deferred(), for_humans()]);
     scene.sees("What should the agent do").types("b");
     scene.sees("Should the agent do this?").types("\x1b[B\r");
@@ -59,7 +59,7 @@ fn best_judgment_is_shown_before_it_is_done() {
 }
 
 #[test]
-fn a_clean_review_asks_nothing() {
+fn clean_review_asks_nothing() {
     let mut scene = Scene::begun(&[]);
     assert_eq!(scene.ends("Scope:", "clean"), 0);
 }
@@ -91,9 +91,9 @@ fn tickets_for_all_apply_nothing() {
 }
 
 #[test]
-fn a_tracker_that_is_surely_the_projects_is_named() {
+fn certain_tracker_is_named() {
     let mut scene = Scene::at_github(&[gated(), deferred()]);
-    // What tells agents how to work here, and is no part of the change.
+    // Agent instructions that are not part of the change.
     std::fs::write(scene.repo.path().join(".git/info/exclude"), "AGENTS.md\n").unwrap();
     scene.repo.write("AGENTS.md", "Bugs are GitHub issues.\n");
     scene.begins(USUAL);

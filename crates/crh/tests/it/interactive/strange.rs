@@ -1,9 +1,9 @@
-//! Reports that nobody likes to read: hostile and wide characters, long texts, many issues, fixes of many lines, windows of a few
-//! characters, and files that are gone.
+//! Unusual reports: hostile and wide characters, long texts, many issues, long fixes, tiny windows,
+//! deleted files.
 
 use super::*;
 
-/// Findings in characters that are wide, that act on a terminal, or that have no end.
+/// Findings with wide characters, escape sequences and endless words.
 fn odd_ones() -> Vec<Value> {
     let long = "word ".repeat(19);
     let texts = [
@@ -32,7 +32,7 @@ fn odd_ones() -> Vec<Value> {
     found.collect()
 }
 
-/// Walks through strange issues at a window of a size.
+/// Walks through these findings in a window of this size.
 fn walks(size: (u16, u16), name: &str) {
     let mut scene = Scene::new(&odd_ones());
     scene.begins(size);
@@ -44,21 +44,21 @@ fn walks(size: (u16, u16), name: &str) {
 }
 
 #[test]
-fn strange_titles_are_shown_at_a_usual_window() {
+fn strange_titles_in_a_usual_window() {
     walks(USUAL, "strange");
 }
 
 #[test]
-fn strange_titles_are_shown_at_a_narrow_window() {
+fn strange_titles_in_a_narrow_window() {
     walks((40, 10), "strange_narrow");
 }
 
 #[test]
-fn strange_titles_are_shown_at_a_tiny_window() {
+fn strange_titles_in_a_tiny_window() {
     walks((20, 5), "strange_tiny");
 }
 
-/// A fix of many lines in the place of one.
+/// A fix that replaces one line by many.
 fn long_fix() -> Value {
     let text: String =
         (1..=30).map(|line| format!("    result = round(result, {line})\n")).collect();
@@ -66,7 +66,7 @@ fn long_fix() -> Value {
 }
 
 #[test]
-fn a_long_fix_is_shown_as_far_as_the_window_reaches() {
+fn long_fix_is_cut_to_the_window() {
     let mut scene = Scene::begun(&[long_fix(), for_humans()]);
     scene.sees("What should the agent do").types("b");
     scene.sees("Should the agent do this?").types("2");
@@ -79,9 +79,9 @@ fn a_long_fix_is_shown_as_far_as_the_window_reaches() {
 }
 
 #[test]
-fn sixty_issues_are_a_plan_too() {
+fn plan_of_sixty_issues_is_shown() {
     let lines: String = (1..=600).map(|line| format!("value_{line} = compute({line})\n")).collect();
-    // Far enough from each other to be no single issue.
+    // Far enough apart to stay separate issues.
     let found = |number: usize| {
         let line = 10 * number;
         let (title, quote) =
@@ -110,7 +110,7 @@ fn sixty_issues_are_a_plan_too() {
 }
 
 #[test]
-fn a_file_that_is_gone_when_its_fix_is_applied_is_said() {
+fn deleted_file_is_reported_when_its_fix_is_applied() {
     let mut scene = Scene::begun(&[gated(), deferred()]);
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 2").types("2");

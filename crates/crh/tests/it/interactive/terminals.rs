@@ -1,4 +1,4 @@
-//! Terminals that are small, that change, that can only go on, and that come without a person.
+//! Small, resized and dumb terminals, and terminals without a user.
 
 use std::fs::File;
 
@@ -7,7 +7,7 @@ use crh_testkit::Signal;
 use crh_testkit::fake_github::Pull;
 
 #[test]
-fn a_question_is_drawn_again_when_the_window_changes() {
+fn question_is_redrawn_after_a_resize() {
     let mut scene = Scene::begun(&[gated(), deferred()]);
     scene.sees("What should the agent do");
     scene.terminal().resize(50, 12);
@@ -23,12 +23,12 @@ fn a_question_is_drawn_again_when_the_window_changes() {
 }
 
 #[test]
-fn one_issue_and_a_plan_are_drawn_again_too() {
+fn issue_and_plan_are_redrawn_after_a_resize() {
     let mut scene = Scene::begun(&[gated(), deferred()]);
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 2");
     scene.terminal().resize(40, 10);
-    // What was drawn before is cut off at the edge, until it is drawn again.
+    // The old drawing is cut off until it is redrawn.
     scene.sees_last("track\n     (recommended)").types("k");
     scene.sees_last("> 1. Apply");
     scene.terminal().resize(80, 24);
@@ -43,8 +43,8 @@ fn one_issue_and_a_plan_are_drawn_again_too() {
 }
 
 #[test]
-fn a_narrow_window_has_room_for_everything() {
-    let mut scene = Scene::new(&[safe(), gated(), deferred(), for_humans()]);
+fn narrow_window_shows_every_question() {
+    let mut scene = Scene::new(&[safe(), gated(), deferred(), for_humans()]).fixing_first();
     scene.begins((40, 10));
     scene.sees_question("(D)").types("a");
     scene.sees_finding(1).types("2");
@@ -55,7 +55,7 @@ fn a_narrow_window_has_room_for_everything() {
 }
 
 #[test]
-fn a_terminal_of_a_few_lines_shows_what_can_be_chosen() {
+fn tiny_terminal_shows_the_options() {
     let mut scene = Scene::new(&[gated(), deferred()]);
     scene.begins((40, 6));
     scene.sees_last("(D)").types("k");
@@ -64,13 +64,13 @@ fn a_terminal_of_a_few_lines_shows_what_can_be_chosen() {
 }
 
 #[test]
-fn a_terminal_that_can_only_go_on_is_asked_by_numbers() {
+fn dumb_terminal_gets_numbered_options() {
     let mut scene = Scene::new(&[gated(), for_humans()]);
     let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
     scene.starts(program.env("TERM", "dumb"), USUAL);
     scene.sees_prompt("What should the agent do").types("7\n");
-    scene.sees_prompt("That is none of them.").types("ab\n");
-    scene.sees_prompt("That is none of them.").types("a\n");
+    scene.sees_prompt("Not a valid choice.").types("ab\n");
+    scene.sees_prompt("Not a valid choice.").types("a\n");
     scene.sees_prompt("Finding 1 of 2");
     assert!(scene.terminal().is_as_usual());
     scene.types("2\n");
@@ -81,7 +81,7 @@ fn a_terminal_that_can_only_go_on_is_asked_by_numbers() {
 }
 
 #[test]
-fn a_terminal_that_can_only_go_on_gets_no_escape_from_any_command() {
+fn dumb_terminal_gets_no_escape_sequences() {
     let mut scene = Scene::new(&[gated()]);
     let args = [
         &["review", "--base", "base", "--strategy", "single"][..],
@@ -95,7 +95,7 @@ fn a_terminal_that_can_only_go_on_gets_no_escape_from_any_command() {
         &["nonsense"],
     ];
     for args in args {
-        // Nobody has said that they want no colours.
+        // Colours are not turned off.
         let program = scene.crh(args).env("NO_COLOR", "").env("TERM", "dumb");
         scene.starts(program, USUAL);
         if args.contains(&"--base") {
@@ -107,7 +107,7 @@ fn a_terminal_that_can_only_go_on_gets_no_escape_from_any_command() {
 }
 
 #[test]
-fn what_was_typed_before_a_question_does_not_answer_it() {
+fn early_typing_does_not_answer_a_question() {
     for term in ["dumb", "xterm-256color"] {
         let (model, hold) = held(finding_once(&[gated(), for_humans()]));
         let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
@@ -127,7 +127,7 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
 }
 
 #[test]
-fn the_end_of_input_leaves_a_numbered_question() {
+fn end_of_input_leaves_a_numbered_question() {
     let mut scene = Scene::new(&[gated()]);
     let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
     scene.starts(program.env("TERM", "dumb"), USUAL);
@@ -136,7 +136,7 @@ fn the_end_of_input_leaves_a_numbered_question() {
 }
 
 #[test]
-fn what_is_written_elsewhere_is_the_report_alone_as_it_is_at_the_end() {
+fn redirected_output_has_only_the_final_report() {
     let mut scene = Scene::new(&[safe(), gated()]);
     let file = scene.user.path("report.json");
     let args = ["review", "--base", "base", "--strategy", "single", "--format", "json"];
@@ -144,6 +144,7 @@ fn what_is_written_elsewhere_is_the_report_alone_as_it_is_at_the_end() {
     let (columns, rows) = USUAL;
     let stdout = File::create(&file).unwrap();
     scene.terminal = Some(program.at_terminal_writing(columns, rows, stdout));
+    scene.sees(NOT_YET).types("f");
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding —").types("1");
     scene.sees("What should happen next?").types("2");
@@ -153,7 +154,7 @@ fn what_is_written_elsewhere_is_the_report_alone_as_it_is_at_the_end() {
 }
 
 #[test]
-fn a_service_that_pretends_to_be_a_terminal_is_not_asked() {
+fn ci_with_a_terminal_is_not_asked() {
     let mut scene = Scene::new(&[gated()]);
     let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
     scene.starts(program.env("CI", "true"), USUAL);
@@ -161,7 +162,7 @@ fn a_service_that_pretends_to_be_a_terminal_is_not_asked() {
 }
 
 #[test]
-fn what_is_not_the_checkout_is_not_asked_about_and_the_report_says_why() {
+fn change_outside_the_checkout_asks_nothing() {
     let mut scene = Scene::new(&[gated()]);
     scene.repo.git(&["branch", "--force", "main", "base"]);
     scene.repo.git(&["checkout", "--quiet", "base"]);
@@ -171,7 +172,7 @@ fn what_is_not_the_checkout_is_not_asked_about_and_the_report_says_why() {
 }
 
 #[test]
-fn what_is_posted_is_not_asked_about_and_the_report_says_why() {
+fn posted_review_asks_nothing() {
     let mut scene = Scene::at_github(&[gated()]);
     scene.repo.git(&["push", "--quiet", "--set-upstream", "origin", "topic"]);
     scene.github().refresh(NAME);
@@ -180,17 +181,17 @@ fn what_is_posted_is_not_asked_about_and_the_report_says_why() {
     scene.starts(program, USUAL);
     let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 1, "{paper}");
-    let why = "nothing was applied, and nobody was asked: the review is posted, and the pull request does not have what would be fixed here";
-    // The window breaks lines wherever they end.
+    let why = "nothing was applied, and no question was asked: the review is posted, and the fixes would not be in the pull request";
+    // The window breaks lines.
     let paper = paper.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(paper.contains(why), "{paper}");
 }
 
 #[test]
-fn checks_of_what_is_not_the_checkout_say_nothing_of_questions() {
+fn checks_do_not_mention_questions() {
     let mut scene = Scene::new(&[]);
     let program = scene.crh(&["check", "HEAD~1..HEAD"]);
     scene.starts(program, USUAL);
     let Ended { paper, .. } = scene.terminal.take().unwrap().end();
-    assert!(paper.contains("Scope:") && !paper.contains("nobody was asked"), "{paper}");
+    assert!(paper.contains("Scope:") && !paper.contains("question was asked"), "{paper}");
 }

@@ -1,4 +1,4 @@
-//! Trackers that are reached by what the environment says, and by `gh`. No key stays anywhere but with its tracker.
+//! Trackers configured by the environment, and `gh`. Keys are sent to their tracker only.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -8,14 +8,14 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::*;
 use crate::user::tree;
-use crh_testkit::fake_github::{Fault, How};
+use crh_testkit::fake_github::{Fault, FaultKind};
 use crh_testkit::fake_trackers::{FakeTracker, JIRA_EMAIL, JIRA_TOKEN, LINEAR_KEY, PLACE};
 
 const REVIEW: [&str; 5] = ["review", "--base", "base", "--strategy", "single"];
 
-/// What `gh` logs in with.
+/// The token of `gh`.
 const GH_TOKEN: &str = "gho_tokenThatOnlyTheProgramKnows0123";
-/// A `gh` that is logged in, and the GitHub that it asks.
+/// A `gh` that is logged in, with the answers of GitHub.
 const GH: &str = r#"#!/bin/sh
 case "$*" in
 "auth token --hostname "*) echo TOKEN ;;
@@ -32,21 +32,21 @@ esac
 "#;
 
 impl Scene {
-    /// Lets the user's config name a tracker.
+    /// Sets the tracker in the user's config.
     fn names_tracker(&self, tracker: &str) {
         self.user.write(".config/crh/config.toml", &format!("[tracker]\n{tracker}\n"));
     }
 
-    /// Files a ticket for every issue, and waits for the end.
+    /// Files a ticket for every issue and waits for the end.
     fn files_all(&mut self) -> Ended {
         self.sees("What should the agent do").types("c");
         self.sees("Should the agent do this?").types("1");
         self.terminal.take().unwrap().end()
     }
 
-    /// Looks through everything that was printed or kept for secrets.
+    /// Searches the output and all files for secrets.
     fn keeps_no_secret(&self, ended: &Ended, secrets: &[&str]) {
-        // The `gh` of the test knows its token.
+        // The fake `gh` contains its token.
         let home = tree(&self.user.path("")).into_iter();
         let home = home.filter(|(name, _)| !name.starts_with("bin/"));
         let kept: Vec<(String, String)> = home.chain(tree(self.repo.path())).collect();
@@ -60,7 +60,7 @@ impl Scene {
 }
 
 #[test]
-fn jira_is_reached_by_what_the_environment_says() {
+fn jira_is_configured_by_the_environment() {
     let jira = FakeTracker::jira();
     let mut scene = Scene::new(&[gated(), deferred()]);
     scene.names_tracker(&format!("kind = \"jira\"\nproject = \"{PLACE}\""));
@@ -82,10 +82,10 @@ fn jira_is_reached_by_what_the_environment_says() {
 }
 
 #[test]
-fn gh_files_where_our_own_client_cannot() {
+fn gh_files_if_the_own_client_cannot() {
     let mut scene = Scene::at_github(&[gated(), deferred()]);
     executable(&scene.user, "bin/gh", &GH.replace("TOKEN", GH_TOKEN));
-    let gone = Fault::on("GET", "/api/v3/repos/acme/shop", How::StatusBefore(404));
+    let gone = Fault::on("GET", "/api/v3/repos/acme/shop", FaultKind::StatusBefore(404));
     scene.github().fail(gone.times(usize::MAX));
     scene.begins(USUAL);
     let ended = scene.files_all();
@@ -107,8 +107,8 @@ fn gh_files_where_our_own_client_cannot() {
 }
 
 #[test]
-fn linear_is_asked_with_its_key_under_seal_and_what_it_needs_is_said() {
-    // Who hears what leaves this machine: the first line of it, in which is no key.
+fn linear_key_is_sent_encrypted_and_requirements_are_named() {
+    // Records the first line of outgoing traffic, which must not contain a key.
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", proxy.local_addr().unwrap());
     let heard = std::thread::spawn(move || {
@@ -132,7 +132,7 @@ fn linear_is_asked_with_its_key_under_seal_and_what_it_needs_is_said() {
     scene.starts(key(scene.crh(&again)).env("HTTPS_PROXY", &address), USUAL);
     scene.sees("Linear").types("d");
     let ended = scene.terminal.take().unwrap().end();
-    assert!(ended.paper.contains("Linear could not be asked"), "{}", ended.paper);
+    assert!(ended.paper.contains("reach Linear"), "{}", ended.paper);
     let heard = heard.join().unwrap();
     assert!(heard.starts_with("CONNECT api.linear.app:443 "), "{heard}");
     assert!(!heard.contains(LINEAR_KEY), "{heard}");

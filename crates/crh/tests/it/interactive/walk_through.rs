@@ -1,12 +1,12 @@
-//! One issue at a time.
+//! The walk-through.
 
 use expect_test::expect;
 
 use super::*;
 
 #[test]
-fn each_issue_is_shown_with_its_code_and_all_fixes_are_made_at_the_end() {
-    let mut scene = Scene::begun(&[safe(), gated(), deferred(), for_humans()]);
+fn chosen_fixes_are_applied_at_the_end() {
+    let mut scene = Scene::begun_fixing_first(&[safe(), gated(), deferred(), for_humans()]);
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 3").types("2");
     scene.sees("Finding 2 of 3").types("1");
@@ -36,7 +36,7 @@ fn each_issue_is_shown_with_its_code_and_all_fixes_are_made_at_the_end() {
 }
 
 #[test]
-fn the_only_issue_without_a_tracker_has_two_options() {
+fn single_issue_without_tracker_has_two_options() {
     let mut scene = Scene::begun(&[deferred()]);
     scene.sees("What should the agent do").types("1");
     scene.sees("Finding —").types("\r");
@@ -45,7 +45,7 @@ fn the_only_issue_without_a_tracker_has_two_options() {
 }
 
 #[test]
-fn what_is_for_people_is_acknowledged() {
+fn issue_for_people_is_acknowledged() {
     let mut scene = Scene::begun(&[for_humans()]);
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding —").types("\r");
@@ -53,7 +53,7 @@ fn what_is_for_people_is_acknowledged() {
 }
 
 #[test]
-fn the_rest_is_shown_before_it_is_done_and_cancel_comes_back_to_the_same_issue() {
+fn cancel_of_rest_plan_returns_to_the_same_issue() {
     let mut scene = Scene::begun(&[gated(), deferred(), for_humans()]);
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 3").types("2");
@@ -66,7 +66,7 @@ fn the_rest_is_shown_before_it_is_done_and_cancel_comes_back_to_the_same_issue()
 }
 
 #[test]
-fn what_is_deferred_is_filed_at_once() {
+fn deferred_issue_is_filed_at_once() {
     let mut scene = Scene::with_tracker(&[gated(), deferred()]);
     scene.begins(USUAL);
     scene.sees("What should the agent do").types("a");
@@ -78,7 +78,7 @@ fn what_is_deferred_is_filed_at_once() {
 }
 
 #[test]
-fn a_ticket_that_fails_is_tried_again_or_left_where_there_is_no_other_place() {
+fn failed_ticket_is_retried_or_skipped() {
     let mut scene = Scene::with_tracker(&[deferred(), gated()]);
     scene.user.write("down", "");
     scene.begins(USUAL);
@@ -105,7 +105,7 @@ fn a_ticket_that_fails_is_tried_again_or_left_where_there_is_no_other_place() {
 }
 
 #[test]
-fn a_ticket_that_fails_is_filed_elsewhere_and_so_are_those_after_it() {
+fn failed_ticket_moves_to_the_next_tracker() {
     let mut scene = Scene::at_github(&[deferred(), gated()]).and_tracker();
     scene.user.write("down", "");
     scene.begins(USUAL);
@@ -118,7 +118,7 @@ fn a_ticket_that_fails_is_filed_elsewhere_and_so_are_those_after_it() {
 }
 
 #[test]
-fn what_is_for_people_can_be_deferred_where_there_is_a_tracker() {
+fn issue_for_people_can_be_deferred() {
     let mut scene = Scene::with_tracker(&[for_humans(), gated()]);
     scene.begins(USUAL);
     scene.sees("What should the agent do").types("a");
@@ -130,7 +130,7 @@ fn what_is_for_people_can_be_deferred_where_there_is_a_tracker() {
 }
 
 #[test]
-fn the_only_issue_has_no_counter_and_no_rest() {
+fn single_issue_has_no_counter_and_no_rest() {
     let mut scene = Scene::with_tracker(&[gated()]);
     scene.begins(USUAL);
     scene.sees("What should the agent do").types("a");
@@ -139,7 +139,7 @@ fn the_only_issue_has_no_counter_and_no_rest() {
 }
 
 #[test]
-fn what_the_second_look_has_found_is_shown_as_it_is_there() {
+fn findings_of_the_repeated_review_show_current_code() {
     let fixed =
         json!({ "replacement": "    except OSError:\n        log(\"mail\")\n        raise" });
     let quote = "        log(\"mail\")";
@@ -155,7 +155,7 @@ fn what_the_second_look_has_found_is_shown_as_it_is_there() {
     let model = FakeModel::start()
         .on("single", [answers(&[first]), answers(&[logged]), answers(&[])])
         .on("validate-1", [confirms(), confirms()]);
-    let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
+    let mut scene = Scene::of(model, Repo::from_fixture(SHOP)).fixing_first();
     scene.begins(USUAL);
     scene.sees_question("(D)").types("a");
     scene.sees("Finding").types("1");

@@ -1,13 +1,13 @@
-//! What people paste: addresses in every form that a browser gives them, and comments of crh's.
+//! Addresses as browsers copy them, and pasted comments of crh.
 
 use expect_test::expect;
 
-use super::Pad;
-use crh_testkit::fake_launchpad::{Fault, How};
+use super::LaunchpadScenario;
+use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind};
 
 #[test]
-fn an_address_is_read_as_a_browser_writes_it() {
-    let pad = Pad::new();
+fn browser_encoded_address_is_accepted() {
+    let pad = LaunchpadScenario::new();
     let plain = pad.run(&["check", &pad.url()]);
     let encoded = pad.url().replace('~', "%7E").replace('+', "%2B");
     let output = pad.run(&["check", &encoded]);
@@ -15,8 +15,8 @@ fn an_address_is_read_as_a_browser_writes_it() {
 }
 
 #[test]
-fn what_is_no_merge_proposal_is_called_what_it_is() {
-    let pad = Pad::new();
+fn other_addresses_are_explained() {
+    let pad = LaunchpadScenario::new();
     let mut shown = String::new();
     for word in [
         "https://git.launchpad.net/~ann/shop/+git/shop",
@@ -26,28 +26,30 @@ fn what_is_no_merge_proposal_is_called_what_it_is() {
     }
     assert_eq!(pad.launchpad.requests(), []);
     let proposal = format!("/devel/{}", pad.merge);
-    pad.launchpad.fail(Fault::on("GET", &proposal, How::StatusBefore(200)));
+    pad.launchpad.fail(LaunchpadFault::on("GET", &proposal, LaunchpadFaultKind::StatusBefore(200)));
     shown += &pad.shown(&pad.run(&["check", &pad.url()]).shown());
     expect![[r#"
         exit 2
-        error: this is the address of a repository, and not of a merge proposal
-        hint: open the merge proposal in a browser, and take its address; `launchpad.service_root` names a Launchpad of your own
+        error: this is the address of a repository, not of a merge proposal
+        hint: copy the address of the merge proposal from the browser; for your own Launchpad, set `launchpad.service_root`
         ---
         exit 2
-        error: the address carries a user name or a password: keys come from variables, never from addresses
-        hint: open the change in a browser, and take its address
+        error: the address must not contain a user name or password; credentials come from variables
+        hint: copy the address of the change from the browser
         ---
         exit 3
-        error: the answer to `GET ~ann/shop/+git/shop/+merge/1003` cannot be read: expected value at line 1 column 1
-        hint: if this is no Launchpad, `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked
+        error: cannot parse the reply to `GET ~ann/shop/+git/shop/+merge/1003`: expected value at line 1 column 1
+        hint: if this is not a Launchpad, correct `launchpad.service_root` or `LP_SERVICE_ROOT`
         ---
     "#]].assert_eq(&shown);
 }
 
 #[test]
-fn who_may_fetch_from_a_git_that_fails_is_not_sent_for_a_token() {
-    let pad = Pad::new();
-    pad.launchpad.fail(Fault::on("GET", "*/info/refs", How::StatusBefore(503)).times(99));
+fn git_server_error_gives_no_token_hint() {
+    let pad = LaunchpadScenario::new();
+    pad.launchpad.fail(
+        LaunchpadFault::on("GET", "*/info/refs", LaunchpadFaultKind::StatusBefore(503)).times(99),
+    );
     let output = pad.run(&["check", &pad.url()]);
     assert_eq!(output.code, 3, "{}", output.shown());
     assert!(output.stderr.contains("returned error: 503"), "{}", output.stderr);
@@ -55,8 +57,8 @@ fn who_may_fetch_from_a_git_that_fails_is_not_sent_for_a_token() {
 }
 
 #[test]
-fn markers_in_what_people_say_are_no_issue() {
-    let pad = Pad::new();
+fn markers_in_other_comments_are_harmless() {
+    let pad = LaunchpadScenario::new();
     let before = pad.run(&["check", &pad.url()]);
     let state = "<!-- crh:crh:state:eJyrVspMUbIyMlHSUSpLLVKyUoquVipOzUlNLgEA -->";
     let summary = format!(

@@ -1,4 +1,5 @@
-//! The example of the documents: a merge proposal is reviewed by an orchestrator and its sub-agents, and the review is posted.
+//! The documented example: an orchestrator and sub-agents review a merge proposal, and crh posts
+//! the review.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +9,7 @@ use expect_test::expect_file;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::Pad;
+use super::LaunchpadScenario;
 use crate::review::script::confirms;
 use crate::review::with_model;
 use crate::user::User;
@@ -17,14 +18,13 @@ use crh_testkit::fake_launchpad::Merge;
 use crh_testkit::fake_model::{Scripted, calls};
 use crh_testkit::{FakeLaunchpad, FakeModel, Output, Repo};
 
-/// Where it is.
 const EXAMPLE: &str = "examples/launchpad";
 
-/// The repository that is proposed to, and the one that the change comes from.
+/// Target and source repository.
 const TICKETS: &str = "~acme/tickets/+git/tickets";
 const FORK: &str = "~ann/tickets/+git/tickets";
 
-/// Writes the files of a folder of the demo into a repository.
+/// Writes the files of a demo folder into a repository.
 fn lay_out(repo: &Repo, name: &str) {
     let mut left = vec![root().join("crates/crh/demo").join(name)];
     let top = left[0].clone();
@@ -39,7 +39,7 @@ fn lay_out(repo: &Repo, name: &str) {
 }
 
 /// A merge proposal of the change of the demo.
-fn pad() -> Pad {
+fn pad() -> LaunchpadScenario {
     let repo = Repo::new();
     lay_out(&repo, "base");
     repo.commit("Tickets, and mails about them");
@@ -57,10 +57,17 @@ fn pad() -> Pad {
         commit_message: "Search tickets, and say how many pages there are".to_owned(),
         ..Merge::default()
     });
-    Pad { launchpad, repo, fork, merge, user: User::new(), elsewhere: TempDir::new().unwrap() }
+    LaunchpadScenario {
+        launchpad,
+        repo,
+        fork,
+        merge,
+        user: User::new(),
+        elsewhere: TempDir::new().unwrap(),
+    }
 }
 
-/// A model that says what the file of replies says, and confirms it when it is asked again.
+/// A model that replies from the file and confirms its findings.
 fn model() -> FakeModel {
     let replies: Vec<Value> =
         serde_json::from_str(&read(&format!("{EXAMPLE}/replies.json"))).unwrap();
@@ -74,9 +81,9 @@ fn model() -> FakeModel {
     by_caller.into_iter().fold(model, |model, (caller, said)| model.on(caller, said))
 }
 
-/// A command and what it printed, as a reader would have it at launchpad.net.
-fn shown(pad: &Pad, args: &[&str], output: &Output) -> String {
-    // How far it is, is said now and then; how long it took and when it was, at the end.
+/// A command with its output, with the address of launchpad.net.
+fn shown(pad: &LaunchpadScenario, args: &[&str], output: &Output) -> String {
+    // Progress, durations and times vary.
     let (before, last) = output.stderr.trim_end().rsplit_once('\n').unwrap();
     let notes = before.lines().filter(|line| line.starts_with("note: "));
     let notes: String = notes.map(|line| format!("{line}\n")).collect();
@@ -89,7 +96,7 @@ fn shown(pad: &Pad, args: &[&str], output: &Output) -> String {
     as_at_launchpad(pad, &all)
 }
 
-fn as_at_launchpad(pad: &Pad, text: &str) -> String {
+fn as_at_launchpad(pad: &LaunchpadScenario, text: &str) -> String {
     let comments = pad.launchpad.comments(&pad.merge);
     let mut lines = comments[0].content.lines();
     let (_, id) = lines.find_map(|line| line.split_once("review_id=")).unwrap();
@@ -100,7 +107,7 @@ fn as_at_launchpad(pad: &Pad, text: &str) -> String {
 }
 
 #[test]
-fn the_example_of_the_documents_is_what_happens() {
+fn example_transcript_is_up_to_date() {
     let pad = pad();
     let url = pad.url();
     let args = ["review", &url, "--strategy", "delegate", "--sink", "launchpad"];
@@ -112,9 +119,9 @@ fn the_example_of_the_documents_is_what_happens() {
         shown(&pad, &args, &output)
     };
     let first = reviewed();
-    let stands = as_at_launchpad(&pad, &pad.launchpad.shown(&pad.merge));
+    let stands = as_at_launchpad(&pad, &pad.launchpad.render(&pad.merge));
     let second = reviewed();
-    assert_eq!(as_at_launchpad(&pad, &pad.launchpad.shown(&pad.merge)), stands);
+    assert_eq!(as_at_launchpad(&pad, &pad.launchpad.render(&pad.merge)), stands);
     assert_eq!(pad.launchpad.surprises(), Vec::<String>::new());
     let transcript = format!(
         "{first}\n=== What stands on the merge proposal now ===\n\n{stands}\n=== The same once more ===\n\n{second}"

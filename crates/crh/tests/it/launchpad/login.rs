@@ -1,4 +1,4 @@
-//! Logging in at Launchpad in a browser, and what is left of it.
+//! Login at Launchpad with a browser.
 
 use std::fs;
 use std::fs::Permissions;
@@ -9,25 +9,25 @@ use std::time::{Duration, Instant};
 
 use expect_test::expect;
 
-use super::Pad;
+use super::LaunchpadScenario;
 use crate::user::tree;
-use crh_testkit::fake_launchpad::{Fault, How};
+use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind};
 use crh_testkit::{Output, Program, Running};
 
-/// How long a test waits for a browser: many times what a slow machine takes.
+/// How long a test waits for a browser: many times what a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How every secret begins that the fake gives out.
+/// Prefixes of the fake's secrets.
 const SECRETS: [&str; 2] = ["requestSecret", "accessSecret"];
 
-/// Where a login is kept.
-fn kept(pad: &Pad) -> PathBuf {
+/// File of the login.
+fn kept(pad: &LaunchpadScenario) -> PathBuf {
     let host = pad.launchpad.url();
     pad.user.path(".config/crh/launchpad").join(host.trim_start_matches("http://"))
 }
 
-/// A command about logging in, with a browser that leaves the page and what it sees where a test finds them.
-fn command(pad: &Pad, words: &[&str]) -> Program {
+/// A login command with a browser that records the page and its environment.
+fn command(pad: &LaunchpadScenario, words: &[&str]) -> Program {
     let (browser, page) = (pad.user.path("browser"), pad.user.path("page"));
     let (page, seen) = (page.display(), pad.user.path("seen"));
     let script = format!("env > {}\nprintf %s \"$1\" > {page}~\nmv {page}~ {page}", seen.display());
@@ -38,8 +38,8 @@ fn command(pad: &Pad, words: &[&str]) -> Program {
     program.env("BROWSER", browser.to_str().unwrap()).env("OPENAI_API_KEY", "sk-of-a-model")
 }
 
-/// `crh login launchpad` when its page is open, and the token that it asks for.
-fn begun(pad: &Pad) -> (Running, String) {
+/// `crh login launchpad` with its page open, and the requested token.
+fn begun(pad: &LaunchpadScenario) -> (Running, String) {
     let running = command(pad, &["login", "launchpad"]).start();
     let (page, began) = (pad.user.path("page"), Instant::now());
     while !page.exists() {
@@ -57,8 +57,7 @@ fn begun(pad: &Pad) -> (Running, String) {
     (running, token)
 }
 
-/// Logs somebody in.
-fn logged_in(pad: &Pad, person: &str) -> Output {
+fn logged_in(pad: &LaunchpadScenario, person: &str) -> Output {
     let (running, token) = begun(pad);
     pad.launchpad.authorize(&token, person);
     let output = running.end();
@@ -66,8 +65,8 @@ fn logged_in(pad: &Pad, person: &str) -> Output {
     output
 }
 
-/// What was printed, without what differs from run to run. No secret is in it.
-fn shown(pad: &Pad, output: &Output) -> String {
+/// The output without varying parts. Must not contain secrets.
+fn shown(pad: &LaunchpadScenario, output: &Output) -> String {
     let shown = output.shown();
     assert!(!SECRETS.iter().any(|secret| shown.contains(secret)), "{shown}");
     let number = shown.split("oauth_token=request").nth(1).unwrap_or_default();
@@ -76,8 +75,8 @@ fn shown(pad: &Pad, output: &Output) -> String {
 }
 
 #[test]
-fn whoever_says_yes_in_a_browser_is_logged_in_until_it_is_forgotten() {
-    let pad = Pad::new();
+fn login_lasts_until_logout() {
+    let pad = LaunchpadScenario::new();
     let first = logged_in(&pad, "zoe");
     let status = || command(&pad, &["login", "launchpad", "--status"]).run();
     let text = fs::read_to_string(kept(&pad)).unwrap();
@@ -87,23 +86,23 @@ fn whoever_says_yes_in_a_browser_is_logged_in_until_it_is_forgotten() {
     let all: String = all.map(|output| shown(&pad, &output)).collect();
     expect![[r#"
         exit 0
-        note: log in and say yes on this page, in whichever browser you like: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
-        note: waiting for your answer; Ctrl-C ends it, and nothing is changed then
+        note: open this page in any browser and authorize crh: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
+        note: waiting for your answer; Ctrl-C cancels without changes
         ---
-        logged in at `HOST` as `zoe`; it is kept in `~/.config/crh/launchpad/HOST`
+        logged in at `HOST` as `zoe`; stored in `~/.config/crh/launchpad/HOST`
         exit 0
         ---
-        `HOST` is asked as `zoe`, by `~/.config/crh/launchpad/HOST`
+        logged in at `HOST` as `zoe`, with `~/.config/crh/launchpad/HOST`
         exit 0
         ---
-        logged out at `HOST`: `~/.config/crh/launchpad/HOST` is gone; until it is taken back at LAUNCHPAD/~/+oauth-tokens, the token itself stays good
+        logged out at `HOST`: removed `~/.config/crh/launchpad/HOST`; the token stays valid until you revoke it at LAUNCHPAD/~/+oauth-tokens
         exit 2
-        error: you are not logged in at `HOST`
-        hint: `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
+        error: not logged in at `HOST`
+        hint: run `crh login launchpad`, or set `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`
         ---
         exit 0
         ---
-        nobody was logged in at `HOST`: there is no `~/.config/crh/launchpad/HOST`
+        not logged in at `HOST`: `~/.config/crh/launchpad/HOST` does not exist
     "#]].assert_eq(&all);
     let lines: Vec<&str> = text.lines().map(|line| line.split(" =").next().unwrap()).collect();
     let fields = ["[1]", "consumer_key", "consumer_secret", "access_token", "access_secret", ""];
@@ -113,8 +112,8 @@ fn whoever_says_yes_in_a_browser_is_logged_in_until_it_is_forgotten() {
 }
 
 #[test]
-fn what_is_kept_is_its_owners_alone_and_nowhere_else() {
-    let pad = Pad::new();
+fn login_is_stored_only_in_private_file() {
+    let pad = LaunchpadScenario::new();
     let (file, folder) = (kept(&pad), pad.user.path(".config/crh/launchpad"));
     fs::create_dir_all(&folder).unwrap();
     fs::write(&file, "an old one").unwrap();
@@ -132,12 +131,12 @@ fn what_is_kept_is_its_owners_alone_and_nowhere_else() {
     assert!(!seen.contains("sk-of-a-model"), "{seen}");
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
     let output = command(&pad, &["login", "launchpad", "--status"]).run();
-    assert!(output.stderr.contains("can be read by others"), "{}", output.shown());
+    assert!(output.stderr.contains("is readable by other users"), "{}", output.shown());
 }
 
 #[test]
-fn what_comes_before_a_login_is_said() {
-    let pad = Pad::new();
+fn other_credentials_take_precedence_with_a_note() {
+    let pad = LaunchpadScenario::new();
     let said = |name: &str, value: &str| {
         let program = command(&pad, &["login", "launchpad"]).env("LP_ACCESS_TOKEN", "t");
         let running = program.env(name, value).start();
@@ -152,14 +151,17 @@ fn what_comes_before_a_login_is_said() {
         output.stderr.lines().last().unwrap().to_owned()
     };
     let both = said("LP_ACCESS_SECRET", "s");
-    assert_eq!(both, "note: `LP_ACCESS_TOKEN` is there as well, and comes first");
+    assert_eq!(both, "note: `LP_ACCESS_TOKEN` is also set and takes precedence");
     let half = said("LP_ACCESS_SECRET", "");
-    assert!(half.starts_with("warning: it is not used: `LP_ACCESS_TOKEN` and"), "{half}");
+    assert!(
+        half.starts_with("warning: the login is not used: set both `LP_ACCESS_TOKEN` and"),
+        "{half}"
+    );
 }
 
 #[test]
-fn an_old_login_stays_until_a_new_one_works() {
-    let pad = Pad::new();
+fn old_login_stays_until_new_one_works() {
+    let pad = LaunchpadScenario::new();
     logged_in(&pad, "zoe");
     let old = fs::read_to_string(kept(&pad)).unwrap();
     let (running, token) = begun(&pad);
@@ -167,7 +169,11 @@ fn an_old_login_stays_until_a_new_one_works() {
     let declined = running.end();
     assert_eq!(fs::read_to_string(kept(&pad)).unwrap(), old);
     let (running, token) = begun(&pad);
-    pad.launchpad.fail(Fault::on("GET", "/devel/people/+me", How::StatusBefore(401)));
+    pad.launchpad.fail(LaunchpadFault::on(
+        "GET",
+        "/devel/people/+me",
+        LaunchpadFaultKind::StatusBefore(401),
+    ));
     pad.launchpad.authorize(&token, "ann");
     let useless = running.end();
     assert_eq!(fs::read_to_string(kept(&pad)).unwrap(), old);
@@ -179,20 +185,20 @@ fn an_old_login_stays_until_a_new_one_works() {
     let all = [declined, useless, stopped].map(|output| shown(&pad, &output)).concat();
     expect![[r#"
         exit 3
-        note: log in and say yes on this page, in whichever browser you like: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
-        note: waiting for your answer; Ctrl-C ends it, and nothing is changed then
-        error: `HOST` gives out no token: End-user refused to authorize request token
-        hint: nothing was stored; `crh login launchpad` asks again
+        note: open this page in any browser and authorize crh: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
+        note: waiting for your answer; Ctrl-C cancels without changes
+        error: `HOST` denied the login: End-user refused to authorize request token
+        hint: nothing was stored; run `crh login launchpad` again
         ---
         exit 2
-        note: log in and say yes on this page, in whichever browser you like: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
-        note: waiting for your answer; Ctrl-C ends it, and nothing is changed then
-        error: `HOST` does not accept the token: it is on script
-        hint: nothing was stored; `crh login launchpad` asks again
+        note: open this page in any browser and authorize crh: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
+        note: waiting for your answer; Ctrl-C cancels without changes
+        error: `HOST` rejected the token: it is on script
+        hint: nothing was stored; run `crh login launchpad` again
         ---
         exit 130
-        note: log in and say yes on this page, in whichever browser you like: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
-        note: waiting for your answer; Ctrl-C ends it, and nothing is changed then
+        note: open this page in any browser and authorize crh: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
+        note: waiting for your answer; Ctrl-C cancels without changes
         ---
     "#]].assert_eq(&all);
     logged_in(&pad, "ann");
@@ -200,8 +206,8 @@ fn an_old_login_stays_until_a_new_one_works() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_not_asked_for() {
-    let pad = Pad::new();
+fn unwritable_folder_fails_before_login() {
+    let pad = LaunchpadScenario::new();
     pad.user.write(".config/crh/launchpad", "a file in the place of the folder");
     let taken = command(&pad, &["login", "launchpad"]).run();
     fs::remove_file(pad.user.path(".config/crh/launchpad")).unwrap();
@@ -213,22 +219,22 @@ fn what_cannot_be_kept_is_not_asked_for() {
     let all = [taken, folder, link].map(|output| shown(&pad, &output)).concat();
     expect![[r#"
         exit 3
-        error: a login is kept in `HOME/.config/crh/launchpad`, which cannot be written: File exists (os error 17)
-        hint: `XDG_CONFIG_HOME` says where the folder of crh is
+        error: cannot write the login to `HOME/.config/crh/launchpad`: File exists (os error 17)
+        hint: set `XDG_CONFIG_HOME` to use another folder
         ---
         exit 2
-        error: `HOME/.config/crh/launchpad/HOST` is not a file: no secret is put there
+        error: `HOME/.config/crh/launchpad/HOST` is not a file: crh stores no secret there
         hint: move it away
         ---
         exit 2
-        error: `HOME/.config/crh/launchpad/HOST` is a link, and not a file: no secret is put there
+        error: `HOME/.config/crh/launchpad/HOST` is a symlink, not a file: crh stores no secret there
         hint: move it away
         ---
     "#]].assert_eq(&all);
     fs::remove_file(kept(&pad)).unwrap();
     let closed = pad.user.path(".config/crh/launchpad");
     fs::set_permissions(&closed, Permissions::from_mode(0o500)).unwrap();
-    // Whoever is root writes wherever they like.
+    // Root can write everywhere.
     if fs::write(closed.join("probe"), "").is_err() {
         let output = command(&pad, &["login", "launchpad"]).run();
         assert_eq!(output.code, 3, "{}", output.shown());
@@ -238,16 +244,17 @@ fn what_cannot_be_kept_is_not_asked_for() {
 }
 
 #[test]
-fn a_launchpad_that_cannot_be_asked_is_said_in_a_sentence() {
-    let pad = Pad::new();
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", nobody.local_addr().unwrap());
-    drop(nobody);
+fn unreachable_launchpad_is_explained() {
+    let pad = LaunchpadScenario::new();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
     let unreachable = command(&pad, &["login", "launchpad", "--service", &address]).run();
-    let fails = |how| Fault::on("POST", "/+request-token", how);
-    pad.launchpad.fail(fails(How::StatusBefore(503)).times(4));
+    let fails = |how| LaunchpadFault::on("POST", "/+request-token", how);
+    pad.launchpad.fail(fails(LaunchpadFaultKind::StatusBefore(503)).times(4));
     let failing = command(&pad, &["login", "launchpad"]).run();
-    pad.launchpad.fail(fails(How::Redirect("https://login.example/+openid".to_owned())));
+    pad.launchpad
+        .fail(fails(LaunchpadFaultKind::Redirect("https://login.example/+openid".to_owned())));
     let moved = command(&pad, &["login", "launchpad"]).run();
     let wrong = command(&pad, &["login", "launchpad", "--service", "prod"]).run();
     assert_eq!((unreachable.code, failing.code, wrong.code), (3, 3, 2));
@@ -257,14 +264,14 @@ fn a_launchpad_that_cannot_be_asked_is_said_in_a_sentence() {
         assert_eq!(lines, if output.code == 2 { 1 } else { 2 }, "{}", output.shown());
     }
     assert!(unreachable.stderr.contains("proxies and certificates"), "{}", unreachable.shown());
-    assert!(failing.stderr.contains("it is asked again in"), "{}", failing.shown());
+    assert!(failing.stderr.contains("retrying in"), "{}", failing.shown());
     assert!(
         failing.stderr.contains("status 503 (Service Unavailable), OOPS-"),
         "{}",
         failing.shown()
     );
     assert!(
-        moved.stderr.contains("sends us to `https://login.example/+openid`"),
+        moved.stderr.contains("redirects to `https://login.example/+openid`"),
         "{}",
         moved.shown()
     );
@@ -277,8 +284,8 @@ fn a_launchpad_that_cannot_be_asked_is_said_in_a_sentence() {
 }
 
 #[test]
-fn without_a_browser_the_page_is_named_all_the_same() {
-    let pad = Pad::new();
+fn page_is_printed_without_a_browser() {
+    let pad = LaunchpadScenario::new();
     let running = command(&pad, &["login", "launchpad"]).env("BROWSER", "").start();
     let began = Instant::now();
     while pad.launchpad.request_tokens().is_empty() {
@@ -289,17 +296,17 @@ fn without_a_browser_the_page_is_named_all_the_same() {
     let output = running.end();
     expect![[r#"
         exit 0
-        note: log in and say yes on this page, in whichever browser you like: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
-        note: no browser is opened from here: `BROWSER` names none, and there is no desktop
-        note: waiting for your answer; Ctrl-C ends it, and nothing is changed then
+        note: open this page in any browser and authorize crh: LAUNCHPAD/+authorize-token?oauth_token=TOKEN&allow_permission=WRITE_PRIVATE
+        note: cannot open a browser here: `BROWSER` is not set and there is no desktop
+        note: waiting for your answer; Ctrl-C cancels without changes
         ---
-        logged in at `HOST` as `zoe`; it is kept in `~/.config/crh/launchpad/HOST`
+        logged in at `HOST` as `zoe`; stored in `~/.config/crh/launchpad/HOST`
     "#]].assert_eq(&shown(&pad, &output));
 }
 
 #[test]
-fn the_doctor_says_who_asks_without_asking() {
-    let pad = Pad::new();
+fn doctor_shows_login_without_network() {
+    let pad = LaunchpadScenario::new();
     let doctor = |environment: &[(&'static str, String)]| {
         let output = pad.with_environment(pad.elsewhere.path(), &["doctor"], environment).run();
         super::assert_secret(&output);
@@ -307,18 +314,18 @@ fn the_doctor_says_who_asks_without_asking() {
         let lines = lines.take_while(|line| line.contains("launchpad") || line.contains("->"));
         pad.shown(&lines.map(|line| format!("{line}\n")).collect::<String>())
     };
-    let nobody = pad.launchpad.environment_without();
-    let mut half = nobody.clone();
+    let anonymous = pad.launchpad.environment_without();
+    let mut half = anonymous.clone();
     half.push(("LP_ACCESS_TOKEN", "half".to_owned()));
-    let before = [doctor(&nobody), doctor(&pad.launchpad.environment()), doctor(&half)];
+    let before = [doctor(&anonymous), doctor(&pad.launchpad.environment()), doctor(&half)];
     logged_in(&pad, "zoe");
     let asked = pad.launchpad.requests().len();
     expect![[r#"
-        lacks   launchpad   `HOST` is asked as nobody: what is public can be read, and nothing posted
-                            -> `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
-        works   launchpad   `HOST` is asked with `LP_ACCESS_TOKEN`
-        BROKEN  launchpad   `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` belong together, and one of them is missing
-        works   launchpad   `HOST` is asked with `~/.config/crh/launchpad/HOST`
-    "#]].assert_eq(&(before.concat() + &doctor(&nobody)));
+        missing  launchpad   not logged in to `HOST`: can read public merge proposals, cannot post
+                             -> run `crh login launchpad`, or set `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`
+        ok       launchpad   authenticates to `HOST` with `LP_ACCESS_TOKEN`
+        BROKEN   launchpad   set both `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`; one is missing
+        ok       launchpad   authenticates to `HOST` with `~/.config/crh/launchpad/HOST`
+    "#]].assert_eq(&(before.concat() + &doctor(&anonymous)));
     assert_eq!(pad.launchpad.requests().len(), asked);
 }

@@ -1,4 +1,5 @@
-//! What is posted to a merge proposal, when nothing is, and that a second time changes nothing.
+//! Posting to a merge proposal: what is posted, when nothing is, and that repeating changes
+//! nothing.
 
 use std::fs;
 use std::path::Path;
@@ -7,24 +8,24 @@ use std::sync::{Mutex, mpsc};
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::{FORK, Pad};
+use super::{FORK, LaunchpadScenario};
 use crate::review::script::answers;
 use crate::review::{runs, with_model};
 use crate::user::tree;
-use crh_testkit::fake_launchpad::{Fault, How, REVIEWER, SECRET, TOKEN};
+use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind, REVIEWER, SECRET, TOKEN};
 use crh_testkit::fake_model::decided;
 use crh_testkit::{FakeGitHub, FakeModel, Output, Repo, fake_github};
 
-/// Checks the merge proposal and posts what is found.
-fn posted(pad: &Pad) -> Output {
+/// Checks the merge proposal and posts.
+fn posted(pad: &LaunchpadScenario) -> Output {
     let output = pad.run(&["check", &pad.url(), "--sink", "launchpad"]);
     assert_eq!(output.code, 1, "{}", output.shown());
-    assert!(!output.stderr.contains("did not go to"), "{}", output.shown());
+    assert!(!output.stderr.contains("cannot deliver the report"), "{}", output.shown());
     output
 }
 
-/// The run of the merge proposal, checked and not posted: its folder.
-fn run(pad: &Pad) -> String {
+/// Folder of a run of the merge proposal that is not posted.
+fn run(pad: &LaunchpadScenario) -> String {
     let output = pad.run(&["check", &pad.url(), "--run-dir", "runs"]);
     assert_eq!(output.code, 1, "{}", output.shown());
     let runs = runs(&pad.elsewhere.path().join("runs"));
@@ -33,15 +34,15 @@ fn run(pad: &Pad) -> String {
 }
 
 /// `crh post` with its usual flags, and more.
-fn post(pad: &Pad, run: &str, more: &[&str]) -> Output {
+fn post(pad: &LaunchpadScenario, run: &str, more: &[&str]) -> Output {
     let (url, head) = (pad.url(), pad.fork.id("feature"));
     let usual = ["post", run, "--sink", "launchpad", "--proposal", &url, "--head", &head];
     pad.run(&[&usual, more].concat())
 }
 
-/// What readers see, without what names a head or a run.
-fn seen(pad: &Pad) -> String {
-    let lines = pad.launchpad.shown(&pad.merge);
+/// Visible content without heads and run names.
+fn seen(pad: &LaunchpadScenario) -> String {
+    let lines = pad.launchpad.render(&pad.merge);
     let is_named = |line: &&str| !line.contains(":state:") && !line.contains("review_id=");
     let lines = lines.lines().filter(is_named).map(|line| match line.split_once(", review ") {
         Some((before, _)) => format!("{before}\n"),
@@ -50,8 +51,8 @@ fn seen(pad: &Pad) -> String {
     lines.collect()
 }
 
-/// Another commit on the branch that is proposed.
-fn commit(pad: &Pad, file: &str, text: &str) {
+/// Adds a commit to the source branch.
+fn commit(pad: &LaunchpadScenario, file: &str, text: &str) {
     pad.fork.git(&["checkout", "--quiet", "feature"]);
     pad.fork.write(file, text);
     pad.fork.commit(file);
@@ -61,8 +62,8 @@ fn commit(pad: &Pad, file: &str, text: &str) {
 const CONFLICT: &str = "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n";
 
 #[test]
-fn a_review_is_one_comment_however_often_it_is_posted() {
-    let pad = Pad::new();
+fn posting_twice_gives_one_comment() {
+    let pad = LaunchpadScenario::new();
     let output = posted(&pad);
     let comments = pad.launchpad.comments(&pad.merge);
     let place = format!("{}/comments/{}", pad.url(), comments[0].id);
@@ -75,7 +76,7 @@ fn a_review_is_one_comment_however_often_it_is_posted() {
 
             1 issue (1 P1) in 2 reviewed files.
 
-            Beside their lines:
+            Inline:
               #1 P1 shop/orders.py:2: A merge conflict was left in the file
 
             --
@@ -84,7 +85,7 @@ fn a_review_is_one_comment_however_often_it_is_posted() {
           on line 15 of diff 1:
             P1: A merge conflict was left in the file
 
-            The markers of a merge conflict are part of the file, and both versions stand in it. Whatever reads the file fails, or takes the markers for content.
+            The markers of a merge conflict are part of the file, and both versions stand in it. Programs that read the file fail, or take the markers for content.
 
             Fix: Decide for one of the versions, or bring them together, and take the markers out.
 
@@ -93,15 +94,15 @@ fn a_review_is_one_comment_however_often_it_is_posted() {
             <!-- crh:crh:3cd2789684bed270 -->
     "#]].assert_eq(&seen(&pad));
     let output = posted(&pad);
-    let line = format!("the summary left as it was: {place}");
+    let line = format!("summary unchanged: {place}");
     assert!(output.stderr.contains(&line), "{}", output.shown());
     assert_eq!(pad.launchpad.comments(&pad.merge), comments);
     assert_eq!(pad.launchpad.writes().len(), 1);
 }
 
 #[test]
-fn what_became_of_it_is_kept_with_the_run() {
-    let pad = Pad::new();
+fn run_stores_the_posting_result() {
+    let pad = LaunchpadScenario::new();
     let output = pad.run(&["check", &pad.url(), "--sink", "launchpad", "--run-dir", "runs"]);
     assert_eq!(output.code, 1, "{}", output.shown());
     let folder = &runs(&pad.elsewhere.path().join("runs"))[0];
@@ -144,8 +145,8 @@ fn what_became_of_it_is_kept_with_the_run() {
 }
 
 #[test]
-fn a_stored_run_is_posted_to_what_the_flags_name() {
-    let pad = Pad::new();
+fn stored_run_is_posted_to_the_flags_target() {
+    let pad = LaunchpadScenario::new();
     let run = run(&pad);
     assert_eq!(pad.launchpad.writes().len(), 0);
     let output = post(&pad, &run, &[]);
@@ -161,8 +162,8 @@ fn a_stored_run_is_posted_to_what_the_flags_name() {
 }
 
 #[test]
-fn a_run_that_claims_something_else_is_refused() {
-    let pad = Pad::new();
+fn run_for_another_target_is_refused() {
+    let pad = LaunchpadScenario::new();
     let run = run(&pad);
     let (url, head, zero) = (pad.url(), pad.fork.id("feature"), "0".repeat(40));
     let asked = pad.launchpad.requests().len();
@@ -187,56 +188,56 @@ fn a_run_that_claims_something_else_is_refused() {
     let shown = shown.replace(&format!(" {}", pad.merge.number), " N");
     expect![[r#"
         exit 2
-        error: the run is about the merge proposal N, and not about 7
+        error: the run is for the merge proposal N, not for 7
         hint: nothing was posted; name the run of this merge proposal
         ---
         exit 2
-        error: `code.launchpad.net` is not a host of the Launchpad that is asked, `HOST`
-        hint: `launchpad.service_root` or `LP_SERVICE_ROOT` says which Launchpad is asked
+        error: `code.launchpad.net` does not belong to the configured Launchpad, `HOST`
+        hint: set another Launchpad with `launchpad.service_root` or `LP_SERVICE_ROOT`
         ---
         exit 2
-        error: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
-        hint: open the merge proposal in a browser, and take its address; `launchpad.service_root` names a Launchpad of your own
+        error: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
+        hint: copy the address of the merge proposal from the browser; for your own Launchpad, set `launchpad.service_root`
         ---
         exit 3
-        error: the run is about the commit `HEAD`, and not about `ZERO`
-        hint: nothing was posted; if somebody has pushed, review this commit and post that; otherwise name the run of this commit
+        error: the run is for commit `HEAD`, not for `ZERO`
+        hint: nothing was posted; if the branch was pushed to, review this commit and post that; otherwise name the run of this commit
         ---
         exit 2
-        error: `--head` is not the whole name of a commit
+        error: `--head` is not a full commit id
         hint: `git rev-parse HEAD` prints it
         ---
         exit 2
-        error: nothing says which commit is meant
-        hint: give `--head SHA`
+        error: no commit given
+        hint: use `--head SHA`
         ---
         exit 2
-        error: nothing says which merge proposal is meant
-        hint: give `--proposal URL`
+        error: no merge proposal given
+        hint: use `--proposal URL`
         ---
         exit 2
-        error: `--resolve-outdated` is for GitHub
-        hint: leave it out: at Launchpad, comments on lines stay there
+        error: `--resolve-outdated` works only with GitHub
+        hint: leave it out: at Launchpad, inline comments stay
         ---
         exit 2
         error: `github` and `launchpad` cannot be combined
-        hint: a change is proposed at one of them: leave the other out
+        hint: use the one where the change is proposed
         ---
         exit 2
-        error: `--proposal` is for Launchpad
+        error: `--proposal` works only with Launchpad
         hint: add `--sink launchpad`
         ---
         exit 2
-        error: a report alone does not say which lines can be commented on
-        hint: give its diff with `--diff FILE`, or the folder of the run
+        error: a report file needs its diff to place the comments
+        hint: add `--diff FILE`, or pass the run folder
         ---
     "#]].assert_eq(&pad.shown(&shown));
-    assert_eq!(pad.launchpad.requests().len(), asked, "nobody was asked");
+    assert_eq!(pad.launchpad.requests().len(), asked, "no request was sent");
 }
 
 #[test]
-fn a_proposal_that_was_updated_since_it_was_read_gets_nothing() {
-    let pad = Pad::new();
+fn updated_proposal_gets_nothing() {
+    let pad = LaunchpadScenario::new();
     let run = run(&pad);
     let reviewed = pad.fork.id("feature");
     commit(&pad, "more.py", "z = 1\n");
@@ -247,8 +248,8 @@ fn a_proposal_that_was_updated_since_it_was_read_gets_nothing() {
     let shown = pad.run(&args).shown().replace(&reviewed, "REVIEWED").replace(&now, "NOW");
     expect![[r#"
         exit 3
-        error: the review is about REVIEWED, and the head of the merge proposal is NOW
-        hint: nothing was posted; review the new head, and post that
+        error: the head of the merge proposal moved from REVIEWED to NOW
+        hint: nothing was posted; review the new head and post that
         ---
     "#]]
     .assert_eq(&shown);
@@ -256,13 +257,13 @@ fn a_proposal_that_was_updated_since_it_was_read_gets_nothing() {
 }
 
 #[test]
-fn a_push_during_a_review_is_told_and_nothing_is_posted() {
+fn push_during_review_posts_nothing() {
     let repo = Repo::from_fixture(super::BASE);
     let fork = repo.cloned(&[]);
     fork.git(&["checkout", "--quiet", "-b", "feature"]);
     fork.write("more.py", "z = 1\n");
     fork.commit("more");
-    let pad = Pad::with(repo, fork);
+    let pad = LaunchpadScenario::with(repo, fork);
     let (go, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
     let model = FakeModel::start().on(
@@ -282,14 +283,14 @@ fn a_push_during_a_review_is_told_and_nothing_is_posted() {
     let output = running.end();
     super::assert_secret(&output);
     assert_eq!(output.code, 3, "{}", output.shown());
-    let said = format!("the review is about {reviewed}, and the head of the merge proposal is");
+    let said = format!("the head of the merge proposal moved from {reviewed} to");
     assert!(output.stderr.contains(&said), "{}", output.shown());
     assert_eq!(pad.launchpad.writes().len(), 0);
 }
 
 #[test]
-fn a_dry_run_prints_the_write_and_makes_none() {
-    let pad = Pad::new();
+fn dry_run_prints_the_write_and_sends_none() {
+    let pad = LaunchpadScenario::new();
     let args = ["check", &pad.url(), "--sink", "launchpad", "--dry-run"];
     let printed = |output: &Output| -> Value {
         serde_json::from_str(&output.stdout)
@@ -313,8 +314,8 @@ fn a_dry_run_prints_the_write_and_makes_none() {
 }
 
 #[test]
-fn what_cannot_be_posted_is_refused_before_anything_is_done() {
-    let pad = Pad::new();
+fn impossible_posting_is_refused_early() {
+    let pad = LaunchpadScenario::new();
     let model = FakeModel::start();
     let mut shown = String::new();
     let mut refused = |folder: &Path, args: &[&str], environment: &[(&'static str, String)]| {
@@ -322,8 +323,8 @@ fn what_cannot_be_posted_is_refused_before_anything_is_done() {
         shown += &with_model(program, &model).run().shown();
     };
     let (url, here, known) = (pad.url(), pad.elsewhere.path(), pad.launchpad.environment());
-    let nobody = pad.launchpad.environment_without();
-    refused(here, &["review", &url, "--sink", "launchpad"], &nobody);
+    let anonymous = pad.launchpad.environment_without();
+    refused(here, &["review", &url, "--sink", "launchpad"], &anonymous);
     refused(here, &["review", &url, "--sink", "github"], &known);
     refused(here, &["review", &url, "--sink", "launchpad", "--sink", "github-check"], &known);
     refused(here, &["review", &url, "--sink", "launchpad", "--request-changes"], &known);
@@ -338,60 +339,61 @@ fn what_cannot_be_posted_is_refused_before_anything_is_done() {
     refused(here, &["review", &pull, "--sink", "launchpad"], &github.environment());
     expect![[r#"
         exit 2
-        error: nobody is logged in at Launchpad, and only somebody who is can comment
-        hint: `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
+        error: commenting requires a Launchpad login
+        hint: run `crh login launchpad`, or set `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`
         ---
         exit 2
-        error: `--sink github` is for a pull request, and this is a merge proposal
-        hint: `--sink launchpad` posts to it
+        error: `--sink github` needs a pull request, but this is a merge proposal
+        hint: use `--sink launchpad`
         ---
         exit 2
         error: `github-check` and `launchpad` cannot be combined
-        hint: a change is proposed at one of them: leave the other out
+        hint: use the one where the change is proposed
         ---
         exit 2
-        error: `--request-changes` is for GitHub
+        error: `--request-changes` works only with GitHub
         hint: leave it out: at Launchpad, the vote follows from the verdict
         ---
         exit 2
-        error: `--dry-run` says how something is posted, and nothing is
-        hint: `--sink github` or `--sink launchpad` posts the review
+        error: `--dry-run` needs a sink that posts
+        hint: add `--sink github` or `--sink launchpad`
         ---
         exit 2
-        error: `--sink launchpad` is for a merge proposal, and this is none
-        hint: name one by its address
+        error: `--sink launchpad` needs a merge proposal
+        hint: pass its address
         ---
         exit 2
-        error: the merge proposal is closed: nothing is posted to it
-        hint: leave `--sink launchpad` out to review it all the same
+        error: the merge proposal is closed, so crh does not post to it
+        hint: leave out `--sink launchpad` to review it anyway
         ---
         exit 2
-        error: `--sink launchpad` is for a merge proposal, and this is a pull request
-        hint: `--sink github` posts to it
+        error: `--sink launchpad` needs a merge proposal, but this is a pull request
+        hint: use `--sink github`
         ---
-    "#]].assert_eq(&pad.shown(&shown));
+    "#]]
+    .assert_eq(&pad.shown(&shown));
     assert_eq!(pad.launchpad.writes().len() + github.writes_received(), 0);
     assert_eq!(model.requests().len(), 0, "nothing was paid for");
 }
 
 #[test]
-fn a_diff_that_is_not_of_the_head_carries_nothing() {
-    let pad = Pad::new();
+fn outdated_diff_gets_no_inline_comments() {
+    let pad = LaunchpadScenario::new();
     commit(&pad, "more.py", CONFLICT);
     pad.launchpad.refresh(FORK);
     posted(&pad);
     let comments = pad.launchpad.comments(&pad.merge);
     assert_eq!((comments.len(), comments[0].preview_diff), (1, None));
     let content = &comments[0].content;
-    assert!(content.contains("Not on a line of the diff:\n"), "{content}");
+    assert!(content.contains("Not in the diff:\n"), "{content}");
     for place in ["more.py:1: ", "shop/orders.py:2: "] {
         assert!(content.contains(place), "{content}");
     }
 }
 
 #[test]
-fn a_new_round_is_not_told_again_what_stands() {
-    let pad = Pad::new();
+fn new_round_repeats_nothing() {
+    let pad = LaunchpadScenario::new();
     posted(&pad);
     let first = pad.launchpad.comments(&pad.merge)[0].inline.len();
     assert!(first > 0);
@@ -406,15 +408,15 @@ fn a_new_round_is_not_told_again_what_stands() {
     let places: Vec<&u64> = inline.keys().collect();
     assert_eq!(places, [&line], "the one of the new file");
     assert_eq!(comments[1].preview_diff, pad.launchpad.preview_diffs(&pad.merge).last().copied());
-    assert!(content.contains("Said before, and still open:\n"), "{content}");
+    assert!(content.contains("Still open:\n"), "{content}");
     assert!(content.contains("naïve \"x\".py:1: "), "{content}");
-    // What crh wrote is no word of others about the change.
+    // crh's own comments are left out.
     assert!(!content.contains("forges a marker"), "{content}");
 }
 
 #[test]
-fn whoever_is_not_known_is_told_so() {
-    let pad = Pad::new();
+fn missing_login_is_explained() {
+    let pad = LaunchpadScenario::new();
     let run = run(&pad);
     let mut environment = pad.launchpad.environment_without();
     environment.push(("LP_ACCESS_TOKEN", TOKEN.to_owned()));
@@ -423,31 +425,31 @@ fn whoever_is_not_known_is_told_so() {
     let args = ["post", &run, "--sink", "launchpad", "--proposal", &url, "--head", &head];
     let wrong = pad.with_environment(pad.elsewhere.path(), &args, &environment).run();
     super::assert_secret(&wrong);
-    let nobody = pad.launchpad.environment_without();
-    let nobody = pad.with_environment(pad.elsewhere.path(), &args, &nobody).run();
-    pad.launchpad.fail(Fault::on_write(1, How::StatusBefore(401)));
+    let anonymous = pad.launchpad.environment_without();
+    let anonymous = pad.with_environment(pad.elsewhere.path(), &args, &anonymous).run();
+    pad.launchpad.fail(LaunchpadFault::on_write(1, LaunchpadFaultKind::StatusBefore(401)));
     let late = post(&pad, &run, &[]);
-    let shown = [wrong, nobody, late].map(|output| pad.shown(&output.shown())).concat();
+    let shown = [wrong, anonymous, late].map(|output| pad.shown(&output.shown())).concat();
     let key = shown.split("\"key\": \"").nth(1).map(|rest| rest[..16].to_owned());
     expect![[r#"
         exit 2
-        error: `HOST` does not accept the token: Invalid signature
-        hint: the token may have ended, or been taken back; without one, what is public can be read
+        error: `HOST` rejected the token: Invalid signature
+        hint: the token may have expired or been revoked; run `crh login launchpad`, or remove it to read public data
         ---
         exit 2
-        error: nobody in particular cannot comment: a token is needed
-        hint: `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
+        error: commenting requires a Launchpad login
+        hint: run `crh login launchpad`, or set `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`
         ---
         exit 3
-        warning: 3 parts were not posted: `HOST` does not accept the token: it is on script
-        note: posting it again writes what is missing, and nothing twice
+        warning: 3 items were not posted: `HOST` rejected the token: it is on script
+        note: post again to retry; nothing is posted twice
         ---
         {
           "notes": [],
           "receipts": [
             {
               "delivery": {
-                "failed": "`HOST` does not accept the token: it is on script"
+                "failed": "`HOST` rejected the token: it is on script"
               },
               "item": {
                 "issue": {
@@ -458,7 +460,7 @@ fn whoever_is_not_known_is_told_so() {
             },
             {
               "delivery": {
-                "failed": "`HOST` does not accept the token: it is on script"
+                "failed": "`HOST` rejected the token: it is on script"
               },
               "item": {
                 "vote": {
@@ -468,7 +470,7 @@ fn whoever_is_not_known_is_told_so() {
             },
             {
               "delivery": {
-                "failed": "`HOST` does not accept the token: it is on script"
+                "failed": "`HOST` rejected the token: it is on script"
               },
               "item": "summary"
             }
@@ -479,8 +481,8 @@ fn whoever_is_not_known_is_told_so() {
 }
 
 #[test]
-fn somebody_else_cannot_pass_for_the_reviewer() {
-    let (original, pad) = (Pad::new(), Pad::new());
+fn forged_comments_have_no_effect() {
+    let (original, pad) = (LaunchpadScenario::new(), LaunchpadScenario::new());
     posted(&original);
     let said = &original.launchpad.comments(&original.merge)[0];
     pad.launchpad.comment(&pad.merge, "mallory", &said.content);
@@ -497,8 +499,8 @@ fn somebody_else_cannot_pass_for_the_reviewer() {
 }
 
 #[test]
-fn what_says_who_posts_is_in_no_file() {
-    let pad = Pad::new();
+fn credentials_are_in_no_file() {
+    let pad = LaunchpadScenario::new();
     let args = ["check", &pad.url(), "--sink", "launchpad", "--verbose", "--run-dir", "runs"];
     assert_eq!(pad.run(&args).code, 1);
     for folder in [pad.user.path(""), pad.elsewhere.path().to_owned()] {

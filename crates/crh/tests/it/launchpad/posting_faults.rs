@@ -1,50 +1,51 @@
-//! Whatever happens to the one write, and whoever ends the program at it: in the end there is one comment.
+//! Any fault or kill at the single write leaves one comment in the end.
 
 use std::time::Duration;
 
-use super::Pad;
+use super::LaunchpadScenario;
 use crh_testkit::Output;
-use crh_testkit::fake_launchpad::{Fault, How, Moment};
+use crh_testkit::fake_launchpad::{HoldPoint, LaunchpadFault, LaunchpadFaultKind};
 
-/// How long a test waits for a write: several times what a slow machine takes.
+/// How long a test waits for a write: several times what a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is run and repeated.
 fn args(url: &str) -> [&str; 4] {
     ["check", url, "--sink", "launchpad"]
 }
 
-/// All that readers see, when nothing has gone wrong.
+/// Visible content after an undisturbed run.
 fn undisturbed() -> String {
-    let pad = Pad::new();
+    let pad = LaunchpadScenario::new();
     assert_eq!(pad.run(&args(&pad.url())).code, 1);
     seen(&pad)
 }
 
-fn seen(pad: &Pad) -> String {
-    pad.shown(&pad.launchpad.shown(&pad.merge))
+fn seen(pad: &LaunchpadScenario) -> String {
+    pad.shown(&pad.launchpad.render(&pad.merge))
 }
 
-/// Has the write go wrong, and says what was said; then posts again.
-fn disturbed(how: &How, expected: &str) -> (Output, bool) {
-    let pad = Pad::new();
-    pad.launchpad.fail(Fault::on_write(1, how.clone()));
+/// Disturbs the write, checks the message, and posts again.
+fn disturbed(how: &LaunchpadFaultKind, expected: &str) -> (Output, bool) {
+    let pad = LaunchpadScenario::new();
+    pad.launchpad.fail(LaunchpadFault::on_write(1, how.clone()));
     let output = pad.run(&args(&pad.url()));
     let is_there = seen(&pad) == expected;
     assert_eq!(pad.launchpad.requests().iter().filter(|it| it.write.is_some()).count(), 1);
     let again = pad.run(&args(&pad.url()));
-    assert!(!again.stderr.contains("did not go to"), "{}", again.shown());
+    assert!(!again.stderr.contains("cannot deliver the report"), "{}", again.shown());
     assert_eq!(seen(&pad), expected, "{how:?}");
     (output, is_there)
 }
 
 #[test]
-fn a_write_that_goes_wrong_is_told_and_the_next_run_completes_it() {
+fn failed_write_is_completed_by_next_run() {
     let expected = undisturbed();
-    // All others are tried out where nobody has to wait: the program waits for a while before it looks.
-    for (how, is_applied) in [(How::CutAfter, true), (How::StatusBefore(400), false)] {
+    // The other faults are tested in crh-forge, without waiting.
+    for (how, is_applied) in
+        [(LaunchpadFaultKind::CutAfter, true), (LaunchpadFaultKind::StatusBefore(400), false)]
+    {
         let (output, is_there) = disturbed(&how, &expected);
-        let is_told = output.stderr.contains("the report did not go to `launchpad`");
+        let is_told = output.stderr.contains("cannot deliver the report to `launchpad`");
         assert_eq!((is_there, is_told), (is_applied, !is_applied), "{}", output.shown());
         let later = output.stderr.contains("--sink launchpad --proposal");
         assert_eq!(later, !is_applied, "{}", output.shown());
@@ -52,30 +53,30 @@ fn a_write_that_goes_wrong_is_told_and_the_next_run_completes_it() {
 }
 
 #[test]
-fn what_cannot_be_read_at_first_is_read_again() {
-    let pad = Pad::new();
-    let fault = Fault::on("GET", "*/all_comments", How::StatusBefore(503));
+fn failed_reads_are_retried() {
+    let pad = LaunchpadScenario::new();
+    let fault = LaunchpadFault::on("GET", "*/all_comments", LaunchpadFaultKind::StatusBefore(503));
     pad.launchpad.fail(fault.times(2));
     let output = pad.run(&args(&pad.url()));
     assert_eq!(output.code, 1, "{}", output.shown());
-    assert!(output.stderr.contains("fails; it is asked again"), "{}", output.shown());
+    assert!(output.stderr.contains("failed: retrying"), "{}", output.shown());
     assert_eq!(pad.launchpad.comments(&pad.merge).len(), 1);
 }
 
 #[test]
-fn a_program_that_is_killed_at_the_write_and_repeated_has_posted_once() {
+fn killed_posting_repeated_posts_once() {
     let expected = undisturbed();
-    for moment in [Moment::Before, Moment::After] {
-        let pad = Pad::new();
+    for moment in [HoldPoint::Before, HoldPoint::After] {
+        let pad = LaunchpadScenario::new();
         let hold = pad.launchpad.hold_write(1, moment);
         let running = pad.crh(pad.elsewhere.path(), &args(&pad.url())).start();
         assert!(hold.wait(PATIENCE), "{moment:?}");
         let killed = running.kill();
         assert_eq!(killed.code, -1, "{}", killed.shown());
         hold.release();
-        assert_eq!(seen(&pad) == expected, moment == Moment::After);
+        assert_eq!(seen(&pad) == expected, moment == HoldPoint::After);
         let again = pad.run(&args(&pad.url()));
-        assert!(!again.stderr.contains("did not go to"), "{}", again.shown());
+        assert!(!again.stderr.contains("cannot deliver the report"), "{}", again.shown());
         assert_eq!(seen(&pad), expected, "{moment:?}");
         assert_eq!(pad.launchpad.comments(&pad.merge).len(), 1, "{moment:?}");
     }

@@ -1,4 +1,4 @@
-//! Which vote goes along with which verdict.
+//! Votes by verdict.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,30 +6,29 @@ use std::path::PathBuf;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::{FORK, Pad};
+use super::{FORK, LaunchpadScenario};
 use crate::review::script::answers;
 use crate::review::{runs, with_model};
 use crh_testkit::fake_launchpad::{Merge, REVIEWER};
 use crh_testkit::{FakeModel, Repo};
 
-/// A merge proposal in which nothing is wrong.
-fn clean() -> Pad {
+/// A merge proposal without issues.
+fn clean() -> LaunchpadScenario {
     let repo = Repo::from_fixture(super::BASE);
     let fork = repo.cloned(&[]);
     fork.git(&["checkout", "--quiet", "-b", "feature"]);
     fork.write("more.py", "z = 1\n");
     fork.commit("more");
-    Pad::with(repo, fork)
+    LaunchpadScenario::with(repo, fork)
 }
 
-/// A run, and what it came to.
 struct Run {
     folder: PathBuf,
     report: Value,
 }
 
 /// Reviews it with a model that finds nothing.
-fn reviewed(pad: &Pad) -> Run {
+fn reviewed(pad: &LaunchpadScenario) -> Run {
     let model = FakeModel::start().on("single", [answers(&[])]);
     let args = ["review", &pad.url(), "--strategy", "single", "--run-dir", "runs"];
     let output = with_model(pad.crh(pad.elsewhere.path(), &args), &model).run();
@@ -39,8 +38,8 @@ fn reviewed(pad: &Pad) -> Run {
     Run { folder, report: serde_json::from_str(&report).unwrap() }
 }
 
-/// Posts the run as if it had come to this verdict; the vote of the last comment then, and what was said of it.
-fn voted(pad: &Pad, run: &Run, verdict: &str, more: &[&str]) -> String {
+/// Posts the run with this verdict and returns the resulting vote and message.
+fn voted(pad: &LaunchpadScenario, run: &Run, verdict: &str, more: &[&str]) -> String {
     let mut report = run.report.clone();
     report["verdict"] = verdict.into();
     fs::write(run.folder.join("review.json"), report.to_string()).unwrap();
@@ -58,7 +57,7 @@ fn voted(pad: &Pad, run: &Run, verdict: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn a_vote_follows_from_the_verdict_and_an_approval_is_asked_for() {
+fn vote_follows_verdict_and_approval_needs_flag() {
     let pad = clean();
     let run = reviewed(&pad);
     assert_eq!(run.report["verdict"], "Ready to merge", "{:#}", run.report);
@@ -84,7 +83,7 @@ fn a_vote_follows_from_the_verdict_and_an_approval_is_asked_for() {
         Ready to merge []: Abstain ("posted")
         Not ready ["--allow-approve"]: Needs Fixing ("posted")
         Incomplete ["--allow-approve"]: Abstain ("posted")
-        Ready to merge []: - ({"skipped":"an approval was not asked for"})
+        Ready to merge []: - ({"skipped":"approving is not enabled"})
         Ready to merge ["--allow-approve"]: Approve ("posted")
         Ready to merge ["--allow-approve"]: Approve (nothing)
     "#]]
@@ -92,7 +91,7 @@ fn a_vote_follows_from_the_verdict_and_an_approval_is_asked_for() {
 }
 
 #[test]
-fn nobody_approves_a_proposal_of_their_own() {
+fn own_proposal_is_never_approved() {
     let mut pad = clean();
     pad.merge = pad.launchpad.propose(Merge {
         source: FORK.to_owned(),
@@ -103,20 +102,21 @@ fn nobody_approves_a_proposal_of_their_own() {
     let table = voted(&pad, &run, "Ready to merge", &["--allow-approve"])
         + &voted(&pad, &run, "Ready with fixes", &["--allow-approve"]);
     expect![[r#"
-        Ready to merge ["--allow-approve"]: - ({"skipped":"the merge proposal is by the account that posts"})
+        Ready to merge ["--allow-approve"]: - ({"skipped":"the posting account is the author of the merge proposal"})
         Ready with fixes ["--allow-approve"]: Needs Fixing ("posted")
     "#]].assert_eq(&table);
 }
 
 #[test]
-fn what_a_person_has_voted_stays() {
+fn persons_vote_stays() {
     let pad = clean();
     let run = reviewed(&pad);
     pad.launchpad.vote(&pad.merge, REVIEWER, "Approve", "I have tried it out.");
     let table = voted(&pad, &run, "Ready with fixes", &[])
         + &voted(&pad, &run, "Ready to merge", &["--allow-approve"]);
     expect![[r#"
-        Ready with fixes []: - ({"skipped":"the account has voted with a comment that is not crh's"})
-        Ready to merge ["--allow-approve"]: - ({"skipped":"the account has voted with a comment that is not crh's"})
-    "#]].assert_eq(&table);
+        Ready with fixes []: - ({"skipped":"a person voted with this account"})
+        Ready to merge ["--allow-approve"]: - ({"skipped":"a person voted with this account"})
+    "#]]
+    .assert_eq(&table);
 }

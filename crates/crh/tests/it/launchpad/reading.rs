@@ -1,17 +1,15 @@
-//! What comes from a merge proposal, from wherever the user stands.
+//! Reading a merge proposal from inside and outside a clone.
 
-#[path = "reading/sources.rs"]
-mod places;
+mod failures;
 mod rounds;
 mod same_bytes;
 mod secrets;
-#[path = "reading/failures.rs"]
-mod trouble;
+mod sources;
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::Pad;
+use super::LaunchpadScenario;
 
 /// The files of a change, with their status.
 fn files(summary: &Value) -> Vec<String> {
@@ -24,8 +22,8 @@ fn files(summary: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_merge_proposal_is_read_from_its_address_without_any_clone() {
-    let pad = Pad::new();
+fn merge_proposal_is_read_without_a_clone() {
+    let pad = LaunchpadScenario::new();
     let summary = pad.prepared();
     assert_eq!(files(&summary), ["modified AGENTS.md", "modified shop/orders.py"]);
     assert_eq!(summary["headRev"], json!(pad.fork.id("feature")));
@@ -44,8 +42,8 @@ fn a_merge_proposal_is_read_from_its_address_without_any_clone() {
 }
 
 #[test]
-fn a_merge_proposal_is_reviewed_by_its_page_and_by_its_address_in_the_web_service() {
-    let pad = Pad::new();
+fn page_and_web_service_addresses_work() {
+    let pad = LaunchpadScenario::new();
     let in_service = format!("{}/{}", pad.launchpad.api_url(), pad.merge);
     for url in [pad.url(), in_service] {
         let output = pad.run(&["review", &url, "--strategy", "static"]);
@@ -55,8 +53,8 @@ fn a_merge_proposal_is_reviewed_by_its_page_and_by_its_address_in_the_web_servic
 }
 
 #[test]
-fn what_cannot_be_reviewed_is_refused_before_anybody_is_asked() {
-    let pad = Pad::new();
+fn impossible_review_is_refused_offline() {
+    let pad = LaunchpadScenario::new();
     let url = pad.url();
     let bazaar = format!("{}/~ann/shop/trunk/+merge/7", pad.launchpad.url());
     let elsewhere = "https://code.launchpad.net/~ann/shop/+git/shop/+merge/7";
@@ -68,27 +66,27 @@ fn what_cannot_be_reviewed_is_refused_before_anybody_is_asked() {
     }
     expect![[r#"
         exit 2
-        error: this is a merge proposal of a Bazaar branch, and only those of git are reviewed
-        hint: `bzr diff` prints its diff, and `--diff FILE` takes one
+        error: this is a merge proposal of a Bazaar branch; crh reviews only git branches
+        hint: review the output of `bzr diff` with `--diff FILE`
         ---
         exit 2
-        error: `code.launchpad.net` is not a host of the Launchpad that is asked, `HOST`
-        hint: `launchpad.service_root` or `LP_SERVICE_ROOT` says which Launchpad is asked
+        error: `code.launchpad.net` does not belong to the configured Launchpad, `HOST`
+        hint: set another Launchpad with `launchpad.service_root` or `LP_SERVICE_ROOT`
         ---
         exit 2
         error: a merge proposal cannot be read offline
-        hint: leave `--offline` out, or name a branch
+        hint: leave out `--offline`, or name a branch
         ---
     "#]]
     .assert_eq(&shown);
     assert_eq!(pad.launchpad.requests(), []);
-    // The address looks like one of git's, and Launchpad says what is there.
+    // The address looks like git, but the proposal is Bazaar.
     let odd = pad.launchpad.propose_bazaar("~ann/shop/+git/odd", "~acme/shop/trunk");
     let odd = format!("{}/{odd}", pad.launchpad.url());
     expect![[r#"
         exit 2
-        error: `GET ~ann/shop/+git/odd/+merge/1005` is a merge proposal of Bazaar branches, and only those of git are reviewed
-        hint: `bzr diff` prints its diff, and `--diff FILE` takes one
+        error: `GET ~ann/shop/+git/odd/+merge/1005` is a merge proposal of Bazaar branches; crh reviews only git branches
+        hint: review the output of `bzr diff` with `--diff FILE`
         ---
     "#]].assert_eq(&pad.shown(&pad.run(&["review", &odd]).shown()));
     let mut shown = String::new();
@@ -97,12 +95,12 @@ fn what_cannot_be_reviewed_is_refused_before_anybody_is_asked() {
     }
     expect![[r#"
         exit 2
-        error: `--since-last` is for a pull request of GitHub's, and this is a merge proposal
-        hint: leave it out: everything is reviewed
+        error: `--since-last` works only for GitHub pull requests
+        hint: leave it out to review everything
         ---
         exit 2
-        error: `--sink github` is for a pull request, and this is a merge proposal
-        hint: `--sink launchpad` posts to it
+        error: `--sink github` needs a pull request, but this is a merge proposal
+        hint: use `--sink launchpad`
         ---
     "#]]
     .assert_eq(&shown);

@@ -1,14 +1,14 @@
-//! A bill that is bounded: what a budget prevents is said, and nothing turns green by it.
+//! Budgets: the report says what they prevented, and the review does not pass because of them.
 
 use expect_test::expect;
 
 use super::script::{delegates, finding, marks, reports, submits, works};
-use super::{Desk, MAIL, ORDERS};
+use super::{MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Asked, Scripted};
 
-/// What a model says that finds nothing. What is asked of it depends on the budget, so that this is no script.
-fn said(asked: &Asked) -> Scripted {
+/// A model without findings. It is not scripted, because the requests depend on the budget.
+fn answer(asked: &Asked) -> Scripted {
     match (asked.caller.as_str(), asked.number) {
         ("orchestrator", 1) => delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]),
         ("orchestrator", _) => submits(&[], &[]),
@@ -19,9 +19,9 @@ fn said(asked: &Asked) -> Scripted {
 }
 
 #[test]
-fn calls_that_run_out_in_the_middle_cut_the_review_short() {
-    let desk = Desk::new();
-    let model = FakeModel::answering(said);
+fn review_is_truncated_when_calls_run_out() {
+    let desk = ReviewFixture::new();
+    let model = FakeModel::answering(answer);
     let reviewed = desk.review(&model, &["--max-llm-calls", "3", "--side-by-side", "1"]);
     assert!(model.requests().len() <= 3, "{}", model.conversations());
     assert_eq!(reviewed.end(), (4, "truncated", "Incomplete"));
@@ -35,15 +35,16 @@ fn calls_that_run_out_in_the_middle_cut_the_review_short() {
         [1] orders: Looked at all of it.
 
         Coverage
-          - failed reviewer orchestrator: the budget for calls of the model left no room
-            to ask
-          - failed reviewer sub-agent-2: sub-agent ended without calling
-            report_findings: the budget for calls of the model left no room to ask
+          - reviewer orchestrator failed: the remaining budget for model calls is too
+            small for another request
+          - reviewer sub-agent-2 failed: sub-agent ended without calling
+            report_findings: the remaining budget for model calls is too small for
+            another request
           - shop/mail.py: not reviewed (sub-agent-2 failed)
-          - the orchestrator did not submit (the budget for calls of the model left no
-            room to ask): the review was submitted by code, and every finding is kept
+          - the orchestrator did not submit (the remaining budget for model calls is too
+            small for another request); all findings are kept
 
-        Incomplete: failed reviewers: orchestrator, sub-agent-2, 1 file not wholly
+        Incomplete: failed reviewers: orchestrator, sub-agent-2, 1 file not fully
           reviewed, the review was cut short
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
@@ -56,30 +57,30 @@ fn calls_that_run_out_in_the_middle_cut_the_review_short() {
         consistency completed: 
         patterns completed: 
         injection completed: 
-        orchestrator failed: the budget for calls of the model left no room to ask
+        orchestrator failed: the remaining budget for model calls is too small for another request
         sub-agent-1 completed: Looked at all of it.
-        sub-agent-2 failed: sub-agent ended without calling report_findings: the budget for calls of the model left no room to ask
+        sub-agent-2 failed: sub-agent ended without calling report_findings: the remaining budget for model calls is too small for another request
     "#]].assert_eq(&reviewed.reviewers());
 }
 
 #[test]
-fn a_review_that_was_cut_short_passes_where_the_user_allows_it() {
-    let desk = Desk::new();
+fn truncated_review_passes_with_allow_incomplete() {
+    let desk = ReviewFixture::new();
     let cut = ["--max-llm-calls", "3", "--side-by-side", "1", "--allow-incomplete"];
-    let allowed = desk.review(&FakeModel::answering(said), &cut);
+    let allowed = desk.review(&FakeModel::answering(answer), &cut);
     assert_eq!(allowed.end(), (0, "truncated", "Incomplete"));
 }
 
 #[test]
-fn money_that_runs_out_in_the_middle_cuts_the_review_short() {
-    let desk = Desk::new();
-    // A vendor that does not count is paid the worst case: one cent for each of the six calls.
+fn review_is_truncated_when_money_runs_out() {
+    let desk = ReviewFixture::new();
+    // Calls without token counts are charged at their maximum: one cent for each of the six calls.
     desk.user.write(
         ".config/crh/config.toml",
         "[models.\"openai:cent\"]\ncontext = 1_000_000\nmax_output = 5_000\ntools = true\n\
          price = { input = 0.0, output = 2.0 }\n",
     );
-    let model = FakeModel::answering(|asked| said(asked).without_usage());
+    let model = FakeModel::answering(|asked| answer(asked).without_usage());
     let cents = ["--model", "openai:cent", "--max-cost", "0.05", "--side-by-side", "1"];
     let reviewed = desk.review(&model, &cents);
     assert_eq!(reviewed.end(), (4, "truncated", "Incomplete"), "{}", reviewed.output.shown());
@@ -95,10 +96,11 @@ fn money_that_runs_out_in_the_middle_cuts_the_review_short() {
         [2] mail: Looked at all of it.
 
         Coverage
-          - failed reviewer orchestrator: the budget for money left no room to ask
-          - the orchestrator did not submit (the budget for money left no room to ask):
-            the review was submitted by code, and every finding is kept
-          - sub-agent-2 met its limit of money: its work may be incomplete
+          - reviewer orchestrator failed: the remaining budget for money is too small
+            for another request
+          - the orchestrator did not submit (the remaining budget for money is too small
+            for another request); all findings are kept
+          - sub-agent-2 reached its limit of money; its review may be incomplete
 
         Incomplete: failed reviewers: orchestrator, the review was cut short
     "#]]
@@ -106,14 +108,14 @@ fn money_that_runs_out_in_the_middle_cuts_the_review_short() {
 }
 
 #[test]
-fn a_budget_that_pays_for_nothing_reviews_nothing() {
-    let desk = Desk::new();
+fn tiny_budget_reviews_nothing() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start();
     let reviewed = desk.review(&model, &["--max-cost", "0.0001"]);
     assert_eq!(reviewed.end(), (3, "error", "Incomplete"));
     expect![[r#"
         exit 3
-        note: nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works
+        note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
         Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
@@ -121,24 +123,26 @@ fn a_budget_that_pays_for_nothing_reviews_nothing() {
         No issues in 0 reviewed files.
 
         Coverage
-          - failed reviewer orchestrator: the budget for money left no room to ask
-          - failed reviewer sub-agent-1: sub-agent ended without calling
-            report_findings: the budget for money left no room to ask
+          - reviewer orchestrator failed: the remaining budget for money is too small
+            for another request
+          - reviewer sub-agent-1 failed: sub-agent ended without calling
+            report_findings: the remaining budget for money is too small for another
+            request
           - shop/mail.py: not reviewed (sub-agent-1 failed)
           - shop/orders.py: not reviewed (sub-agent-1 failed)
-          - the orchestrator did not delegate: code gave all files out
-          - the orchestrator did not submit (the budget for money left no room to ask):
-            the review was submitted by code, and every finding is kept
+          - the orchestrator did not delegate; crh assigned all files itself
+          - the orchestrator did not submit (the remaining budget for money is too small
+            for another request); all findings are kept
 
-        Incomplete: failed reviewers: orchestrator, sub-agent-1, 2 files not wholly
+        Incomplete: failed reviewers: orchestrator, sub-agent-1, 2 files not fully
           reviewed, nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }
 
 #[test]
-fn what_is_over_the_cap_is_hidden_and_still_counts() {
-    let desk = Desk::new();
+fn issues_over_limit_are_hidden_but_count() {
+    let desk = ReviewFixture::new();
     let findings = [
         finding("P2", "The total is divided", "shop/orders.py:5", "return result / len(items)"),
         finding("P1", "An unpaid order is refunded", "shop/orders.py:9", "    return order.amount"),
@@ -155,14 +159,14 @@ fn what_is_over_the_cap_is_hidden_and_still_counts() {
     "#]]
     .assert_eq(&reviewed.issues());
     expect![[r#"
-        over_cap The total is divided: number 2 of at most 1
+        over_cap The total is divided: issue 2 is over the limit of 1
     "#]]
     .assert_eq(&reviewed.fates());
 }
 
 #[test]
-fn an_estimate_asks_nobody_and_leaves_nothing() {
-    let desk = Desk::new();
+fn estimate_calls_no_model_and_stores_nothing() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start();
     for args in [&[][..], &["--strategy", "single", "--budget", "quick"], &["--strategy", "static"]]
     {
@@ -171,8 +175,8 @@ fn an_estimate_asks_nobody_and_leaves_nothing() {
         assert!(desk.runs().is_empty());
     }
     let estimated = desk.shown(&desk.review(&model, &["--estimate"]).output);
-    // How long prompts are is of no consequence here.
-    let (before, after) = estimated.split_once("its first call at most ").unwrap();
+    // Ignore prompt lengths.
+    let (before, after) = estimated.split_once("first call at most ").unwrap();
     let (_, after) = after.split_once('\n').unwrap();
     expect![[r#"
         exit 0
@@ -186,7 +190,7 @@ fn an_estimate_asks_nobody_and_leaves_nothing() {
         patterns      2 files, no model
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-4.1-mini: SO MUCH
-        note: the orchestrator decides how many sub-agents there are; the bound holds for all of them
-        at most 2.0000 USD, of which 0.4000 USD held back for last turns and validation; at most 200 calls and 4000000 tokens read
+        note: the orchestrator decides how many sub-agents run; the limits cover all of them
+        at most 2.0000 USD, of which 0.4000 USD are reserved for final turns and validation; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }

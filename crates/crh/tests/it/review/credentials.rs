@@ -1,15 +1,15 @@
-//! Credentials in lines of a change, added or not: nothing that is written about the change shows one.
+//! Credentials in added, removed and unchanged lines: no output shows them.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::Desk;
+use super::ReviewFixture;
 use super::script::{confirms, delegates, finding, reports, submits, works};
 use crate::user::tree;
 use crh_testkit::FakeModel;
 
-/// What stands in a line that stays, in one that goes, and in one that comes.
+/// In an unchanged, a removed and an added line.
 const KEYS: [&str; 3] = ["Xk29vQp41mZr", "16C7e42F292c6912E7710c838347Ae178B4a", "Zk31wQp42nYr"];
 
 const CHANGE: &str = r#"
@@ -29,7 +29,7 @@ const CHANGE: &str = r#"
     y = 2
     "#;
 
-/// The files of a run that show a key, but for the change itself.
+/// Files of a run that contain a key, except for the change itself.
 fn showing(run: &Path) -> Vec<String> {
     let files = tree(run).into_keys().filter(|name| !name.starts_with("workspace"));
     let shows = |name: &String| {
@@ -41,8 +41,8 @@ fn showing(run: &Path) -> Vec<String> {
 }
 
 #[test]
-fn no_form_of_a_report_and_no_file_of_a_run_shows_a_key_of_the_change() {
-    let desk = Desk::with(CHANGE);
+fn secrets_of_the_change_are_masked_everywhere() {
+    let desk = ReviewFixture::with(CHANGE);
     let forms = [
         "text",
         "json",
@@ -70,8 +70,8 @@ fn no_form_of_a_report_and_no_file_of_a_run_shows_a_key_of_the_change() {
 }
 
 #[test]
-fn what_quotes_a_key_is_stored_without_it_and_still_counts_when_the_review_goes_on() {
-    let desk = Desk::with(CHANGE);
+fn masked_finding_survives_resume() {
+    let desk = ReviewFixture::with(CHANGE);
     let quote = "url = \"postgres://app:Xk29vQp41mZr@db.corp.net/main\"\nbreakpoint()";
     let stops = finding("P1", "The program stops here", "a.py:1", quote);
     let scopes = || delegates(&[("first", &["a.py"]), ("second", &["b.py"])]);
@@ -80,7 +80,7 @@ fn what_quotes_a_key_is_stored_without_it_and_still_counts_when_the_review_goes_
         .on("sub-agent-1", works(&["a.py"], &[stops]))
         .on("sub-agent-2", [reports(&[]).delayed(Duration::from_secs(3_600))]);
     let review = ["review", "HEAD~1..HEAD", "--side-by-side", "1"];
-    let running = desk.asking(&model, &review).start();
+    let running = desk.crh_with_model(&model, &review).start();
     model.wait_for("sub-agent-2", 1);
     running.interrupt();
     running.end();
@@ -93,7 +93,7 @@ fn what_quotes_a_key_is_stored_without_it_and_still_counts_when_the_review_goes_
     model.script("sub-agent-2", works(&["b.py"], &[]));
     model.script("validate-1", [confirms()]);
     let name = run.file_name().unwrap().to_str().unwrap();
-    let reviewed = desk.reviewed(desk.asking(&model, &["review", "--resume", name]).run());
+    let reviewed = desk.reviewed(desk.crh_with_model(&model, &["review", "--resume", name]).run());
     let issues = reviewed.issues();
     assert!(issues.contains("The program stops here"), "{issues} {}", reviewed.fates());
     assert_eq!(showing(&run), Vec::<String>::new());
@@ -108,12 +108,12 @@ fn what_quotes_a_key_is_stored_without_it_and_still_counts_when_the_review_goes_
 }
 
 #[test]
-fn a_password_that_is_a_word_of_ours_or_a_path_leaves_everything_readable() {
+fn common_word_as_password_does_not_mask_report() {
     for password in ["severity", "verdict", "manual", "app.py"] {
         let change = format!(
             "//- app.py\nx = 1\n//- head\n//- app.py\nx = 1\nurl = \"postgres://app:{password}@db.corp.net/main\"\nbreakpoint()\n"
         );
-        let desk = Desk::with(&change);
+        let desk = ReviewFixture::with(&change);
         let sarif = desk.crh(&["check", "HEAD~1..HEAD", "--format", "sarif"]).run();
         assert!(sarif.stdout.contains(r#""uri": "app.py""#), "{password}: {}", sarif.stdout);
         let shown = desk.crh(&["show", "--format", "html"]).run();
@@ -125,8 +125,8 @@ fn a_password_that_is_a_word_of_ours_or_a_path_leaves_everything_readable() {
 }
 
 #[test]
-fn a_line_that_looks_like_a_mark_of_ours_is_quoted_as_it_is() {
-    let desk = Desk::with(
+fn code_that_looks_like_a_mask_is_quoted_unchanged() {
+    let desk = ReviewFixture::with(
         r#"
         //- app.py
         x = 1
@@ -138,7 +138,7 @@ fn a_line_that_looks_like_a_mark_of_ours_is_quoted_as_it_is() {
         "#,
     );
     let returned = serde_json::json!({ "reviewer": "alice", "findings": [
-        finding("P1", "Nobody has set `z`", "app.py:3", r#"y = "[redacted 0]" + z"#),
+        finding("P1", "`z` is not set", "app.py:3", r#"y = "[redacted 0]" + z"#),
     ]});
     let diff = desk.repo.git(&["diff", "HEAD~1..HEAD"]);
     desk.repo.write("change.diff", &diff);
@@ -150,8 +150,8 @@ fn a_line_that_looks_like_a_mark_of_ours_is_quoted_as_it_is() {
 }
 
 #[test]
-fn a_key_in_a_line_that_a_finding_quotes_from_elsewhere_is_not_shown() {
-    let desk = Desk::with(
+fn secret_quoted_from_unchanged_file_is_masked() {
+    let desk = ReviewFixture::with(
         r#"
         //- lib.py
         def connect(key):

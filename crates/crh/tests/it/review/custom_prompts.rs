@@ -1,4 +1,4 @@
-//! What the user wants models to be told, and what a repository may not want.
+//! Custom prompts, and that a repository cannot set them.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::script::{confirms, delegates, finding, submits, works};
-use super::{Desk, MAIL, ORDERS, Reviewed};
+use super::{FinishedReview, MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::Read;
 
-/// A model that finds something.
+/// A model with one finding.
 fn model() -> FakeModel {
     let finding =
         finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)");
@@ -20,8 +20,12 @@ fn model() -> FakeModel {
         .on("validate-1", [confirms()])
 }
 
-/// Reviews, and tells which of the runs were told a text, as rules or otherwise.
-fn told(desk: &Desk, args: &[&str], wanted: &str) -> (Reviewed, Vec<String>) {
+/// Runs a review and returns which callers received a text, in the system prompt or elsewhere.
+fn review_and_find(
+    desk: &ReviewFixture,
+    args: &[&str],
+    wanted: &str,
+) -> (FinishedReview, Vec<String>) {
     let model = model();
     let reviewed = desk.review(&model, args);
     assert_eq!(reviewed.end().1, "ok", "{}", reviewed.output.shown());
@@ -41,8 +45,8 @@ fn told(desk: &Desk, args: &[&str], wanted: &str) -> (Reviewed, Vec<String>) {
 }
 
 #[test]
-fn what_the_user_wants_models_to_be_told_reaches_them_and_names_another_review() {
-    let desk = Desk::new();
+fn custom_prompts_reach_models_and_change_review_id() {
+    let desk = ReviewFixture::new();
     desk.user.write("system.md", "Only the SYSTEM-WISH counts.\n");
     desk.user.write("reviewer.md", "Look for the REVIEWER-WISH.\n");
     let path = |name: &str| desk.user.path(name).to_str().unwrap().to_owned();
@@ -51,7 +55,7 @@ fn what_the_user_wants_models_to_be_told_reaches_them_and_names_another_review()
     let again = desk.review(&model(), &[]).report["review_id"].clone();
     assert_eq!(usual, again);
     let check = |args: &[&str], wanted: &str, expected: &[&str]| {
-        let (reviewed, told) = told(&desk, args, wanted);
+        let (reviewed, told) = review_and_find(&desk, args, wanted);
         assert_eq!(told, expected, "{args:?}");
         reviewed.report["review_id"].clone()
     };
@@ -60,15 +64,15 @@ fn what_the_user_wants_models_to_be_told_reaches_them_and_names_another_review()
     assert_ne!(other, usual);
     let other = check(&["--reviewer-prompt", &reviewer], "REVIEWER-WISH", &["sub-agent-1 user"]);
     assert_ne!(other, usual);
-    // The language is told where something is written for people.
-    let (_, told) = told(&desk, &["--lang", "Klingon"], "Klingon");
+    // Only callers that write text for people get the language.
+    let (_, told) = review_and_find(&desk, &["--lang", "Klingon"], "Klingon");
     assert!(told.iter().any(|line| line.starts_with("sub-agent-1")), "{told:?}");
 }
 
 #[test]
-fn a_prompt_that_cannot_be_used_is_one_sentence() {
-    let desk = Desk::new();
-    let nobody = FakeModel::start();
+fn invalid_prompt_file_is_an_error() {
+    let desk = ReviewFixture::new();
+    let unused_model = FakeModel::start();
     desk.user.write("empty.md", " \n");
     let empty = desk.user.path("empty.md");
     let mut said = String::new();
@@ -80,12 +84,12 @@ fn a_prompt_that_cannot_be_used_is_one_sentence() {
         ["--model", "opnai:gpt"],
         ["--max-seconds", "0"],
     ] {
-        said += &desk.shown(&desk.review(&nobody, &args).output);
+        said += &desk.shown(&desk.review(&unused_model, &args).output);
     }
     assert!(desk.runs().is_empty(), "{:?}", desk.runs());
     expect![[r#"
         exit 2
-        error: reading `nowhere.md`: No such file or directory (os error 2)
+        error: cannot read `nowhere.md`: No such file or directory (os error 2)
         hint: check the path; `-` reads standard input
         ---
         exit 2
@@ -93,15 +97,15 @@ fn a_prompt_that_cannot_be_used_is_one_sentence() {
         hint: a prompt is a text file, such as the built-in ones under `crates/crh-pipeline/prompts`
         ---
         exit 2
-        error: invalid value '' for '--lang <LANGUAGE>': give the name of a language, such as `German` or `pt-BR`
+        error: invalid value '' for '--lang <LANGUAGE>': expected the name of a language, such as `German` or `pt-BR`
         For more information, try '--help'.
         ---
         exit 2
-        error: recording to `nowhere/tape`: No such file or directory (os error 2)
-        hint: name a file that is not there yet, or a recording to replace
+        error: cannot record to `nowhere/tape`: No such file or directory (os error 2)
+        hint: name a new file, or an existing recording to overwrite
         ---
         exit 2
-        error: there is no provider `opnai` (did you mean `openai`?); known are `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+        error: unknown provider `opnai` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
         hint: `crh model list` shows providers and models
         ---
         exit 2
@@ -112,9 +116,9 @@ fn a_prompt_that_cannot_be_used_is_one_sentence() {
 }
 
 #[test]
-fn a_repository_can_set_none_of_it() {
-    let desk = Desk::new();
-    let nobody = FakeModel::start();
+fn repository_cannot_set_prompts() {
+    let desk = ReviewFixture::new();
+    let unused_model = FakeModel::start();
     for line in [
         "[review]\nlanguage = \"Klingon\"",
         "[review]\nstrategy = \"static\"",
@@ -124,19 +128,19 @@ fn a_repository_can_set_none_of_it() {
         "[review]\nsystem_prompt = \"evil.md\"",
         "[prompts]\nsystem = \"evil.md\"",
     ] {
-        // The settings of the checkout and those of the commit under review.
+        // In the checkout and in the commit under review.
         desk.repo.write("crh.toml", line);
         desk.repo.commit("settings");
-        let output = desk.review(&nobody, &[]).output;
+        let output = desk.review(&unused_model, &[]).output;
         assert_eq!(output.code, 2, "{line}: {}", output.shown());
-        let is_refused = ["may not set", "there is no key", "there is no section"];
+        let is_refused = ["may not set", "unknown key", "unknown section"];
         assert!(is_refused.iter().any(|word| output.stderr.contains(word)), "{}", output.stderr);
     }
     assert!(desk.runs().is_empty());
 }
 
-/// A report without what differs between two runs of the same review.
-fn lasting(report: &Value) -> Value {
+/// A report without the values that differ between two runs of the same review.
+fn without_run_values(report: &Value) -> Value {
     let mut report = report.clone();
     report["run_id"] = json!("");
     report["artifact"] = json!("");
@@ -147,8 +151,8 @@ fn lasting(report: &Value) -> Value {
 }
 
 #[test]
-fn a_recorded_review_gives_the_same_report_without_a_server() {
-    let desk = Desk::new();
+fn replayed_review_gives_same_report() {
+    let desk = ReviewFixture::new();
     let tape = desk.user.path("tape");
     let file = tape.to_str().unwrap();
     let recorded = desk.review(&model(), &["--model", "openai:gpt-4.1-mini", "--record", file]);
@@ -159,8 +163,8 @@ fn a_recorded_review_gives_the_same_report_without_a_server() {
     let output = desk.crh(&replaying).run();
     let replayed = desk.reviewed(output);
     assert_eq!(replayed.output.code, 1, "{}", replayed.output.shown());
-    assert_eq!(lasting(&replayed.report), lasting(&recorded.report));
-    // A change that was not recorded has no answer, and is not green.
+    assert_eq!(without_run_values(&replayed.report), without_run_values(&recorded.report));
+    // A change that was not recorded has no answer, so its review does not pass.
     let other = desk.crh(&[&replaying[..], &["--lang", "Klingon"]].concat()).run();
     let other = desk.reviewed(other);
     assert_eq!(other.end(), (3, "error", "Incomplete"));

@@ -1,4 +1,4 @@
-//! Reviews that somebody stops: by Ctrl-C, or by taking the power away. What has ended is kept, reported, and not paid for
+//! Interrupted reviews, by Ctrl-C or a crash: finished work is kept, reported, and not paid for
 //! again.
 
 use std::fs;
@@ -9,7 +9,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::script::{answers, confirms, delegates, finding, reports, submits, works};
-use super::{Desk, json as read_json, runs, timeless, with_model};
+use super::{ReviewFixture, json as read_json, runs, with_model, without_times};
 use crate::user::tree;
 use crh_testkit::fake_model::Scripted;
 use crh_testkit::{FakeModel, Output, Running};
@@ -37,56 +37,56 @@ const STORE: &str = "
         return items[3]
     ";
 
-/// Longer than any test takes: the reply does not come before the program leaves or the model is gone.
+/// Longer than any test: the reply never arrives.
 const NEVER: Duration = Duration::from_secs(3_600);
 
-/// What the sub-agent for `a.py` finds.
+/// Finding of the sub-agent for `a.py`.
 fn off_by_one() -> Value {
     finding("P1", "The second item is returned as the first", "a.py:2", "return items[1]")
 }
 
-/// What the sub-agent for `c.py` finds.
+/// Finding of the sub-agent for `c.py`.
 fn too_far() -> Value {
     finding("P2", "A list of three items fails", "c.py:2", "return items[3]")
 }
 
-/// A scope for each file.
+/// One scope per file.
 fn three_scopes() -> Scripted {
     delegates(&[("first", &["a.py"]), ("second", &["b.py"]), ("third", &["c.py"])])
 }
 
-/// A model with which the first sub-agent ends, and the second waits for ever.
-fn stuck_in_the_second() -> FakeModel {
+/// A model that answers the first sub-agent and never the second.
+fn model_stuck_at_second() -> FakeModel {
     FakeModel::start()
         .on("orchestrator", [three_scopes()])
         .on("sub-agent-1", works(&["a.py"], &[off_by_one()]))
         .on("sub-agent-2", [reports(&[]).delayed(NEVER)])
 }
 
-/// What the model says when the review goes on.
-fn goes_on(model: &FakeModel) {
+/// Scripts the answers for the resumed review.
+fn script_resume(model: &FakeModel) {
     model.script("orchestrator", [three_scopes(), submits(&["1.1", "3.1"], &[])]);
     model.script("sub-agent-2", works(&["b.py"], &[]));
     model.script("sub-agent-3", works(&["c.py"], &[too_far()]));
     model.script("validate-1", [confirms()]);
 }
 
-/// A review under way, one sub-agent after the other, in which the first has ended and the second waits.
-fn under_way(desk: &Desk, model: &FakeModel, args: &[&str]) -> Running {
+/// A running review: the first sub-agent has finished, the second waits.
+fn running_review(desk: &ReviewFixture, model: &FakeModel, args: &[&str]) -> Running {
     let review = ["review", "HEAD~1..HEAD", "--side-by-side", "1"];
-    let running = desk.asking(model, &[&review, args].concat()).start();
+    let running = desk.crh_with_model(model, &[&review, args].concat()).start();
     model.wait_for("sub-agent-2", 1);
     running
 }
 
-/// What a program says when it refuses to go on.
-fn refused(desk: &Desk, output: &Output) -> String {
+/// The error output of a rejected resume.
+fn refused(desk: &ReviewFixture, output: &Output) -> String {
     assert_eq!(output.code, 2, "{}", output.shown());
     assert_eq!(output.stdout, "");
-    timeless(&desk.user.named(&desk.repo, &output.stderr))
+    without_times(&desk.user.replace_paths(&desk.repo, &output.stderr))
 }
 
-/// Waits for a file that another process writes.
+/// Waits for a file of another process.
 fn wait_for_file(path: &Path) {
     let start = Instant::now();
     while !path.exists() {
@@ -97,10 +97,10 @@ fn wait_for_file(path: &Path) {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "most of it is what is printed")]
-fn ctrl_c_ends_in_a_report_of_what_was_found_so_far() {
-    let desk = Desk::with(STORE);
-    let model = stuck_in_the_second();
-    let running = under_way(&desk, &model, &[]);
+fn ctrl_c_reports_partial_results() {
+    let desk = ReviewFixture::with(STORE);
+    let model = model_stuck_at_second();
+    let running = running_review(&desk, &model, &[]);
     running.interrupt();
     let reviewed = desk.reviewed(running.end());
     assert_eq!(reviewed.end(), (130, "truncated", "Ready with fixes"));
@@ -114,28 +114,28 @@ fn ctrl_c_ends_in_a_report_of_what_was_found_so_far() {
             The second item is returned as the first
             | return items[1]
             The second item is returned as the first: an order of two items shows it.
-            bug; by delegate; confidence 0.75; manual -> human
+            bug; found by delegate; confidence 0.75; crh cannot fix this; a person must
 
         Coverage
-          - failed reviewer orchestrator: stopped by the user
-          - failed reviewer sub-agent-2: stopped by the user
-          - failed reviewer sub-agent-3: stopped by the user
+          - reviewer orchestrator failed: stopped by the user
+          - reviewer sub-agent-2 failed: stopped by the user
+          - reviewer sub-agent-3 failed: stopped by the user
           - b.py: not reviewed (the review was stopped first)
           - c.py: not reviewed (the review was stopped first)
-          - 1 P0 or P1 not checked: the review was stopped
-          - the review was stopped by the user: it is not complete
+          - 1 P0 or P1 not validated: the review was stopped
+          - the review was cancelled and is incomplete
 
         Ready with fixes: 1 issue to fix; the review is incomplete: failed reviewers:
-          orchestrator, sub-agent-2, sub-agent-3, 2 files not wholly reviewed, the
-          review was cut short
+          orchestrator, sub-agent-2, sub-agent-3, 2 files not fully reviewed, the review
+          was cut short
     "#]]
     .assert_eq(&reviewed.output.stdout);
-    // Which of the other lines are printed depends on how fast all is.
-    let said = timeless(&desk.user.named(&desk.repo, &reviewed.output.stderr));
-    let stopping = "stopping: what was found so far is reported; Ctrl-C again ends at once";
+    // Other progress lines depend on timing.
+    let said = without_times(&desk.user.replace_paths(&desk.repo, &reviewed.output.stderr));
+    let stopping = "stopping; findings so far are reported (press Ctrl-C again to quit at once)";
     assert!(said.contains(&format!("warning: {stopping}\n")), "{said}");
     let lines: Vec<&str> = said.lines().rev().take(2).collect();
-    assert_eq!(lines[0], "note: `crh review --resume RUN` goes on with it");
+    assert_eq!(lines[0], "note: resume with `crh review --resume RUN`");
     assert!(lines[1].starts_with("Ready with fixes: 1 P1 · "), "{said}");
     assert!(lines[1].ends_with(" · REPO/.crh/runs/RUN"), "{said}");
     expect![[r#"
@@ -217,24 +217,24 @@ fn ctrl_c_ends_in_a_report_of_what_was_found_so_far() {
         workspace
     "#]]
     .assert_eq(&files);
-    // It did not come to its end.
+    // The run is not complete.
     assert_eq!(read_json(&run.join("metadata.json"))["completed_at"], Value::Null);
 }
 
 #[test]
-fn a_second_ctrl_c_ends_at_once_whatever_the_program_is_busy_with() {
-    // So many files with so long names that a pipe does not take the report before somebody reads it.
+fn second_ctrl_c_exits_immediately() {
+    // Many long file names, so that the report does not fit into the pipe buffer.
     let name = "long".repeat(50);
     let files = |text: &str| -> String {
         (0..250).map(|file| format!("//- {name}_{file}.py\n{text}\n")).collect()
     };
-    let desk = Desk::with(&format!("{}//- head\n{}", files("a = 1"), files("a = 2")));
+    let desk = ReviewFixture::with(&format!("{}//- head\n{}", files("a = 1"), files("a = 2")));
     let model = FakeModel::start().on("orchestrator", [three_scopes().delayed(NEVER)]);
     let args = ["review", "HEAD~1..HEAD", "--format", "json"];
-    let running = desk.asking(&model, &args).start();
+    let running = desk.crh_with_model(&model, &args).start();
     model.wait_for("orchestrator", 1);
     running.interrupt();
-    // Written before it is printed.
+    // The file is written before the report is printed.
     wait_for_file(&desk.runs().pop().unwrap().join("review.json"));
     running.interrupt();
     let output = running.end_unread();
@@ -243,12 +243,13 @@ fn a_second_ctrl_c_ends_at_once_whatever_the_program_is_busy_with() {
 }
 
 #[test]
-fn after_a_crash_a_review_goes_on_and_nobody_pays_twice() {
-    let desk = Desk::with(STORE);
-    let model = stuck_in_the_second();
-    under_way(&desk, &model, &[]).kill();
-    goes_on(&model);
-    let reviewed = desk.reviewed(desk.asking(&model, &["review", "--resume", "latest"]).run());
+fn resume_after_crash_does_not_pay_twice() {
+    let desk = ReviewFixture::with(STORE);
+    let model = model_stuck_at_second();
+    running_review(&desk, &model, &[]).kill();
+    script_resume(&model);
+    let reviewed =
+        desk.reviewed(desk.crh_with_model(&model, &["review", "--resume", "latest"]).run());
     assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"), "{}", reviewed.output.shown());
     expect![[r#"
         #1 P1 a.py:2 The second item is returned as the first (0.75, confirmed)
@@ -281,7 +282,7 @@ fn after_a_crash_a_review_goes_on_and_nobody_pays_twice() {
     "#]]
     .assert_eq(&reviewed.warnings());
     assert_eq!(desk.runs().len(), 1);
-    // The one that was never answered counts.
+    // The unanswered call counts.
     assert_eq!(reviewed.report["stats"]["llm_calls"], model.counted().requests);
     let run = desk.runs().pop().unwrap();
     let telemetry = read_json(&run.join("telemetry.json"));
@@ -290,15 +291,15 @@ fn after_a_crash_a_review_goes_on_and_nobody_pays_twice() {
 }
 
 #[test]
-fn what_was_spent_before_a_crash_counts_and_more_can_be_allowed() {
-    let desk = Desk::with(STORE);
-    let model = stuck_in_the_second();
-    under_way(&desk, &model, &["--max-llm-calls", "8"]).kill();
-    // Four calls were made, and one of the eight is held back for the end.
+fn cost_before_crash_counts_for_resumed_budget() {
+    let desk = ReviewFixture::with(STORE);
+    let model = model_stuck_at_second();
+    running_review(&desk, &model, &["--max-llm-calls", "8"]).kill();
+    // Four calls were made, and one of the eight is reserved for the end.
     model.script("orchestrator", [three_scopes(), submits(&["1.1"], &[])]);
     model.script("sub-agent-2", works(&["b.py"], &[]));
     let resume = ["review", "--resume", "latest"];
-    let reviewed = desk.reviewed(desk.asking(&model, &resume).run());
+    let reviewed = desk.reviewed(desk.crh_with_model(&model, &resume).run());
     assert_eq!(reviewed.end(), (1, "truncated", "Ready with fixes"));
     expect![[r#"
         a.py reviewed
@@ -308,7 +309,7 @@ fn what_was_spent_before_a_crash_counts_and_more_can_be_allowed() {
     .assert_eq(&reviewed.coverage());
     expect![[r#"
         orchestrator: reviewed in an earlier attempt, and not again: `a.py`
-        1 P0 or P1 not checked: the budget for calls of the model left no room to ask
+        1 P0 or P1 not validated: the remaining budget for model calls is too small for another request
     "#]]
     .assert_eq(&reviewed.warnings());
     assert_eq!(reviewed.report["stats"]["llm_calls"], 8);
@@ -318,25 +319,26 @@ fn what_was_spent_before_a_crash_counts_and_more_can_be_allowed() {
     model.script("sub-agent-3", works(&["c.py"], &[too_far()]));
     model.script("validate-1", [confirms()]);
     let more = [&resume[..], &["--max-llm-calls", "20"]].concat();
-    let reviewed = desk.reviewed(desk.asking(&model, &more).run());
+    let reviewed = desk.reviewed(desk.crh_with_model(&model, &more).run());
     assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"), "{}", reviewed.output.shown());
     assert_eq!(reviewed.report["stats"]["llm_calls"], model.counted().requests);
 }
 
 #[test]
-fn after_ctrl_c_a_review_goes_on_and_ends_as_if_it_had_not_been_stopped() {
-    let desk = Desk::with(STORE);
-    let model = stuck_in_the_second();
-    let running = under_way(&desk, &model, &[]);
+fn resume_after_ctrl_c_gives_same_report() {
+    let desk = ReviewFixture::with(STORE);
+    let model = model_stuck_at_second();
+    let running = running_review(&desk, &model, &[]);
     running.interrupt();
     assert_eq!(running.end().code, 130);
-    goes_on(&model);
-    let stopped = desk.reviewed(desk.asking(&model, &["review", "--resume", "latest"]).run());
+    script_resume(&model);
+    let stopped =
+        desk.reviewed(desk.crh_with_model(&model, &["review", "--resume", "latest"]).run());
     assert_eq!(stopped.end(), (1, "ok", "Ready with fixes"), "{}", stopped.output.shown());
 
-    let other = Desk::with(STORE);
+    let other = ReviewFixture::with(STORE);
     let straight = FakeModel::start().on("sub-agent-1", works(&["a.py"], &[off_by_one()]));
-    goes_on(&straight);
+    script_resume(&straight);
     let straight = other.review(&straight, &[]);
     for part in ["issues", "coverage", "reviewers", "summary", "review_id", "verdict", "scope"] {
         assert_eq!(stopped.report[part], straight.report[part], "{part}");
@@ -344,13 +346,13 @@ fn after_ctrl_c_a_review_goes_on_and_ends_as_if_it_had_not_been_stopped() {
 }
 
 #[test]
-fn a_review_that_is_done_is_shown_again_and_nobody_is_asked() {
-    let desk = Desk::with(STORE);
+fn resume_of_finished_run_calls_no_model() {
+    let desk = ReviewFixture::with(STORE);
     let model = FakeModel::start().on("sub-agent-1", works(&["a.py"], &[off_by_one()]));
-    goes_on(&model);
+    script_resume(&model);
     let first = desk.review(&model, &[]);
     model.verify();
-    let again = desk.reviewed(desk.asking(&model, &["review", "--resume", "latest"]).run());
+    let again = desk.reviewed(desk.crh_with_model(&model, &["review", "--resume", "latest"]).run());
     assert_eq!(again.end(), first.end());
     assert_eq!(again.output.stdout, first.output.stdout);
     for part in ["issues", "coverage", "reviewers", "summary", "review_id", "warnings"] {
@@ -362,19 +364,20 @@ fn a_review_that_is_done_is_shown_again_and_nobody_is_asked() {
 }
 
 #[test]
-fn a_review_goes_on_with_the_change_and_the_rules_it_began_with() {
-    let desk = Desk::with(STORE);
+fn resume_uses_original_change_and_rules() {
+    let desk = ReviewFixture::with(STORE);
     desk.repo.write("notes.md", "not part of it\n");
     desk.repo.write("c.py", "def third(items):\n    return items[4]\n");
     let model = FakeModel::start()
         .on("orchestrator", [three_scopes()])
         .on("sub-agent-1", [reports(&[]).delayed(NEVER)])
         .on("sub-agent-2", [reports(&[]).delayed(NEVER)]);
-    let running = desk.asking(&model, &["review", "--base", "HEAD~1", "--exclude", "b.py"]).start();
+    let running =
+        desk.crh_with_model(&model, &["review", "--base", "HEAD~1", "--exclude", "b.py"]).start();
     model.wait_for("sub-agent-1", 1);
     model.wait_for("sub-agent-2", 1);
     running.kill();
-    // Meanwhile the author goes on.
+    // The author edits files meanwhile.
     fs::remove_file(desk.repo.path().join("notes.md")).unwrap();
     desk.repo.write("c.py", "def third(items):\n    return items[5]\n");
     model.script("orchestrator", [three_scopes(), submits(&["2.1"], &[])]);
@@ -382,7 +385,8 @@ fn a_review_goes_on_with_the_change_and_the_rules_it_began_with() {
     let found = finding("P2", "A list of four items fails", "c.py:2", "return items[4]");
     model.script("sub-agent-2", works(&["c.py"], &[found]));
     model.script("validate-1", [confirms()]);
-    let reviewed = desk.reviewed(desk.asking(&model, &["review", "--resume", "latest"]).run());
+    let reviewed =
+        desk.reviewed(desk.crh_with_model(&model, &["review", "--resume", "latest"]).run());
     expect![[r#"
         #1 P2 c.py:2 A list of four items fails (0.75, confirmed)
         a.py reviewed
@@ -399,13 +403,13 @@ fn a_review_goes_on_with_the_change_and_the_rules_it_began_with() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "most of it is what is printed")]
-fn what_cannot_go_on_is_one_sentence_and_a_hint() {
-    let desk = Desk::with(STORE);
-    let model = stuck_in_the_second();
+fn unresumable_run_is_an_error_with_hint() {
+    let desk = ReviewFixture::with(STORE);
+    let model = model_stuck_at_second();
     let mut said = String::new();
     let mut check = |args: &[&str]| {
         let args = [&["review", "--resume"], args].concat();
-        let output = desk.asking(&model, &args).run();
+        let output = desk.crh_with_model(&model, &args).run();
         said += &format!("$ crh {}\n{}", args.join(" "), refused(&desk, &output));
     };
     check(&["latest"]);
@@ -413,7 +417,7 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
         .unwrap();
     check(&["latest"]);
     fs::remove_dir(desk.repo.path().join(".crh/runs/20260101T000000Z_0123456789abcdef")).unwrap();
-    let running = under_way(&desk, &model, &[]);
+    let running = running_review(&desk, &model, &[]);
     check(&["latest"]);
     running.kill();
     check(&["nosuchrun"]);
@@ -440,29 +444,29 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
     said += &format!("$ crh check --resume latest\n{}", refused(&desk, &checked));
     expect![[r#"
         $ crh review --resume latest
-        error: there are no runs in `REPO/.crh/runs`
-        hint: `crh review` makes one; `--run-dir DIR` names another folder
+        error: no runs in `REPO/.crh/runs`
+        hint: create one with `crh review`; choose another folder with `--run-dir DIR`
         $ crh review --resume latest
-        error: `REPO/.crh/runs/RUN` is not the folder of a run: there is no `metadata.json` in it
+        error: `REPO/.crh/runs/RUN` is not a run folder: it contains no `metadata.json`
         hint: `crh show --list` lists the runs
         $ crh review --resume latest
-        error: the run `RUN` is still under way
-        hint: wait until it has ended
+        error: the run `RUN` is in use by another process
+        hint: wait until it is finished
         $ crh review --resume nosuchrun
-        error: there is no run `nosuchrun` in `REPO/.crh/runs`
+        error: no run `nosuchrun` in `REPO/.crh/runs`
         hint: `crh show --list` lists the runs
         $ crh review --resume ./nosuchfolder
-        error: `REPO/nosuchfolder` is not the folder of a run: it is no folder
+        error: `REPO/nosuchfolder` is not a run folder: it is not a folder
         hint: `crh show --list` lists the runs
         $ crh review --resume .
-        error: there is no run `.` in `REPO/.crh/runs`
+        error: no run `.` in `REPO/.crh/runs`
         hint: `crh show --list` lists the runs
         $ crh review --resume latest --strategy single
-        error: `--strategy` cannot be given for a review that goes on
-        hint: leave it out, or review the change anew, without `--resume`
+        error: `--strategy` cannot be used with `--resume`
+        hint: leave it out, or start a new review without `--resume`
         $ crh review --resume latest --mode report-only
-        error: `--mode report-only` cannot be given for a review that goes on
-        hint: leave it out, or review the change anew, without `--resume`
+        error: `--mode report-only` cannot be used with `--resume`
+        hint: leave it out, or start a new review without `--resume`
         $ crh review --resume latest --estimate
         error: the argument '--resume <RUN>' cannot be used with '--estimate'
 
@@ -477,53 +481,54 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
         For more information, try '--help'.
         $ crh review --resume latest
         error: the workspace is damaged: `metadata.json` is not JSON: EOF while parsing a value at line 7 column 2
-        hint: review the change anew, without `--resume`
+        hint: start a new review without `--resume`
         $ crh review --resume latest
         error: `REPO/.crh/runs/RUN/workspace` is not a workspace: there is no `metadata.json` in the workspace
-        hint: review the change anew, without `--resume`
+        hint: start a new review without `--resume`
         $ crh review --resume latest
-        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a value at line 12 column 13
-        hint: review the change anew, without `--resume`
-        $ crh review --resume latest
-        error: the run `RUN` ended before its review began
-        hint: review the change anew, without `--resume`
-        $ crh review --resume latest
-        error: `stages/terms.json` of the run `RUN` cannot be read: EOF while parsing a string at line 16 column 7
-        hint: review the change anew, without `--resume`
+        error: cannot read `stages/found.json` of the run `RUN`: EOF while parsing a value at line 12 column 13
+        hint: start a new review without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began
-        hint: review the change anew, without `--resume`
+        hint: start a new review without `--resume`
         $ crh review --resume latest
-        error: `metadata.json` of the run `RUN` cannot be read: EOF while parsing a string at line 4 column 40
+        error: cannot read `stages/terms.json` of the run `RUN`: EOF while parsing a string at line 16 column 7
+        hint: start a new review without `--resume`
+        $ crh review --resume latest
+        error: the run `RUN` ended before its review began
+        hint: start a new review without `--resume`
+        $ crh review --resume latest
+        error: cannot read `metadata.json` of the run `RUN`: EOF while parsing a string at line 4 column 40
         hint: `crh show --list` lists the runs
         $ crh review --resume latest
-        error: `REPO/.crh/runs/RUN` is not the folder of a run: there is no `metadata.json` in it
+        error: `REPO/.crh/runs/RUN` is not a run folder: it contains no `metadata.json`
         hint: `crh show --list` lists the runs
         $ crh review --resume latest
-        error: no model is configured, so the review cannot go on
+        error: no model is configured, so the review cannot be resumed
         hint: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, or name a model with `--model`; `crh doctor` says more
         $ crh check --resume latest
         error: the run `RUN` is a review
-        hint: `crh review --resume RUN` goes on with it
+        hint: use `crh review --resume RUN`
     "#]].assert_eq(&said);
 }
 
 #[test]
-fn a_record_that_is_damaged_is_made_again() {
-    let desk = Desk::with(STORE);
-    let model = stuck_in_the_second();
-    under_way(&desk, &model, &[]).kill();
+fn damaged_run_record_is_recreated() {
+    let desk = ReviewFixture::with(STORE);
+    let model = model_stuck_at_second();
+    running_review(&desk, &model, &[]).kill();
     let run = desk.runs().pop().unwrap();
     fs::write(run.join("stages/runs/sub-agent-1.json"), "{").unwrap();
     model.script("sub-agent-1", works(&["a.py"], &[off_by_one()]));
-    goes_on(&model);
-    let reviewed = desk.reviewed(desk.asking(&model, &["review", "--resume", "latest"]).run());
+    script_resume(&model);
+    let reviewed =
+        desk.reviewed(desk.crh_with_model(&model, &["review", "--resume", "latest"]).run());
     assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"), "{}", reviewed.output.shown());
 }
 
 #[test]
-fn a_review_of_an_archive_goes_on_without_a_repository() {
-    let desk = Desk::with(STORE);
+fn archive_review_resumes_without_repository() {
+    let desk = ReviewFixture::with(STORE);
     let elsewhere = desk.user.path("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let pack = desk.user.path("change.pack");
@@ -536,11 +541,11 @@ fn a_review_of_an_archive_goes_on_without_a_repository() {
             model,
         )
     };
-    let model = stuck_in_the_second();
+    let model = model_stuck_at_second();
     let running = crh(&model, &["--side-by-side", "1"]).start();
     model.wait_for("sub-agent-2", 1);
     running.kill();
-    goes_on(&model);
+    script_resume(&model);
     let output = crh(&model, &["--resume", "latest"]).run();
     assert_eq!(output.code, 1, "{}", output.shown());
     let run = runs(&elsewhere.join(".crh/runs")).pop().unwrap();
@@ -551,43 +556,43 @@ fn a_review_of_an_archive_goes_on_without_a_repository() {
         #2 P2 c.py:2 A list of three items fails (0.75, confirmed)
     "#]]
     .assert_eq(&super::issues(&report));
-    // Without the archive there is nothing that its repository could be read from.
+    // Without the archive there is no source for its objects.
     let alone = desk.user.crh(&elsewhere, &["review", "--resume", "latest"]);
     let alone = with_model(alone, &model).run();
     expect![[r#"
         error: `HOME/elsewhere` is not inside a git repository
-        hint: `--repo DIR` names the repository of the run, `--packed FILE` its archive
+        hint: pass the repository of the run with `--repo DIR`, or its archive with `--packed FILE`
     "#]]
     .assert_eq(&refused(&desk, &alone));
     // Another archive has other commits.
-    let other = Desk::with("//- a\n1\n//- head\n//- a\n2\n");
+    let other = ReviewFixture::with("//- a\n1\n//- head\n//- a\n2\n");
     let second = desk.user.path("other.pack");
     let second = second.to_str().unwrap();
     assert_eq!(other.crh(&["prepare", "HEAD~1..HEAD", "--pack", second]).run().code, 0);
     let swapped = ["review", "--resume", "latest", "--packed", second];
     let swapped = with_model(desk.user.crh(&elsewhere, &swapped), &model).run();
     expect![[r#"
-        error: this is not the archive that the run began with
-        hint: `--repo DIR` names the repository of the run, `--packed FILE` its archive
+        error: this is not the archive of the run
+        hint: pass the repository of the run with `--repo DIR`, or its archive with `--packed FILE`
     "#]]
     .assert_eq(&refused(&desk, &swapped));
 }
 
-/// Whoever chose a model of their own did not choose the one that happens to be configured.
+/// A user who chose a model must not be charged for another configured one.
 #[test]
-fn what_goes_on_asks_no_model_that_nobody_has_named() {
-    let desk = Desk::new();
+fn resume_uses_only_configured_models() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start().on("single", [answers(&[])]);
     let first = desk.review(&model, &["--strategy", "single", "--model", "openai:gpt-4.1"]);
     assert_eq!(first.output.code, 0, "{}", first.output.shown());
-    let output = desk.asking(&model, &["review", "--resume", "latest"]).run();
+    let output = desk.crh_with_model(&model, &["review", "--resume", "latest"]).run();
     expect![[r#"
         exit 2
-        error: the review asked `openai:gpt-4.1`, and `openai:gpt-4.1+openai:gpt-4.1-mini` would be asked now
-        hint: name the model with `--model`: the same one, or another if that is what you want
+        error: the review used `openai:gpt-4.1`, and `openai:gpt-4.1+openai:gpt-4.1-mini` is configured now
+        hint: choose a model with `--model`
         ---
     "#]].assert_eq(&output.shown());
-    let fixed = desk.asking(&model, &["fix"]).run();
-    assert!(fixed.stderr.contains("no model is asked: the review asked"), "{}", fixed.shown());
+    let fixed = desk.crh_with_model(&model, &["fix"]).run();
+    assert!(fixed.stderr.contains("no model is used: the review used"), "{}", fixed.shown());
     assert_eq!(model.requests().len(), 1);
 }

@@ -1,5 +1,5 @@
-//! Changes that are too large for one reviewer: many files, and one huge file. Every file is given to somebody, whatever
-//! the orchestrator forgets, and counts as reviewed only if all of it was.
+//! Large changes: many files, or one huge file. Every file is assigned even if the orchestrator
+//! forgets it, and counts as reviewed only if all of it was.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::script::{finding, reports};
-use super::{Desk, items, json, text};
+use super::{ReviewFixture, items, json, text};
 use crate::user::User;
 use crh_testkit::fake_model::{Asked, Read, Scripted, bad_request, calls, calls_all};
 use crh_testkit::{FakeModel, Repo};
@@ -18,23 +18,23 @@ fn path(file: usize) -> String {
     format!("src/file_{file}.py")
 }
 
-/// A repository whose last commit changes these files, and a user in it.
-fn desk(files: impl Iterator<Item = (String, String, String)>) -> Desk {
+/// A user in a repository whose last commit changes these files.
+fn desk(files: impl Iterator<Item = (String, String, String)>) -> ReviewFixture {
     let repo = Repo::new();
     let (before, after): (Vec<_>, Vec<_>) =
         files.map(|(path, before, after)| ((path.clone(), before), (path, after))).unzip();
     repo.import(before);
     repo.import(after);
-    Desk { user: User::new(), repo }
+    ReviewFixture { user: User::new(), repo }
 }
 
-/// The turn that is asked for, from 0.
+/// The turn number, starting at 0.
 fn turn(asked: &Asked) -> usize {
     let messages = asked.body["messages"].as_array().unwrap();
     messages.iter().filter(|message| message["role"] == "assistant").count()
 }
 
-/// The rows of the files that a sub-agent is given.
+/// The files assigned to a sub-agent.
 fn given(asked: &Asked) -> Vec<String> {
     let own = asked.read().into_iter().find_map(|read| match read {
         Read::User(text) => Some(text.split_once("Your files:\n")?.1.to_owned()),
@@ -44,7 +44,7 @@ fn given(asked: &Asked) -> Vec<String> {
     own.lines().filter(|line| line.starts_with("src/")).map(str::to_owned).collect()
 }
 
-/// Does what a good sub-agent does: marks what it was given, so many files in a turn, then reports these findings.
+/// A good sub-agent: marks its files over several turns, then reports findings.
 fn reviews(asked: &Asked, findings: &[Value]) -> Scripted {
     let rows = given(asked);
     let paths: Vec<&str> = rows.iter().map(|row| row.split(':').next().unwrap()).collect();
@@ -56,7 +56,7 @@ fn reviews(asked: &Asked, findings: &[Value]) -> Scripted {
     }
 }
 
-/// Keeps everything that the sub-agents brought.
+/// Keeps all findings of the sub-agents.
 fn submits_everything(asked: &Asked) -> Scripted {
     let mut answers = asked.read().into_iter().filter_map(|read| match read {
         Read::Result(text) => Some(text),
@@ -79,7 +79,7 @@ fn confirms(asked: &Asked) -> Scripted {
 }
 
 #[test]
-fn of_three_hundred_files_none_is_lost_though_half_are_forgotten() {
+fn files_forgotten_by_orchestrator_are_still_reviewed() {
     let desk = desk((0..FILES).map(|file| {
         let text = |value: usize| format!("def f_{file}(x):\n    return x + {value}\n");
         (path(file), text(file), text(file + 1))
@@ -111,7 +111,7 @@ fn of_three_hundred_files_none_is_lost_though_half_are_forgotten() {
     expect![[r#"
         orchestrator: in no scope, so they got one: `src/file_1.py`, `src/file_101.py`, `src/file_103.py`, `src/file_105.py`, `src/file_107.py`, `src/file_109.py`, `src/file_11.py`, `src/file_111.py`, `src/file_113.py`, `src/file_115.py` and 140 more
     "#]].assert_eq(&reviewed.warnings());
-    // Each file was given to exactly one, and the marks of all lie in the workspace.
+    // Each file was assigned exactly once, and all marks are in the workspace.
     let first_turns = model
         .requests()
         .into_iter()
@@ -129,7 +129,7 @@ fn of_three_hundred_files_none_is_lost_though_half_are_forgotten() {
 }
 
 #[test]
-fn a_file_of_twenty_thousand_lines_is_reviewed_only_if_all_of_its_parts_are() {
+fn large_file_is_reviewed_only_if_all_parts_are() {
     let text = |added: usize| -> String {
         (0..20_000).map(|line| format!("value_{line} = {}\n", line + added)).collect()
     };
@@ -156,7 +156,7 @@ fn a_file_of_twenty_thousand_lines_is_reviewed_only_if_all_of_its_parts_are() {
     .assert_eq(&broken.warnings());
 
     let model = FakeModel::answering(move |asked| answer(asked, |asked| reviews(asked, &[])));
-    let whole = desk.reviewed(desk.asking(&model, &["review", "--resume", "latest"]).run());
+    let whole = desk.reviewed(desk.crh_with_model(&model, &["review", "--resume", "latest"]).run());
     assert_eq!(whole.end(), (0, "ok", "Ready to merge"), "{}", whole.output.shown());
     expect![[r#"
         src/huge.py reviewed

@@ -1,4 +1,4 @@
-//! Where a report goes, in which form, and what the exit code says.
+//! Sinks, formats and exit codes.
 
 use std::fs;
 
@@ -6,13 +6,13 @@ use expect_test::expect;
 use serde_json::Value;
 
 use super::script::{confirms, delegates, finding, submits, works};
-use super::{Desk, MAIL, ORDERS, items, json};
+use super::{MAIL, ORDERS, ReviewFixture, items, json};
 use crh_testkit::FakeModel;
 
 const FORMATS: [&str; 9] =
     ["text", "json", "markdown", "sarif", "envelope", "comment", "quickfix", "annotations", "html"];
 
-/// A model that finds something severe and something mild.
+/// A model with a severe and a minor finding.
 fn model() -> FakeModel {
     let findings = [
         finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)"),
@@ -25,8 +25,8 @@ fn model() -> FakeModel {
 }
 
 #[test]
-fn a_file_gets_the_report_in_the_form_of_its_name_and_standard_output_the_usual_one() {
-    let desk = Desk::new();
+fn file_sink_format_follows_extension() {
+    let desk = ReviewFixture::new();
     let places = ["report.json", "report.md", "report.sarif"].map(|name| desk.user.path(name));
     let sinks = places.each_ref().map(|path| format!("file:{}", path.display()));
     let mut args = Vec::new();
@@ -45,8 +45,8 @@ fn a_file_gets_the_report_in_the_form_of_its_name_and_standard_output_the_usual_
 }
 
 #[test]
-fn standard_output_as_a_sink_is_one_line_of_json_and_nothing_else() {
-    let desk = Desk::new();
+fn stdout_sink_prints_one_json_line() {
+    let desk = ReviewFixture::new();
     let reviewed = desk.review(&model(), &["--sink", "stdout", "--format", "text"]);
     let stdout = &reviewed.output.stdout;
     assert_eq!(stdout.matches('\n').count(), 1, "{stdout}");
@@ -54,38 +54,38 @@ fn standard_output_as_a_sink_is_one_line_of_json_and_nothing_else() {
 }
 
 #[test]
-fn a_sink_that_nobody_knows_is_refused_before_anything_is_paid_for() {
-    let desk = Desk::new();
-    let nobody = FakeModel::start();
+fn unknown_sink_is_rejected_before_any_model_call() {
+    let desk = ReviewFixture::new();
+    let unused_model = FakeModel::start();
     let mut said = String::new();
     for sink in ["mail", "file:", "github"] {
-        said += &desk.shown(&desk.review(&nobody, &["--sink", sink]).output);
+        said += &desk.shown(&desk.review(&unused_model, &["--sink", sink]).output);
     }
     assert!(desk.runs().is_empty());
     expect![[r#"
         exit 2
-        error: there is no sink `mail`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` and `launchpad`
+        error: unknown sink `mail`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
         ---
         exit 2
         error: `file:` needs a path, as in `file:review.json`
         ---
         exit 2
-        error: `--sink github` is for a pull request, and this is none
-        hint: name one: its address, `OWNER/NAME#N`, or `N` inside a clone
+        error: `--sink github` needs a pull request
+        hint: pass its address, `OWNER/NAME#N`, or `N` inside a clone
         ---
     "#]]
     .assert_eq(&said);
 }
 
 #[test]
-fn a_sink_that_fails_is_said_and_the_report_is_shown_all_the_same() {
-    let desk = Desk::new();
+fn failed_sink_is_a_warning_and_report_is_printed() {
+    let desk = ReviewFixture::new();
     let reviewed = desk.review(&model(), &["--sink", "file:nowhere/report.json"]);
     assert_eq!(reviewed.output.code, 1);
     assert!(reviewed.output.stdout.starts_with("Scope:  2 files"), "{}", reviewed.output.stdout);
     let warning = reviewed.output.stderr.lines().find(|line| line.starts_with("warning: "));
-    expect!["warning: the report did not go to `file:nowhere/report.json`: writing `nowhere/report.json`: No such file or directory (os error 2)"].assert_eq(warning.unwrap());
-    // Whoever waits for the file must not take this for a good end.
+    expect!["warning: cannot deliver the report to `file:nowhere/report.json`: cannot write `nowhere/report.json`: No such file or directory (os error 2)"].assert_eq(warning.unwrap());
+    // A script that waits for the file must not see success.
     let passed = desk.review(&model(), &["--fail-on", "never"]);
     let undelivered =
         desk.review(&model(), &["--fail-on", "never", "--sink", "file:nowhere/report.json"]);
@@ -93,8 +93,8 @@ fn a_sink_that_fails_is_said_and_the_report_is_shown_all_the_same() {
 }
 
 #[test]
-fn every_form_of_a_review_is_what_show_makes_of_the_stored_run() {
-    let desk = Desk::new();
+fn show_prints_the_same_as_review_in_every_format() {
+    let desk = ReviewFixture::new();
     let shown = |format: &str| desk.crh(&["show", "--format", format]).run();
     for format in ["text", "json", "html"] {
         let reviewed = desk.review(&model(), &["--format", format]);
@@ -111,9 +111,9 @@ fn every_form_of_a_review_is_what_show_makes_of_the_stored_run() {
 }
 
 #[test]
-fn the_exit_code_follows_the_bar_and_what_is_hidden_still_counts() {
+fn exit_code_counts_hidden_issues() {
     let check = |args: &[&str], code: i32, shown: usize| {
-        let desk = Desk::new();
+        let desk = ReviewFixture::new();
         let reviewed = desk.review(&model(), args);
         let issues = items(&reviewed.report["issues"]).len();
         assert_eq!((reviewed.output.code, issues), (code, shown), "{args:?}");
@@ -128,8 +128,8 @@ fn the_exit_code_follows_the_bar_and_what_is_hidden_still_counts() {
 }
 
 #[test]
-fn quiet_says_nothing_and_debug_says_everything_in_json() {
-    let desk = Desk::new();
+fn quiet_is_silent_and_debug_prints_json_events() {
+    let desk = ReviewFixture::new();
     let quiet = desk.review(&model(), &["-q"]);
     assert_eq!(quiet.output.stderr, "", "the report is on standard output");
     assert!(quiet.output.stdout.contains("Ready with fixes"));

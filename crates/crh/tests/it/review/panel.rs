@@ -1,4 +1,4 @@
-//! Reviews by a panel, whole: the envelope that programs read and the page that people read, each compared with a file.
+//! Whole panel reviews: envelope and Markdown compared with golden files.
 
 use std::fs;
 
@@ -6,12 +6,12 @@ use expect_test::{ExpectFile, expect, expect_file};
 use serde_json::{Value, json};
 
 use super::script::{confirms, finding, reports, with};
-use super::{Desk, ORDERS, Reviewed, items, timeless, with_key};
+use super::{FinishedReview, ORDERS, ReviewFixture, items, with_key, without_times};
 use crate::user::User;
 use crh_testkit::fake_model::{Asked, Scripted, bad_request, calls};
 use crh_testkit::{FakeModel, Repo};
 
-/// A change with all that a panel can look at: standards, a plan, earlier solutions, tests that were not touched.
+/// A change for all reviewers: standards, a plan, earlier solutions, untouched tests.
 const REFUNDS: &str = "
     //- AGENTS.md
     Amounts are whole cents.
@@ -81,8 +81,8 @@ const MIGRATION: &str = "
     end
 ";
 
-/// What somebody says who has nothing to say.
-pub(crate) fn is_content(asked: &Asked) -> Scripted {
+/// The answer of a reviewer without findings.
+pub(crate) fn no_findings(asked: &Asked) -> Scripted {
     match asked.caller.as_str() {
         "scout" => calls("report_scout", json!({ "intent": "Orders change.", "reviewers": [] })),
         "learnings" | "agent-native" | "schema-drift" | "deployment" => notes(&[]),
@@ -96,7 +96,7 @@ fn notes(notes: &[&str]) -> Scripted {
     calls("report_notes", json!({ "notes": notes }))
 }
 
-/// Those who look at refunds.
+/// Answers of the reviewers for the refunds change.
 fn looks_at_refunds(asked: &Asked) -> Scripted {
     let total =
         || finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)");
@@ -148,32 +148,32 @@ fn looks_at_refunds(asked: &Asked) -> Scripted {
                 { "id": "R3", "state": "partially_addressed", "evidence": "shop/orders.py:10 notes the order and not the amount" },
             ] }),
         ),
-        _ => is_content(asked),
+        _ => no_findings(asked),
     }
 }
 
-/// Reviews the last commit headless, and compares the envelope and the page of the same run with files.
+/// Reviews the last commit in headless mode and compares envelope and Markdown with golden files.
 fn check(
-    desk: &Desk,
+    desk: &ReviewFixture,
     model: &FakeModel,
     args: &[&str],
     envelope: ExpectFile,
     page: ExpectFile,
-) -> Reviewed {
+) -> FinishedReview {
     check_of(desk, model, &[&["HEAD~1..HEAD"], args].concat(), envelope, page)
 }
 
-/// The same of any change.
+/// Like `check`, for any change.
 fn check_of(
-    desk: &Desk,
+    desk: &ReviewFixture,
     model: &FakeModel,
     args: &[&str],
     envelope: ExpectFile,
     page: ExpectFile,
-) -> Reviewed {
+) -> FinishedReview {
     let program = desk.crh(&[&["review", "--mode", "headless"], args].concat());
     let reviewed = desk.reviewed(with_key(program, model).run());
-    let named = |text: &str| timeless(&desk.user.named(&desk.repo, text));
+    let named = |text: &str| without_times(&desk.user.replace_paths(&desk.repo, text));
     envelope.assert_eq(&named(&reviewed.output.stdout));
     page.assert_eq(&named(&desk.crh(&["show", "--format", "markdown"]).run().stdout));
     reviewed
@@ -183,7 +183,7 @@ fn check_of(
 fn a_change_with_a_plan_and_notes() {
     let model = FakeModel::answering(looks_at_refunds);
     let reviewed = check(
-        &Desk::with(REFUNDS),
+        &ReviewFixture::with(REFUNDS),
         &model,
         &["--plan", "docs/plans/2026-01-05-order-refunds-plan.md"],
         expect_file!["../../data/panel/refunds.txt"],
@@ -193,13 +193,13 @@ fn a_change_with_a_plan_and_notes() {
 }
 
 #[test]
-fn a_reviewer_that_failed() {
+fn one_reviewer_failed() {
     let model = FakeModel::answering(|asked| match asked.caller.as_str() {
         "security" => bad_request("no"),
         _ => looks_at_refunds(asked),
     });
     let reviewed = check(
-        &Desk::with(REFUNDS),
+        &ReviewFixture::with(REFUNDS),
         &model,
         &["--reviewers", "correctness,security"],
         expect_file!["../../data/panel/failed.txt"],
@@ -210,7 +210,7 @@ fn a_reviewer_that_failed() {
 
 #[test]
 fn all_reviewers_failed() {
-    let desk = Desk::with(REFUNDS);
+    let desk = ReviewFixture::with(REFUNDS);
     let model = FakeModel::answering(|_| bad_request("no"));
     let reviewed = check(
         &desk,
@@ -243,10 +243,10 @@ fn a_change_with_a_migration() {
         "deployment" => {
             notes(&["Before: count the orders.", "After: watch the locks on `orders`."])
         }
-        _ => is_content(asked),
+        _ => no_findings(asked),
     });
     let reviewed = check(
-        &Desk::with(MIGRATION),
+        &ReviewFixture::with(MIGRATION),
         &model,
         &[],
         expect_file!["../../data/panel/migration.txt"],
@@ -257,13 +257,13 @@ fn a_change_with_a_migration() {
 
 #[test]
 fn a_change_of_prose_alone() {
-    let desk = Desk::new();
+    let desk = ReviewFixture::new();
     desk.repo.write("README.md", "# Shop\n\nTotals are in euros.\n");
     desk.repo.commit("Say what totals are");
     let lie = finding("P2", "Totals are in cents", "README.md:3", "Totals are in euros.");
     let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
         "docs-that-lie" => reports(std::slice::from_ref(&lie)),
-        _ => is_content(asked),
+        _ => no_findings(asked),
     });
     let reviewed = check(
         &desk,
@@ -277,11 +277,11 @@ fn a_change_of_prose_alone() {
 
 #[test]
 fn a_change_of_one_line() {
-    let desk = Desk::new();
+    let desk = ReviewFixture::new();
     let orders = fs::read_to_string(desk.repo.path().join(ORDERS)).unwrap();
     desk.repo.write(ORDERS, format!("{orders}LIMIT = 3\n"));
     desk.repo.commit("A limit");
-    let model = FakeModel::answering(is_content);
+    let model = FakeModel::answering(no_findings);
     let reviewed = check(
         &desk,
         &model,
@@ -292,10 +292,10 @@ fn a_change_of_one_line() {
     assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"));
 }
 
-/// A plan that is only guessed, by the name of the branch.
+/// A plan inferred from the name of the branch.
 #[test]
 fn a_change_with_a_plan_that_its_branch_names() {
-    let desk = Desk::with(REFUNDS);
+    let desk = ReviewFixture::with(REFUNDS);
     desk.repo.git(&["branch", "order-refunds"]);
     desk.repo.git(&["checkout", "--quiet", "order-refunds"]);
     let model = FakeModel::answering(looks_at_refunds);
@@ -309,17 +309,17 @@ fn a_change_with_a_plan_that_its_branch_names() {
     assert_eq!(reviewed.report["plan"]["plan_source"], "inferred");
 }
 
-/// Two plans are named, and neither is meant more than the other.
+/// Two plans are named, and neither fits better.
 #[test]
 fn a_change_that_names_two_plans() {
-    let desk = Desk::with(REFUNDS);
+    let desk = ReviewFixture::with(REFUNDS);
     desk.repo
         .write("docs/plans/2026-01-06-mail-plan.md", "## Requirements\n\n- R1. Mail is sent\n");
     desk.repo.write("shop/mail.py", "def send(to):\n    to.send()\n    return to\n");
     desk.repo.commit(
         "Letters\n\nSee docs/plans/2026-01-05-order-refunds-plan.md and docs/plans/2026-01-06-mail-plan.md.",
     );
-    let model = FakeModel::answering(is_content);
+    let model = FakeModel::answering(no_findings);
     let reviewed = check(
         &desk,
         &model,
@@ -332,17 +332,17 @@ fn a_change_that_names_two_plans() {
 
 #[test]
 fn a_change_that_people_have_commented_on() {
-    let desk = Desk::with(REFUNDS);
+    let desk = ReviewFixture::with(REFUNDS);
     desk.user.prepared(desk.repo.path(), &["HEAD~1..HEAD"], "ws");
     let workspace = desk.user.path("ws");
-    let comments = json!([{ "id": "7", "author": "somebody", "createdAt": null, "content": "Orders that are not paid must not be refunded." }]);
+    let comments = json!([{ "id": "7", "author": "commenter", "createdAt": null, "content": "Orders that are not paid must not be refunded." }]);
     let file = workspace.join("preview-diffs/latest/comments/general.json");
     fs::write(file, comments.to_string()).unwrap();
     let unheard =
         finding("P1", "Unpaid orders are refunded", "shop/orders.py:11", "amount = order.amount");
     let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
         "previous-comments" => reports(std::slice::from_ref(&unheard)),
-        _ => is_content(asked),
+        _ => no_findings(asked),
     });
     let reviewed = check_of(
         &desk,
@@ -363,7 +363,7 @@ fn a_change_of_four_hundred_files() {
             (format!("src/part_{}/file_{file}.py", file / 50), format!("def f_{file}(x):\n{lines}"))
         }));
     }
-    let desk = Desk { user: User::new(), repo };
+    let desk = ReviewFixture { user: User::new(), repo };
     let model = FakeModel::answering(|asked| match asked.caller.as_str() {
         "correctness-2" => reports(&[finding(
             "P1",
@@ -371,7 +371,7 @@ fn a_change_of_four_hundred_files() {
             "src/part_7/file_399.py:2",
             "step_0 = x + 2",
         )]),
-        _ => is_content(asked),
+        _ => no_findings(asked),
     });
     let reviewed = check(
         &desk,
@@ -383,7 +383,7 @@ fn a_change_of_four_hundred_files() {
     let states: Vec<_> =
         items(&reviewed.report["coverage"]).iter().map(|it| &it["state"]).collect();
     assert_eq!(states, vec!["reviewed"; 400]);
-    // Every reviewer looks at every part once, and nobody else is asked.
+    // Every reviewer reviews every part once, and no other model call is made.
     let reviewers = items(&reviewed.report["reviewers"]);
     let judging = reviewers.iter().filter(|row| row["origin"] == "model").count();
     assert_eq!(

@@ -1,19 +1,19 @@
-//! Who is on a panel, as the user, the repository and its settings wish; and what is refused.
+//! Selection of reviewers by flags, settings and the repository.
 
 use expect_test::{Expect, expect, expect_file};
 use serde_json::json;
 
-use super::panel::is_content;
+use super::panel::no_findings;
 use super::script::{finding, reports};
-use super::{Desk, SHOP, items, text};
+use super::{ReviewFixture, SHOP, items, text};
 use crh_testkit::FakeModel;
 
 fn model() -> FakeModel {
-    FakeModel::answering(is_content)
+    FakeModel::answering(no_findings)
 }
 
-/// Reviews with these arguments; the names of those who judged.
-fn team(desk: &Desk, model: &FakeModel, args: &[&str]) -> Vec<String> {
+/// Reviews with these arguments and returns the names of the reviewers.
+fn team(desk: &ReviewFixture, model: &FakeModel, args: &[&str]) -> Vec<String> {
     let reviewed = desk.review(model, &[&["--strategy", "panel"], args].concat());
     assert_eq!(reviewed.output.code, 0, "{}", reviewed.output.shown());
     let rows = items(&reviewed.report["reviewers"]).iter();
@@ -21,17 +21,17 @@ fn team(desk: &Desk, model: &FakeModel, args: &[&str]) -> Vec<String> {
     judging.map(|row| text(&row["name"]).to_owned()).collect()
 }
 
-/// A review is refused before anything is paid for.
+/// Checks that a review is rejected before any model call.
 fn check_refused(args: &[&str], expected: Expect) {
-    let (desk, nobody) = (Desk::new(), FakeModel::start());
-    let reviewed = desk.review(&nobody, args);
+    let (desk, unused_model) = (ReviewFixture::new(), FakeModel::start());
+    let reviewed = desk.review(&unused_model, args);
     assert!(desk.runs().is_empty(), "{args:?}");
     expected.assert_eq(&desk.shown(&reviewed.output));
 }
 
 #[test]
-fn reviewers_are_listed_with_why_each_would_look_or_not() {
-    let desk = Desk::new();
+fn reviewers_are_listed_with_reasons() {
+    let desk = ReviewFixture::new();
     let listed = |args: &[&str]| {
         let output = desk.crh(&[&["reviewers", "HEAD~1..HEAD"], args].concat()).run();
         assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{args:?}");
@@ -43,19 +43,19 @@ fn reviewers_are_listed_with_why_each_would_look_or_not() {
 }
 
 #[test]
-fn those_who_are_asked_for_by_name_or_alias_and_no_others() {
+fn only_reviewers_named_by_flag_run() {
     let names = "testing,ce-correctness-reviewer,review:ce-security-reviewer";
-    let team = team(&Desk::new(), &model(), &["--reviewers", names]);
+    let team = team(&ReviewFixture::new(), &model(), &["--reviewers", names]);
     assert_eq!(team, ["correctness", "testing", "security"]);
 }
 
 #[test]
-fn a_reviewer_that_there_is_not_is_refused_with_the_nearest_name() {
+fn unknown_reviewer_suggests_nearest_name() {
     check_refused(
         &["--strategy", "panel", "--reviewers", "securty"],
         expect![[r#"
         exit 2
-        error: there is no reviewer `securty`
+        error: unknown reviewer `securty`
         hint: did you mean `security`? `crh reviewers` lists all of them
         ---
     "#]],
@@ -64,7 +64,7 @@ fn a_reviewer_that_there_is_not_is_refused_with_the_nearest_name() {
         &["--strategy", "panel", "--reviewers", "correctness,qqq"],
         expect![[r#"
         exit 2
-        error: there is no reviewer `qqq`
+        error: unknown reviewer `qqq`
         hint: `crh reviewers` lists them
         ---
     "#]],
@@ -72,13 +72,13 @@ fn a_reviewer_that_there_is_not_is_refused_with_the_nearest_name() {
 }
 
 #[test]
-fn what_only_a_panel_heeds_is_refused_elsewhere() {
+fn panel_flags_are_rejected_for_other_strategies() {
     check_refused(
         &["--strategy", "single", "--reviewers", "security"],
         expect![[r#"
             exit 2
-            error: `--reviewers` is for a panel, and this review has none
-            hint: a panel is the strategy `panel` with a model; `--budget quick` alone is none
+            error: `--reviewers` needs the strategy `panel`
+            hint: use `--strategy panel` with a model; `--budget quick` chooses another strategy
             ---
         "#]],
     );
@@ -86,8 +86,8 @@ fn what_only_a_panel_heeds_is_refused_elsewhere() {
         &["--strategy", "delegate", "--plan", "README.md"],
         expect![[r#"
             exit 2
-            error: `--plan` is for a panel, and this review has none
-            hint: a panel is the strategy `panel` with a model; `--budget quick` alone is none
+            error: `--plan` needs the strategy `panel`
+            hint: use `--strategy panel` with a model; `--budget quick` chooses another strategy
             ---
         "#]],
     );
@@ -95,29 +95,29 @@ fn what_only_a_panel_heeds_is_refused_elsewhere() {
         &["--strategy", "single", "--waive", "R1"],
         expect![[r#"
             exit 2
-            error: `--waive` is for a panel, and this review has none
-            hint: a panel is the strategy `panel` with a model; `--budget quick` alone is none
+            error: `--waive` needs the strategy `panel`
+            hint: use `--strategy panel` with a model; `--budget quick` chooses another strategy
             ---
         "#]],
     );
 }
 
 #[test]
-fn a_plan_that_is_not_there_is_refused() {
+fn missing_plan_is_an_error() {
     check_refused(
         &["--strategy", "panel", "--plan", "docs/plans/none.md"],
         expect![[r#"
         exit 2
-        error: reading `REPO/docs/plans/none.md`: No such file or directory (os error 2)
-        hint: `--plan` names a file of the change, or one on the disk
+        error: cannot read `REPO/docs/plans/none.md`: No such file or directory (os error 2)
+        hint: pass a file on disk or in the reviewed commit with `--plan`
         ---
     "#]],
     );
 }
 
 #[test]
-fn the_depth_is_a_flag_and_a_setting() {
-    let desk = Desk::new();
+fn depth_is_set_by_flag_or_config() {
+    let desk = ReviewFixture::new();
     let auto = team(&desk, &model(), &[]);
     let lite = team(&desk, &model(), &["--depth", "lite"]);
     let full = team(&desk, &model(), &["--depth", "full"]);
@@ -132,18 +132,18 @@ fn the_depth_is_a_flag_and_a_setting() {
 }
 
 #[test]
-fn a_reviewer_that_is_switched_off_is_not_asked() {
-    let settings = "\n    //- crh.toml\n    [reviewers]\n    off = [\"python\", \"nobody\"]";
-    let desk = Desk::with(&format!("{settings}{SHOP}"));
+fn disabled_reviewer_does_not_run() {
+    let settings = "\n    //- crh.toml\n    [reviewers]\n    off = [\"python\", \"unknown\"]";
+    let desk = ReviewFixture::with(&format!("{settings}{SHOP}"));
     let reviewed = desk.review(&model(), &["--strategy", "panel"]);
     assert!(!reviewed.reviewers().contains("python"), "{}", reviewed.reviewers());
     expect![[r#"
-        `reviewers.off` names `nobody`: there is no such reviewer
+        `reviewers.off` names `unknown`: there is no such reviewer
     "#]]
     .assert_eq(&reviewed.warnings());
 }
 
-/// A reviewer of the repository's own.
+/// A custom reviewer of the repository.
 const MONEY: &str = "---
 name: money
 lens: whether amounts stay whole
@@ -161,8 +161,8 @@ Amounts that are not whole.
 ";
 
 #[test]
-fn a_repositorys_own_reviewer_is_one_of_the_panel() {
-    let desk = Desk::new();
+fn custom_reviewer_of_repository_runs() {
+    let desk = ReviewFixture::new();
     desk.repo.write(".crh/reviewers/money.md", MONEY);
     desk.repo.commit("a reviewer");
     desk.repo.write("shop/price.py", "price = 5\nprice = price / 2\nprice = price * 3\n");
@@ -174,7 +174,7 @@ fn a_repositorys_own_reviewer_is_one_of_the_panel() {
             assert!(told.contains("Amounts that are not whole."));
             reports(std::slice::from_ref(&half))
         }
-        _ => is_content(asked),
+        _ => no_findings(asked),
     });
     let reviewed = desk.review(&money, &["--strategy", "panel"]);
     expect![[r#"
@@ -194,8 +194,8 @@ fn a_repositorys_own_reviewer_is_one_of_the_panel() {
 }
 
 #[test]
-fn a_change_does_not_bring_the_reviewers_that_look_at_it() {
-    let desk = Desk::new();
+fn change_cannot_add_its_own_reviewers() {
+    let desk = ReviewFixture::new();
     desk.repo.write(".crh/reviewers/money.md", MONEY);
     desk.repo.write("shop/price.py", "price = 5\nprice = price / 2\nprice = price * 3\n");
     desk.repo.commit("a reviewer and a price");
@@ -203,8 +203,8 @@ fn a_change_does_not_bring_the_reviewers_that_look_at_it() {
 }
 
 #[test]
-fn a_reviewer_that_cannot_be_used_is_told_and_left_out() {
-    let desk = Desk::new();
+fn invalid_custom_reviewer_is_skipped_with_warning() {
+    let desk = ReviewFixture::new();
     desk.repo.write(".crh/reviewers/money.md", MONEY.replace("cap: 3", "cap: many"));
     desk.repo.write(".crh/reviewers/security.md", MONEY.replace("name: money", "name: security"));
     desk.repo.commit("reviewers");
@@ -213,13 +213,13 @@ fn a_reviewer_that_cannot_be_used_is_told_and_left_out() {
     let reviewed = desk.review(&model(), &["--strategy", "panel"]);
     assert_eq!(reviewed.end().1, "ok");
     expect![[r#"
-        the reviewer `.crh/reviewers/money.md` is not used: its front matter cannot be read: invalid u64 at line 9, column 6
-        the reviewer `.crh/reviewers/security.md` is not used: `security` is the name of a reviewer already (built in): give it another one
+        the reviewer `.crh/reviewers/money.md` is not used: its front matter is invalid: invalid u64 at line 9, column 6
+        the reviewer `.crh/reviewers/security.md` is not used: the name `security` is taken by another reviewer (built in): choose another one
     "#]].assert_eq(&reviewed.warnings());
     let listed = desk.crh(&["reviewers", "HEAD~1..HEAD", "--format", "json"]).run();
     expect![[r#"
-        warning: the reviewer `.crh/reviewers/money.md` is not used: its front matter cannot be read: invalid u64 at line 9, column 6
-        warning: the reviewer `.crh/reviewers/security.md` is not used: `security` is the name of a reviewer already (built in): give it another one
+        warning: the reviewer `.crh/reviewers/money.md` is not used: its front matter is invalid: invalid u64 at line 9, column 6
+        warning: the reviewer `.crh/reviewers/security.md` is not used: the name `security` is taken by another reviewer (built in): choose another one
     "#]].assert_eq(&listed.stderr);
     let rows: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
     assert!(!items(&rows).iter().any(|row| row["name"] == json!("money")));

@@ -1,4 +1,5 @@
-//! Reviewers that do well, and reviewers that crash, hang, lie, invent, stammer or say nothing.
+//! Reviewers that work, and reviewers that crash, hang, invent quotes, send malformed answers or
+//! report nothing.
 
 use std::time::Duration;
 
@@ -6,11 +7,11 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::script::{confirms, delegates, finding, judges, marks, reports, submits, with, works};
-use super::{Desk, MAIL, ORDERS, Reviewed};
+use super::{FinishedReview, MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Scripted, bad_key, bad_request, calls, calls_raw, hangs_up, says};
 
-/// A defect that is there.
+/// A real defect.
 fn mean() -> Value {
     finding(
         "P1",
@@ -20,20 +21,20 @@ fn mean() -> Value {
     )
 }
 
-/// Another one.
+/// Another real defect.
 fn swallowed() -> Value {
     finding("P2", "A failed mail is swallowed", "shop/mail.py:4", "except Exception:")
 }
 
-/// A model that gives each file to a sub-agent of its own and keeps these findings.
+/// A model that assigns each file to its own sub-agent and keeps these findings.
 fn delegating(keep: &[&str]) -> FakeModel {
     let scopes = delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]);
     FakeModel::start().on("orchestrator", [scopes, submits(keep, &[])])
 }
 
 #[test]
-fn a_clean_change_is_ready_to_merge() {
-    let desk = Desk::new();
+fn clean_change_is_ready_to_merge() {
+    let desk = ReviewFixture::new();
     let model = delegating(&[])
         .on("sub-agent-1", works(&[ORDERS], &[]))
         .on("sub-agent-2", works(&[MAIL], &[]));
@@ -70,8 +71,8 @@ fn a_clean_change_is_ready_to_merge() {
 }
 
 #[test]
-fn findings_of_every_severity_are_shown_with_their_quotes() {
-    let desk = Desk::new();
+fn findings_are_shown_with_quotes() {
+    let desk = ReviewFixture::new();
     let refunded = "An unpaid order is refunded";
     let findings = [
         mean(),
@@ -90,8 +91,8 @@ fn findings_of_every_severity_are_shown_with_their_quotes() {
         ---
         Scope:  2 files, +9 -5
 
-        4 issues (1 P0, 1 P1, 1 P2, 1 P3) in 2 reviewed files. 1 finding is not shown: 1
-          malformed.
+        4 issues (1 P0, 1 P1, 1 P2, 1 P3) in 2 reviewed files. 1 finding not shown
+          (invalid format).
         The change rewrites how orders are added up.
         [1] orders: Looked at all of it.
         [2] mail: Looked at all of it.
@@ -100,35 +101,35 @@ fn findings_of_every_severity_are_shown_with_their_quotes() {
             An unpaid order is refunded
             |     return order.amount
             An unpaid order is refunded: an order of two items shows it.
-            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
-            human
+            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            crh cannot fix this; a person must
 
         2 P1 shop/orders.py:5
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
-            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
-            human
+            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            crh cannot fix this; a person must
 
         3 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
-            human
+            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            crh cannot fix this; a person must
 
         4 P3 shop/orders.py:2
             The sum has a needless name
             |     result = 0
             The sum has a needless name: an order of two items shows it.
-            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
-            human
+            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            crh cannot fix this; a person must
 
         Coverage
-          - findings not shown: 1 malformed
+          - 1 finding not shown (invalid format)
 
         Not ready: 1 P0 issue must be fixed before the merge; the review is incomplete:
-          1 finding of the reviewers could not be read
+          1 finding could not be read
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     assert_eq!(reviewed.end(), (1, "ok", "Not ready"));
@@ -145,8 +146,8 @@ fn findings_of_every_severity_are_shown_with_their_quotes() {
 }
 
 #[test]
-fn a_reviewer_that_crashes_is_a_row_and_the_others_are_unaffected() {
-    let desk = Desk::new();
+fn crashed_reviewer_does_not_affect_others() {
+    let desk = ReviewFixture::new();
     let model = delegating(&["2.1"])
         .on("sub-agent-1", [bad_request("the server has no such thing")])
         .on("sub-agent-2", works(&[MAIL], &[with(swallowed(), json!({ "severity": "P1" }))]))
@@ -167,17 +168,17 @@ fn a_reviewer_that_crashes_is_a_row_and_the_others_are_unaffected() {
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
-            human
+            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            crh cannot fix this; a person must
 
         Coverage
-          - failed reviewer sub-agent-1: sub-agent ended without calling
-            report_findings: the model does not accept the request: the server has no
-            such thing
+          - reviewer sub-agent-1 failed: sub-agent ended without calling
+            report_findings: the model rejected the request: the server has no such
+            thing
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
         Ready with fixes: 1 issue to fix; the review is incomplete: failed reviewers:
-          sub-agent-1, 1 file not wholly reviewed
+          sub-agent-1, 1 file not fully reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     expect![[r#"
@@ -190,7 +191,7 @@ fn a_reviewer_that_crashes_is_a_row_and_the_others_are_unaffected() {
         patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
-        sub-agent-1 failed: sub-agent ended without calling report_findings: the model does not accept the request: the server has no such thing
+        sub-agent-1 failed: sub-agent ended without calling report_findings: the model rejected the request: the server has no such thing
         sub-agent-2 completed: Looked at all of it.
     "#]].assert_eq(&reviewed.reviewers());
     expect![[r#"
@@ -201,8 +202,8 @@ fn a_reviewer_that_crashes_is_a_row_and_the_others_are_unaffected() {
 }
 
 #[test]
-fn a_connection_that_breaks_once_is_nothing_to_speak_of() {
-    let desk = Desk::new();
+fn single_connection_error_is_retried() {
+    let desk = ReviewFixture::new();
     let again = [hangs_up()].into_iter().chain(works(&[ORDERS, MAIL], &[]));
     let model = FakeModel::start()
         .on("orchestrator", [delegates(&[("all", &[ORDERS, MAIL])]), submits(&[], &[])])
@@ -212,9 +213,9 @@ fn a_connection_that_breaks_once_is_nothing_to_speak_of() {
 }
 
 #[test]
-fn a_reviewer_that_hangs_is_stopped_by_the_time_there_is() {
-    let desk = Desk::new();
-    // On a slow machine the last of these are not asked any more, so that this is no script.
+fn hanging_reviewer_is_stopped_by_time_limit() {
+    let desk = ReviewFixture::new();
+    // Not scripted, because on slow machines the last sub-agents are not started.
     let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
         ("orchestrator", 1) => delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]),
         ("orchestrator", _) => submits(&["2.1"], &[]),
@@ -239,7 +240,7 @@ fn a_reviewer_that_hangs_is_stopped_by_the_time_there_is() {
         patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
-        sub-agent-1 failed: sub-agent ended without calling report_findings: the budget for time left no room to ask
+        sub-agent-1 failed: sub-agent ended without calling report_findings: the remaining budget for time is too small for another request
         sub-agent-2 completed: Looked at all of it.
     "#]].assert_eq(&reviewed.reviewers());
     expect![[r#"
@@ -251,8 +252,8 @@ fn a_reviewer_that_hangs_is_stopped_by_the_time_there_is() {
 }
 
 #[test]
-fn a_right_quote_with_a_wrong_line_is_moved_and_the_report_says_from_where() {
-    let desk = Desk::new();
+fn wrong_line_is_corrected_by_quote() {
+    let desk = ReviewFixture::new();
     let lies = with(mean(), json!({ "line_start": 2 }));
     let model = delegating(&["1.1"])
         .on("sub-agent-1", works(&[ORDERS], &[lies]))
@@ -267,8 +268,8 @@ fn a_right_quote_with_a_wrong_line_is_moved_and_the_report_says_from_where() {
 }
 
 #[test]
-fn an_invented_quote_is_never_an_issue() {
-    let desk = Desk::new();
+fn invented_quote_is_dropped() {
+    let desk = ReviewFixture::new();
     let invented = [
         finding("P0", "The key is logged", "shop/orders.py:5", "log.info(order.card_number)"),
         finding("P1", "The loop skips", "shop/orders.py:3", "for item in ... items:"),
@@ -285,13 +286,13 @@ fn an_invented_quote_is_never_an_issue() {
         ---
         Scope:  2 files, +9 -5
 
-        No issues in 2 reviewed files. 4 findings are not shown: 4 unsupported.
+        No issues in 2 reviewed files. 4 findings not shown (quote not found).
         The change rewrites how orders are added up.
         [1] orders: Looked at all of it.
         [2] mail: Looked at all of it.
 
         Coverage
-          - findings not shown: 4 unsupported
+          - 4 findings not shown (quote not found)
 
         Ready to merge: nothing actionable was found
     "#]]
@@ -305,9 +306,9 @@ fn an_invented_quote_is_never_an_issue() {
     "#]].assert_eq(&reviewed.fates());
 }
 
-/// What a review comes to whose first sub-agent says this, and marks its file before.
-fn with_first(said: impl IntoIterator<Item = Scripted>) -> (Desk, Reviewed) {
-    let desk = Desk::new();
+/// Runs a review whose first sub-agent marks its file and then gives this answer.
+fn with_first(said: impl IntoIterator<Item = Scripted>) -> (ReviewFixture, FinishedReview) {
+    let desk = ReviewFixture::new();
     let model = delegating(&[])
         .on("sub-agent-1", [marks(&[ORDERS])].into_iter().chain(said))
         .on("sub-agent-2", works(&[MAIL], &[]));
@@ -316,7 +317,7 @@ fn with_first(said: impl IntoIterator<Item = Scripted>) -> (Desk, Reviewed) {
 }
 
 #[test]
-fn a_malformed_answer_is_repaired_twice_and_fails_the_third_time() {
+fn malformed_answer_is_retried_twice() {
     let bad = || calls_raw("report_findings", "{\"findings\": [");
     let wrong = || calls("report_findings", json!({ "finding": [] }));
     let (_, repaired) = with_first([bad(), wrong(), reports(&[])]);
@@ -333,7 +334,7 @@ fn a_malformed_answer_is_repaired_twice_and_fails_the_third_time() {
         patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
-        sub-agent-1 failed: sub-agent ended without calling report_findings: the model's answer was never of the right form: it is not valid JSON
+        sub-agent-1 failed: sub-agent ended without calling report_findings: the model's answer was invalid: it is not valid JSON
         sub-agent-2 completed: Looked at all of it.
     "#]].assert_eq(&failed.reviewers());
     expect![[r#"
@@ -347,30 +348,29 @@ fn a_malformed_answer_is_repaired_twice_and_fails_the_third_time() {
         [2] mail: Looked at all of it.
 
         Coverage
-          - failed reviewer sub-agent-1: sub-agent ended without calling
-            report_findings: the model's answer was never of the right form: it is not
-            valid JSON
+          - reviewer sub-agent-1 failed: sub-agent ended without calling
+            report_findings: the model's answer was invalid: it is not valid JSON
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
-        Incomplete: failed reviewers: sub-agent-1, 1 file not wholly reviewed
+        Incomplete: failed reviewers: sub-agent-1, 1 file not fully reviewed
     "#]]
     .assert_eq(&desk.shown(&failed.output));
 }
 
 #[test]
-fn a_malformed_finding_in_a_good_answer_has_a_fate_and_keeps_the_review_from_turning_green() {
+fn malformed_finding_is_listed_and_prevents_ready_verdict() {
     let odd = with(mean(), json!({ "severity": "terrible", "mood": 3 }));
     let (_, reviewed) = with_first([reports(&[odd])]);
     assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
     expect![[r#"
         malformed The total is divided by the count: findings[0]: `mood`: unknown field `mood`, expected one of `title`, `severity`, `category`, `file`, `line_start`, `line_end`, `side`, `diff_line`, `confidence`, `evidence`, `why_it_matters`, `suggested_fix`, `replacement`, `autofix_class`, `owner`, `requires_verification`, `pre_existing`
     "#]].assert_eq(&reviewed.fates());
-    expect!["1 finding of the reviewers could not be read"]
+    expect!["1 finding could not be read"]
         .assert_eq(reviewed.report["verdict_reason"].as_str().unwrap());
 }
 
 #[test]
-fn a_reviewer_that_never_reports_has_failed() {
+fn reviewer_without_report_has_failed() {
     let (_, reviewed) = with_first([says("All is well."), says("I am done.")]);
     assert_eq!(reviewed.end(), (4, "degraded", "Incomplete"));
     expect![[r#"
@@ -383,7 +383,7 @@ fn a_reviewer_that_never_reports_has_failed() {
         patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
-        sub-agent-1 failed: sub-agent ended without calling report_findings: the model ended without an answer
+        sub-agent-1 failed: sub-agent ended without calling report_findings: the model did not submit an answer
         sub-agent-2 completed: Looked at all of it.
     "#]].assert_eq(&reviewed.reviewers());
     expect![[r#"
@@ -394,15 +394,15 @@ fn a_reviewer_that_never_reports_has_failed() {
 }
 
 #[test]
-fn if_all_reviewers_fail_nothing_was_reviewed_and_nothing_is_green() {
-    let desk = Desk::new();
+fn all_reviewers_failing_is_an_error() {
+    let desk = ReviewFixture::new();
     let no = || [bad_request("no")];
     let model = delegating(&[]).on("sub-agent-1", no()).on("sub-agent-2", no());
     let reviewed = desk.review(&model, &[]);
     assert_eq!(reviewed.end(), (3, "error", "Incomplete"));
     expect![[r#"
         exit 3
-        note: nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works
+        note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
         Incomplete: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
@@ -411,14 +411,14 @@ fn if_all_reviewers_fail_nothing_was_reviewed_and_nothing_is_green() {
         The change rewrites how orders are added up.
 
         Coverage
-          - failed reviewer sub-agent-1: sub-agent ended without calling
-            report_findings: the model does not accept the request: no
-          - failed reviewer sub-agent-2: sub-agent ended without calling
-            report_findings: the model does not accept the request: no
+          - reviewer sub-agent-1 failed: sub-agent ended without calling
+            report_findings: the model rejected the request: no
+          - reviewer sub-agent-2 failed: sub-agent ended without calling
+            report_findings: the model rejected the request: no
           - shop/mail.py: not reviewed (sub-agent-2 failed)
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
-        Incomplete: failed reviewers: sub-agent-1, sub-agent-2, 2 files not wholly
+        Incomplete: failed reviewers: sub-agent-1, sub-agent-2, 2 files not fully
           reviewed, nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
@@ -429,14 +429,14 @@ fn if_all_reviewers_fail_nothing_was_reviewed_and_nothing_is_green() {
 }
 
 #[test]
-fn a_wrong_key_is_said_once_and_nobody_else_is_asked() {
-    let desk = Desk::new();
+fn wrong_api_key_is_reported_once() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start().on("orchestrator", [bad_key()]);
     let reviewed = desk.review(&model, &[]);
     assert_eq!(reviewed.end(), (3, "error", "Incomplete"));
     expect![[r#"
         exit 3
-        note: nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works
+        note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
         Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
@@ -444,20 +444,20 @@ fn a_wrong_key_is_said_once_and_nobody_else_is_asked() {
         No issues in 0 reviewed files.
 
         Coverage
-          - failed reviewer orchestrator: the key is not accepted: Incorrect API key
+          - reviewer orchestrator failed: the API key was rejected: Incorrect API key
             provided: [redacted].
           - shop/mail.py: not reviewed (orchestrator failed)
           - shop/orders.py: not reviewed (orchestrator failed)
 
-        Incomplete: failed reviewers: orchestrator, 2 files not wholly reviewed, nothing
+        Incomplete: failed reviewers: orchestrator, 2 files not fully reviewed, nothing
           was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }
 
 #[test]
-fn an_orchestrator_that_does_nothing_is_stood_in_for_by_code() {
-    let desk = Desk::new();
+fn idle_orchestrator_is_replaced_by_code() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start()
         .on("orchestrator", [says("Fine."), says("Really.")])
         .on("sub-agent-1", works(&[MAIL, ORDERS], &[mean()]))
@@ -465,9 +465,10 @@ fn an_orchestrator_that_does_nothing_is_stood_in_for_by_code() {
     let reviewed = desk.review(&model, &[]);
     assert_eq!(reviewed.end(), (1, "degraded", "Ready with fixes"));
     expect![[r#"
-        the orchestrator did not delegate: code gave all files out
-        the orchestrator did not submit (the model ended without an answer): the review was submitted by code, and every finding is kept
-    "#]].assert_eq(&reviewed.warnings());
+        the orchestrator did not delegate; crh assigned all files itself
+        the orchestrator did not submit (the model did not submit an answer); all findings are kept
+    "#]]
+    .assert_eq(&reviewed.warnings());
     expect![[r#"
         secrets completed: 
         syntax completed: 
@@ -477,15 +478,15 @@ fn an_orchestrator_that_does_nothing_is_stood_in_for_by_code() {
         consistency completed: 
         patterns completed: 
         injection completed: 
-        orchestrator failed: the model ended without an answer
+        orchestrator failed: the model did not submit an answer
         sub-agent-1 completed: Looked at all of it.
     "#]]
     .assert_eq(&reviewed.reviewers());
 }
 
 #[test]
-fn what_the_orchestrator_drops_and_what_a_check_refutes_keep_their_reasons() {
-    let desk = Desk::new();
+fn dropped_and_refuted_findings_keep_reasons() {
+    let desk = ReviewFixture::new();
     let scopes = delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]);
     let dropped = [("2.1", "the caller logs it")];
     let refuted =
@@ -509,8 +510,8 @@ fn what_the_orchestrator_drops_and_what_a_check_refutes_keep_their_reasons() {
 }
 
 #[test]
-fn a_check_that_crashes_loses_no_blocker() {
-    let desk = Desk::new();
+fn crashed_validation_keeps_blockers() {
+    let desk = ReviewFixture::new();
     let model = delegating(&["1.1"])
         .on("sub-agent-1", works(&[ORDERS], &[with(mean(), json!({ "severity": "P0" }))]))
         .on("sub-agent-2", works(&[MAIL], &[]))
@@ -522,6 +523,6 @@ fn a_check_that_crashes_loses_no_blocker() {
     "#]]
     .assert_eq(&reviewed.issues());
     expect![[r#"
-        validate-1 failed: the model does not accept the request: no; 1 issue not checked, 1 P0 or P1
+        validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
     "#]].assert_eq(&reviewed.warnings());
 }

@@ -1,15 +1,15 @@
-//! What is kept of a review: the run folder, what is in it and what is not, and what is made of it later.
+//! The run folder: its contents and later use.
 
 use expect_test::expect;
 
 use super::script::{confirms, delegates, finding, submits, works};
-use super::{Desk, KEY, MAIL, ORDERS, items, json, text};
+use super::{KEY, MAIL, ORDERS, ReviewFixture, items, json, text};
 use crate::user::{assert_same, tree, tree_with_times};
 use crh_testkit::FakeModel;
 
 const TITLE: &str = "The total is divided";
 
-/// A model that finds something, and says the key that it was given.
+/// A model with a finding that repeats the API key it was given.
 fn model() -> FakeModel {
     let finding = finding("P1", TITLE, "shop/orders.py:5", "return result / len(items)");
     let leaks = super::script::with(
@@ -22,7 +22,7 @@ fn model() -> FakeModel {
         .on("validate-1", [confirms()])
 }
 
-/// A model that finds what is dismissed and is asked about nothing.
+/// A model whose finding is dismissed, so nothing is verified.
 fn model_without_check() -> FakeModel {
     let finding = finding("P1", TITLE, "shop/orders.py:5", "return result / len(items)");
     FakeModel::start()
@@ -31,8 +31,8 @@ fn model_without_check() -> FakeModel {
 }
 
 #[test]
-fn the_run_folder_has_everything() {
-    let desk = Desk::new();
+fn run_folder_is_complete() {
+    let desk = ReviewFixture::new();
     let reviewed = desk.review(&model(), &[]);
     assert_eq!(reviewed.output.code, 1, "{}", reviewed.output.shown());
     let run = desk.runs().pop().unwrap();
@@ -100,8 +100,8 @@ fn the_run_folder_has_everything() {
 }
 
 #[test]
-fn the_run_folder_says_what_was_reviewed_and_who_was_asked() {
-    let desk = Desk::new();
+fn run_folder_records_change_and_models() {
+    let desk = ReviewFixture::new();
     let reviewed = desk.review(&model(), &[]);
     let run = desk.runs().pop().unwrap();
     let metadata = json(&run.join("metadata.json"));
@@ -117,32 +117,32 @@ fn the_run_folder_says_what_was_reviewed_and_who_was_asked() {
 }
 
 #[test]
-fn the_run_folder_says_where_the_review_was_made_from_whatever_was_reviewed() {
+fn run_folder_records_checkout_for_every_target() {
     for (place, target, branch) in [
         (&["-b", "topic"][..], &["--base", "HEAD~1"][..], "topic"),
         (&["-b", "topic"], &["--commit", "other"], "topic"),
         (&["--detach"], &["--base", "HEAD~1"], ""),
     ] {
-        let desk = Desk::new();
+        let desk = ReviewFixture::new();
         desk.repo.git(&["branch", "other"]);
         desk.repo.write("later.md", "later\n");
         desk.repo.commit("later");
         desk.repo.git(&[&["checkout", "--quiet"], place].concat());
-        // A tree that is not committed is none that others could look for.
+        // Others cannot find an uncommitted tree.
         desk.repo.write(MAIL, "def send(to):\n    pass\n");
         let args = [&["review"], target].concat();
         let output = desk.crh(&args).run();
         let metadata = json(&desk.runs().pop().unwrap().join("metadata.json"));
         let found = (text(&metadata["branch"]), text(&metadata["head_sha"]));
         assert_eq!(found, (branch, desk.repo.id("HEAD").as_str()), "{}", output.shown());
-        // Only checks were run where a review was asked for: that is a fourth word elsewhere.
+        // Only checks ran although a review was requested.
         assert_eq!(text(&metadata["verdict"]), "Not ready", "{target:?}");
     }
 }
 
 #[test]
-fn the_run_folder_has_no_key_and_its_transcripts_no_texts() {
-    let desk = Desk::new();
+fn run_folder_has_no_api_key_and_no_texts() {
+    let desk = ReviewFixture::new();
     let reviewed = desk.review(&model(), &[]);
     for (name, bytes) in &tree(&desk.runs()[0]) {
         assert!(!bytes.contains(KEY), "{name}");
@@ -155,8 +155,8 @@ fn the_run_folder_has_no_key_and_its_transcripts_no_texts() {
 }
 
 #[test]
-fn transcripts_have_texts_where_the_user_wants_them() {
-    let desk = Desk::new();
+fn log_content_adds_texts_to_transcripts() {
+    let desk = ReviewFixture::new();
     desk.review(&model(), &["--log-content"]);
     let transcripts = tree(&desk.runs()[0].join("transcripts"));
     let all: String = transcripts.into_values().collect();
@@ -165,8 +165,8 @@ fn transcripts_have_texts_where_the_user_wants_them() {
 }
 
 #[test]
-fn only_reporting_leaves_nothing_in_the_repository() {
-    let desk = Desk::new();
+fn report_only_mode_writes_nothing() {
+    let desk = ReviewFixture::new();
     let before = tree_with_times(desk.repo.path());
     let output = desk.review(&model(), &["--mode", "report-only"]).output;
     assert_eq!(output.code, 1, "{}", output.shown());
@@ -176,8 +176,8 @@ fn only_reporting_leaves_nothing_in_the_repository() {
 }
 
 #[test]
-fn run_folders_go_where_the_user_wants_them_and_git_does_not_see_them() {
-    let desk = Desk::new();
+fn run_dir_is_used_and_ignored_by_git() {
+    let desk = ReviewFixture::new();
     let before = tree_with_times(desk.repo.path());
     let place = desk.user.path("runs");
     desk.review(&model(), &["--run-dir", place.to_str().unwrap()]);
@@ -190,8 +190,8 @@ fn run_folders_go_where_the_user_wants_them_and_git_does_not_see_them() {
 }
 
 #[test]
-fn a_dismissed_issue_is_not_raised_again_until_it_is_taken_back() {
-    let desk = Desk::new();
+fn dismissed_issue_is_hidden_until_undone() {
+    let desk = ReviewFixture::new();
     assert_eq!(desk.review(&model(), &[]).end(), (1, "ok", "Ready with fixes"));
     let dismissed = desk.crh(&["dismiss", "1", "orders", "are", "never", "empty"]).run();
     assert_eq!(dismissed.code, 0, "{}", dismissed.shown());

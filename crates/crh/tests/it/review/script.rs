@@ -1,31 +1,31 @@
-//! What a fake model is told to say in a review, in the words of a review.
+//! Scripted answers of a fake model.
 
 use serde_json::{Value, json};
 
 use crh_testkit::fake_model::{Asked, Read, Scripted, calls, calls_all, decided};
 
-/// The orchestrator gives out scopes: what each is called, and its files.
+/// The orchestrator delegates scopes: name and files.
 pub(crate) fn delegates(scopes: &[(&str, &[&str])]) -> Scripted {
     let scopes = scopes.iter().map(|(scope, files)| json!({ "scope": scope, "files": files }));
     calls("delegate_review", json!({ "scopes": scopes.collect::<Vec<_>>() }))
 }
 
-/// A sub-agent is done with files.
+/// A sub-agent marks files as reviewed.
 pub(crate) fn marks(files: &[&str]) -> Scripted {
     calls_all(files.iter().map(|path| ("mark_file_reviewed", json!({ "path": path }))))
 }
 
-/// A sub-agent reports.
+/// A sub-agent reports findings.
 pub(crate) fn reports(findings: &[Value]) -> Scripted {
     calls("report_findings", json!({ "findings": findings, "summary": "Looked at all of it." }))
 }
 
-/// A sub-agent does all of its work: it marks, and it reports.
+/// A sub-agent marks files and reports findings.
 pub(crate) fn works(files: &[&str], findings: &[Value]) -> [Scripted; 2] {
     [marks(files), reports(findings)]
 }
 
-/// The orchestrator submits: what it keeps, and what it drops for which reason.
+/// The orchestrator submits: kept ids, and dropped ids with reasons.
 pub(crate) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> Scripted {
     let drop = drop.iter().map(|(id, reason)| json!({ "id": id, "reason": reason }));
     let drop: Vec<_> = drop.collect();
@@ -33,23 +33,23 @@ pub(crate) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> Scripted {
     calls("submit_review", json!({ "keep": keep, "drop": drop, "summary": summary }))
 }
 
-/// The one reviewer of `single` answers.
+/// The reviewer of `single` answers with findings.
 pub(crate) fn answers(findings: &[Value]) -> Scripted {
     answers_with(findings, json!({}))
 }
 
-/// The one reviewer of `single` answers, and has more to say.
+/// The reviewer of `single` answers with findings and more fields.
 pub(crate) fn answers_with(findings: &[Value], more: Value) -> Scripted {
     let answer = json!({ "findings": findings, "summary": "Looked at all of it." });
     calls("submit_review_result", with(answer, more))
 }
 
-/// A check confirms all that it is asked about.
+/// A verification run confirms all claims.
 pub(crate) fn confirms() -> Scripted {
     judges(&[])
 }
 
-/// A check says of these titles what stands beside them, and confirms the rest.
+/// A verification run gives these results by title, and confirms the rest.
 pub(crate) fn judges(verdicts: &[(&'static str, &'static str)]) -> Scripted {
     let verdicts = verdicts.to_vec();
     decided(move |asked| {
@@ -63,7 +63,7 @@ pub(crate) fn judges(verdicts: &[(&'static str, &'static str)]) -> Scripted {
     })
 }
 
-/// The ids and the titles of the claims that a check is asked about.
+/// Ids and titles of the claims to verify.
 fn claims(asked: &Asked) -> Vec<(String, String)> {
     let text = asked.read().into_iter().rev().find_map(|read| match read {
         Read::User(text) => Some(text),
@@ -78,7 +78,7 @@ fn claims(asked: &Asked) -> Vec<(String, String)> {
     pairs.collect()
 }
 
-/// A finding at `PATH:LINE` that quotes a line, in all else such that it is kept.
+/// A valid finding at `PATH:LINE` that quotes a line.
 pub(crate) fn finding(severity: &str, title: &str, place: &str, quote: &str) -> Value {
     let (file, line) = place.rsplit_once(':').unwrap();
     let line: u32 = line.parse().unwrap();
@@ -98,7 +98,7 @@ pub(crate) fn finding(severity: &str, title: &str, place: &str, quote: &str) -> 
     })
 }
 
-/// A value with some fields set over its own.
+/// A JSON object with some fields replaced.
 pub(crate) fn with(mut value: Value, fields: Value) -> Value {
     for (name, field) in fields.as_object().unwrap() {
         value[name.as_str()] = field.clone();

@@ -1,10 +1,10 @@
-//! `--strategy single`: one call, one bounded round, and the hard numbers of `quick`.
+//! `--strategy single`: one call, one follow-up, and the limits of `quick`.
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::script::{answers, answers_with, confirms, delegates, finding, with};
-use super::{Desk, MAIL, ORDERS};
+use super::{MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{calls, calls_raw};
 
@@ -20,17 +20,17 @@ fn mean() -> Value {
     )
 }
 
-/// The same, of which the model is not sure before it has seen more.
+/// The same finding with low confidence.
 fn doubted() -> Value {
     with(mean(), json!({ "confidence": 0.5 }))
 }
 
-/// A request for code elsewhere.
+/// A request for other code.
 fn look(query: &str) -> Value {
     json!({ "tool": "search_code", "arguments": { "query": query }, "for_finding": 0 })
 }
 
-/// What the second round says of the first finding.
+/// The follow-up's result for the first finding.
 fn verdict(word: &str) -> Value {
     let verdict =
         json!({ "id": "F1", "verdict": word, "reason": "Line 5 divides.", "confidence": 1.0 });
@@ -38,8 +38,8 @@ fn verdict(word: &str) -> Value {
 }
 
 #[test]
-fn a_clean_change_takes_one_call() {
-    let desk = Desk::new();
+fn clean_change_takes_one_call() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start().on("single", [answers(&[])]);
     let reviewed = desk.review(&model, &SINGLE);
     assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"));
@@ -59,8 +59,8 @@ fn a_clean_change_takes_one_call() {
 }
 
 #[test]
-fn a_sure_finding_is_checked_by_a_fresh_run_and_takes_no_round() {
-    let desk = Desk::new();
+fn confident_finding_needs_no_second_look() {
+    let desk = ReviewFixture::new();
     let model =
         FakeModel::start().on("single", [answers(&[mean()])]).on("validate-1", [confirms()]);
     let reviewed = desk.review(&model, &SINGLE);
@@ -72,8 +72,8 @@ fn a_sure_finding_is_checked_by_a_fresh_run_and_takes_no_round() {
 }
 
 #[test]
-fn a_doubt_about_something_severe_is_a_round_with_the_stronger_model_and_that_is_recorded() {
-    let desk = Desk::new();
+fn severe_doubt_uses_stronger_model() {
+    let desk = ReviewFixture::new();
     let looks = json!({ "context_requests": [look("total(")] });
     let model = FakeModel::start()
         .on("single", [answers_with(&[doubted()], looks)])
@@ -89,15 +89,15 @@ fn a_doubt_about_something_severe_is_a_round_with_the_stronger_model_and_that_is
     "#]]
     .assert_eq(&reviewed.issues());
     expect![[r#"
-        single: `openai:gpt-4.1` was asked about severe findings of low confidence
+        single: `openai:gpt-4.1` checked severe findings of low confidence
     "#]]
     .assert_eq(&reviewed.warnings());
     assert_eq!(reviewed.report["stats"]["tool_calls"], 1);
 }
 
 #[test]
-fn what_the_round_refutes_is_no_issue() {
-    let desk = Desk::new();
+fn refuted_finding_is_no_issue() {
+    let desk = ReviewFixture::new();
     let mild = with(doubted(), json!({ "severity": "P2" }));
     let model = FakeModel::start()
         .on("single", [answers(&[mild])])
@@ -111,8 +111,8 @@ fn what_the_round_refutes_is_no_issue() {
 }
 
 #[test]
-fn quick_makes_two_calls_and_three_looks_at_the_most() {
-    let desk = Desk::new();
+fn quick_makes_at_most_two_calls_and_three_lookups() {
+    let desk = ReviewFixture::new();
     let looks: Vec<Value> = ["total(", "refund(", "send(", "smtp"].map(look).to_vec();
     let findings = [
         doubted(),
@@ -132,26 +132,26 @@ fn quick_makes_two_calls_and_three_looks_at_the_most() {
         ---
         Scope:  2 files, +9 -5
 
-        2 issues (1 P0, 1 P2) in 2 reviewed files. 1 finding is not shown: 1 below gate.
+        2 issues (1 P0, 1 P2) in 2 reviewed files. 1 finding not shown (low confidence).
         Looked at all of it.
 
         1 P0 shop/orders.py:9
             An unpaid order is refunded
             |     return order.amount
             An unpaid order is refunded: an order of two items shows it.
-            bug; by single; confidence 0.75; a second look could not decide; manual ->
-            human
+            bug; found by single; confidence 0.75; a second look could not decide; crh
+            cannot fix this; a person must
 
         2 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; by single; confidence 0.75; manual -> human
+            bug; found by single; confidence 0.75; crh cannot fix this; a person must
 
         Coverage
-          - findings not shown: 1 below gate
-          - single: more than 3 looks at other code were asked for
-          - single: `openai:gpt-4.1` was asked about severe findings of low confidence
+          - 1 finding not shown (low confidence)
+          - single: more than 3 lookups were requested; the others are ignored
+          - single: `openai:gpt-4.1` checked severe findings of low confidence
 
         Not ready: 1 P0 issue must be fixed before the merge
     "#]]
@@ -164,8 +164,8 @@ fn quick_makes_two_calls_and_three_looks_at_the_most() {
 }
 
 #[test]
-fn in_quick_the_second_call_is_the_repair_of_the_first() {
-    let desk = Desk::new();
+fn quick_uses_second_call_for_repair() {
+    let desk = ReviewFixture::new();
     let broken = || calls_raw("submit_review_result", "{\"findings\": [");
     let model = FakeModel::start().on("single", [broken(), answers(&[doubted()])]);
     let repaired = desk.review(&model, &QUICK);
@@ -175,14 +175,14 @@ fn in_quick_the_second_call_is_the_repair_of_the_first() {
         ---
         Scope:  2 files, +9 -5
 
-        No issues in 2 reviewed files. 1 finding is not shown: 1 below gate.
+        No issues in 2 reviewed files. 1 finding not shown (low confidence).
         Looked at all of it.
 
         Coverage
-          - findings not shown: 1 below gate
-          - single: the budget for calls of the model left no room to look again at
-            doubtful findings, and the draft stands as it is
-          - single met its limit of calls of the model: its work may be incomplete
+          - 1 finding not shown (low confidence)
+          - single: the budget for model calls was too small to check doubtful findings
+            again; the first answer is used unchanged
+          - single reached its limit of model calls; its review may be incomplete
 
         Incomplete: the review was cut short
     "#]]
@@ -199,14 +199,14 @@ fn in_quick_the_second_call_is_the_repair_of_the_first() {
         consistency completed: 
         patterns completed: 
         injection completed: 
-        single failed: the model's answer was never of the right form: it is not valid JSON
+        single failed: the model's answer was invalid: it is not valid JSON
     "#]]
     .assert_eq(&failed.reviewers());
 }
 
 #[test]
-fn quick_is_single_unless_the_user_says_otherwise_and_its_numbers_hold_for_delegate_too() {
-    let desk = Desk::new();
+fn quick_defaults_to_single_strategy() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start().on("single", [answers(&[])]);
     let reviewed = desk.review_as_usual(&model, &["--budget", "quick"]);
     assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"));
@@ -220,8 +220,8 @@ fn quick_is_single_unless_the_user_says_otherwise_and_its_numbers_hold_for_deleg
 }
 
 #[test]
-fn in_quick_a_mild_issue_that_nobody_looks_at_again_cuts_nothing_short() {
-    let desk = Desk::new();
+fn quick_is_complete_with_unverified_minor_issue() {
+    let desk = ReviewFixture::new();
     let mild = finding("P2", "A failed mail is swallowed", "shop/mail.py:4", "except Exception:");
     let model = FakeModel::start()
         .on("single", [answers(&[mean(), mild])])

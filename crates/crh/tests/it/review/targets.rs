@@ -1,4 +1,4 @@
-//! What is reviewed: nothing at all, nothing in scope, without a model, from a workspace, from an archive.
+//! Review targets: empty change, nothing in scope, no model, workspace, archive.
 
 use std::fs;
 
@@ -6,10 +6,10 @@ use expect_test::expect;
 use serde_json::Value;
 
 use super::script::{confirms, delegates, finding, submits, works};
-use super::{Desk, MAIL, ORDERS, issues, json, runs, with_model};
+use super::{MAIL, ORDERS, ReviewFixture, issues, json, runs, with_model};
 use crh_testkit::{FakeModel, Repo};
 
-/// A model that finds two things.
+/// A model with two findings.
 fn model() -> FakeModel {
     let findings = [
         finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)"),
@@ -22,8 +22,8 @@ fn model() -> FakeModel {
 }
 
 #[test]
-fn an_empty_change_is_one_sentence() {
-    let desk = Desk::new();
+fn empty_change_is_an_error() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start();
     let mut said = String::new();
     for target in [
@@ -32,42 +32,42 @@ fn an_empty_change_is_one_sentence() {
         &["--staged"],
         &["HEAD..HEAD", "--mode", "headless"],
     ] {
-        let output = desk.asking(&model, &[&["review"], target].concat()).run();
+        let output = desk.crh_with_model(&model, &[&["review"], target].concat()).run();
         said += &format!("$ crh review {}\n{}", target.join(" "), desk.shown(&output));
     }
     assert!(desk.runs().is_empty());
     expect![[r#"
         $ crh review HEAD..HEAD
         exit 2
-        error: there is nothing to review: `main` is the same as `main`
-        hint: `--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files
+        error: nothing to review: `main` and `main` do not differ
+        hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
         ---
         $ crh review --uncommitted
         exit 2
-        error: there is nothing to review: all is committed
-        hint: `--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files
+        error: nothing to review: there are no uncommitted changes
+        hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
         ---
         $ crh review --staged
         exit 2
-        error: there is nothing to review: nothing is staged
-        hint: `--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files
+        error: nothing to review: nothing is staged
+        hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
         ---
         $ crh review HEAD..HEAD --mode headless
         exit 2
         error: Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
-        hint: there is nothing to review: `main` is the same as `main`
+        hint: nothing to review: `main` and `main` do not differ
         ---
         Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
     "#]].assert_eq(&said);
 }
 
 #[test]
-fn without_a_model_the_checks_run_and_the_review_is_incomplete() {
-    let desk = Desk::new();
+fn review_without_model_runs_checks_and_is_incomplete() {
+    let desk = ReviewFixture::new();
     let output = desk.crh(&["review", "HEAD~1..HEAD"]).run();
     expect![[r#"
         exit 4
-        warning: no model is configured, so only the checks that need none are run
+        warning: no model is configured; running static checks only
         note: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, or name a model with `--model`; `crh doctor` says more
         Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
@@ -75,7 +75,7 @@ fn without_a_model_the_checks_run_and_the_review_is_incomplete() {
 
         No issues in 2 reviewed files.
 
-        Incomplete: only checks that need no model ran
+        Incomplete: only static checks ran
     "#]].assert_eq(&desk.shown(&output));
     let reviewed = desk.reviewed(output);
     assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
@@ -84,8 +84,8 @@ fn without_a_model_the_checks_run_and_the_review_is_incomplete() {
 }
 
 #[test]
-fn a_change_without_a_file_in_scope_asks_nobody_and_is_not_green() {
-    let desk = Desk::new();
+fn change_without_files_in_scope_is_incomplete() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start();
     let reviewed = desk.review(&model, &["--exclude", "**"]);
     assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
@@ -100,7 +100,7 @@ fn a_change_without_a_file_in_scope_asks_nobody_and_is_not_green() {
         Coverage
           - shop/mail.py: out of scope (excluded by `**`)
           - shop/orders.py: out of scope (excluded by `**`)
-          - no file is under review, so no model is asked
+          - no file is under review; no model is used
 
         Incomplete: no file of the change was reviewed
     "#]]
@@ -108,21 +108,21 @@ fn a_change_without_a_file_in_scope_asks_nobody_and_is_not_green() {
 }
 
 #[test]
-fn a_workspace_and_an_archive_give_the_same_issues_as_the_change_itself() {
-    let desk = Desk::new();
+fn workspace_and_archive_give_same_issues() {
+    let desk = ReviewFixture::new();
     let direct = desk.review(&model(), &[]);
     let pack = desk.user.path("change.tar");
     desk.user.prepared(desk.repo.path(), &["HEAD~1..HEAD", "--pack", pack.to_str().unwrap()], "ws");
     let workspace = desk.user.path("ws");
     let before = crate::user::tree(&workspace);
     let folder = ["review", "--workspace", workspace.to_str().unwrap()];
-    let from_folder = desk.reviewed(desk.asking(&model(), &folder).run());
+    let from_folder = desk.reviewed(desk.crh_with_model(&model(), &folder).run());
     assert_eq!(from_folder.issues(), direct.issues(), "{}", from_folder.output.shown());
     assert_eq!(from_folder.end(), direct.end());
     assert_eq!(from_folder.report["review_id"], direct.report["review_id"]);
     crate::user::assert_same(&before, &crate::user::tree(&workspace), "the workspace");
 
-    // The archive needs no repository, and what is left of the store is of no use to it.
+    // The archive needs neither the repository nor the store.
     let moved = desk.user.path("moved");
     fs::rename(desk.repo.path(), &moved).unwrap();
     fs::remove_dir_all(desk.user.path("store")).unwrap();
@@ -138,23 +138,23 @@ fn a_workspace_and_an_archive_give_the_same_issues_as_the_change_itself() {
 }
 
 #[test]
-fn without_a_word_the_branch_is_reviewed_with_what_is_not_committed() {
-    let desk = Desk::new();
+fn default_target_is_branch_with_uncommitted_changes() {
+    let desk = ReviewFixture::new();
     desk.repo.git(&["switch", "--quiet", "--create", "feature"]);
     desk.repo.git(&["branch", "--force", "main", "HEAD~1"]);
     desk.repo.write("shop/mail.py", "def send(to, text):\n    return None\n");
     desk.repo.write("shop/new.py", "x = 1\n");
     let all = [MAIL, ORDERS];
-    // Twice, so that the first run folder lies there.
+    // Twice, so that the second review sees the first run folder.
     let [first, second] = [(); 2].map(|()| {
         let model = FakeModel::start()
             .on("orchestrator", [delegates(&[("all", &all)]), submits(&[], &[])])
             .on("sub-agent-1", works(&all, &[]));
-        desk.shown(&desk.asking(&model, &["review"]).run())
+        desk.shown(&desk.crh_with_model(&model, &["review"]).run())
     });
     expect![[r#"
         exit 0
-        warning: not part of the review, since git does not know them: `shop/new.py` (`git add` them, or `--include-untracked`)
+        warning: not reviewed because untracked: `shop/new.py` (`git add` them, or pass `--include-untracked`)
         Ready to merge: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +6 -5
@@ -164,7 +164,7 @@ fn without_a_word_the_branch_is_reviewed_with_what_is_not_committed() {
         [1] all: Looked at all of it.
 
         Coverage
-          - untracked, not reviewed: shop/new.py
+          - untracked file, not reviewed: shop/new.py
 
         Ready to merge: nothing actionable was found
     "#]].assert_eq(&first);
@@ -172,8 +172,8 @@ fn without_a_word_the_branch_is_reviewed_with_what_is_not_committed() {
 }
 
 #[test]
-fn a_diff_is_reviewed_without_a_repository() {
-    let desk = Desk::new();
+fn diff_is_reviewed_without_repository() {
+    let desk = ReviewFixture::new();
     let diff = desk.repo.git(&["diff", "HEAD~1..HEAD"]);
     let nowhere = desk.user.path("nowhere");
     fs::create_dir(&nowhere).unwrap();
@@ -200,15 +200,15 @@ fn a_diff_is_reviewed_without_a_repository() {
             The total is divided
             | return result / len(items)
             The total is divided: an order of two items shows it.
-            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
-            human
+            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            crh cannot fix this; a person must
 
         2 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
-            human
+            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            crh cannot fix this; a person must
 
         Coverage
           - syntax: nothing was checked: the change is only a diff: there is no
@@ -228,8 +228,8 @@ fn a_diff_is_reviewed_without_a_repository() {
 }
 
 #[test]
-fn what_is_not_committed_is_reviewed_and_the_repository_is_as_it_was() {
-    let desk = Desk::new();
+fn uncommitted_review_does_not_modify_repository() {
+    let desk = ReviewFixture::new();
     desk.repo.write(ORDERS, "def total(items):\n    return len(items) / 0\n");
     desk.repo.write("new.py", "def new():\n    return total([]) / 0\n");
     let before = crate::user::tree_with_times(desk.repo.path());
@@ -237,18 +237,18 @@ fn what_is_not_committed_is_reviewed_and_the_repository_is_as_it_was() {
     let model = FakeModel::start()
         .on("orchestrator", [delegates(&[("all", &all)]), submits(&[], &[])])
         .on("sub-agent-1", works(&all, &[]));
-    let output = desk.asking(&model, &["review", "--uncommitted"]).run();
+    let output = desk.crh_with_model(&model, &["review", "--uncommitted"]).run();
     assert_eq!(desk.reviewed(output).end(), (0, "ok", "Ready to merge"));
     fs::remove_dir_all(desk.repo.path().join(".crh")).unwrap();
     let mut after = crate::user::tree_with_times(desk.repo.path());
-    // Making and deleting `.crh` changes the time of the folder that it was in.
+    // Creating and deleting `.crh` changes the time of its parent folder.
     after.insert(String::new(), before[""].clone());
     crate::user::assert_same(&before, &after, "the repository");
 }
 
 #[test]
-fn the_run_folders_of_earlier_reviews_are_no_part_of_a_change() {
-    let desk = Desk::new();
+fn earlier_run_folders_are_not_reviewed() {
+    let desk = ReviewFixture::new();
     desk.repo.write("new.py", "def new():\n    return total([]) / 0\n");
     for _ in 0..2 {
         let output = desk.crh(&["check", "--uncommitted", "--format", "json"]).run();
@@ -259,8 +259,8 @@ fn the_run_folders_of_earlier_reviews_are_no_part_of_a_change() {
 }
 
 #[test]
-fn a_prepared_change_that_is_not_there_is_one_sentence() {
-    let desk = Desk::new();
+fn missing_workspace_or_archive_is_an_error() {
+    let desk = ReviewFixture::new();
     let model = FakeModel::start();
     let mut said = String::new();
     for args in [
@@ -271,7 +271,7 @@ fn a_prepared_change_that_is_not_there_is_one_sentence() {
         &["--workspace", "ws", "HEAD"],
         &["no-such-branch"],
     ] {
-        let output = desk.asking(&model, &[&["review"], args].concat()).run();
+        let output = desk.crh_with_model(&model, &[&["review"], args].concat()).run();
         said += &format!("$ crh review {}\n{}", args.join(" "), desk.shown(&output));
     }
     expect![[r#"
@@ -283,16 +283,16 @@ fn a_prepared_change_that_is_not_there_is_one_sentence() {
         $ crh review --packed nowhere.tar
         exit 2
         error: reading the packed change `REPO/nowhere.tar`: No such file or directory (os error 2)
-        hint: `crh prepare --pack FILE` writes one
+        hint: create one with `crh prepare --pack FILE`
         ---
         $ crh review --packed shop/orders.py
         exit 2
-        error: `REPO/shop/orders.py` is not a packed change: it is empty, or its end is missing
-        hint: `crh prepare --pack FILE` writes one
+        error: `REPO/shop/orders.py` is not a packed change: it is empty or truncated
+        hint: create one with `crh prepare --pack FILE`
         ---
         $ crh review --resume nothing
         exit 2
-        error: there is no run `nothing` in `REPO/.crh/runs`
+        error: no run `nothing` in `REPO/.crh/runs`
         hint: `crh show --list` lists the runs
         ---
         $ crh review --workspace ws HEAD
@@ -302,7 +302,7 @@ fn a_prepared_change_that_is_not_there_is_one_sentence() {
         ---
         $ crh review no-such-branch
         exit 2
-        error: there is no branch or commit `no-such-branch`
+        error: no branch or commit named `no-such-branch`
         hint: `git branch --all` lists branches; fetch it if it is new
         ---
     "#]]
@@ -311,9 +311,9 @@ fn a_prepared_change_that_is_not_there_is_one_sentence() {
     let output = with_model(desk.user.crh(nowhere.path(), &["review"]), &model).run();
     expect![[r#"
         exit 2
-        error: the branch has no commit yet
-        hint: `--uncommitted` takes what is there
+        error: the current branch has no commits yet
+        hint: review uncommitted files with `--uncommitted`
         ---
     "#]]
-    .assert_eq(&desk.user.named(&nowhere, &output.shown()));
+    .assert_eq(&desk.user.replace_paths(&nowhere, &output.shown()));
 }

@@ -1,25 +1,26 @@
-//! A check run shows a review once, and is never greener than it.
+//! A check run shows a review once and is never greener than the review.
 
-use super::super::tests_support::Review;
+use super::super::tests_support::ReviewFixture;
 use super::*;
 use crh_review::report::Status;
 
-fn counts(requests: &[Request]) -> Vec<(Verb, String, usize)> {
-    let count = |it: &Request| it.body["output"]["annotations"].as_array().unwrap().len();
+fn counts(requests: &[GitHubRequest]) -> Vec<(Verb, String, usize)> {
+    let count = |it: &GitHubRequest| it.body["output"]["annotations"].as_array().unwrap().len();
     requests.iter().map(|it| (it.verb, it.path.clone(), count(it))).collect()
 }
 
-/// What names the run that shows a review.
-fn external_id(review: &Review) -> String {
-    let requests = check_run(&review.posting(), "crh", &[]);
+fn external_id(review: &ReviewFixture) -> String {
+    let requests = check_run_requests(&review.posting(), "crh", &[]);
     requests[0].body["external_id"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn annotations_come_in_batches_and_only_those_that_are_missing() {
+fn missing_annotations_are_sent_in_batches() {
     let lines: Vec<u32> = (1..=120).collect();
-    let review = Review::new(&lines);
-    let asked = |standing: &[StandingRun]| counts(&check_run(&review.posting(), "crh", standing));
+    let review = ReviewFixture::new(&lines);
+    let asked = |existing: &[ExistingCheckRun]| {
+        counts(&check_run_requests(&review.posting(), "crh", existing))
+    };
     let new = "/repos/o/r/check-runs/{new}".to_owned();
     assert_eq!(
         asked(&[]),
@@ -30,57 +31,57 @@ fn annotations_come_in_batches_and_only_those_that_are_missing() {
         ]
     );
     let id = external_id(&review);
-    let run = |annotations| StandingRun { id: 5, external_id: id.clone(), annotations };
+    let run = |annotations| ExistingCheckRun { id: 5, external_id: id.clone(), annotations };
     assert_eq!(asked(&[run(100)]), [(Verb::Patch, "/repos/o/r/check-runs/5".to_owned(), 20)]);
     assert_eq!(asked(&[run(120)]), []);
-    let other = StandingRun { id: 6, external_id: "crh:other:0".to_owned(), ..run(120) };
+    let other = ExistingCheckRun { id: 6, external_id: "crh:other:0".to_owned(), ..run(120) };
     assert_eq!(asked(&[run(120), other.clone()]), [], "another instance says nothing about us");
     assert_eq!(asked(&[other]).len(), 3);
 }
 
 #[test]
-fn more_annotations_than_anybody_reads_are_a_line_of_the_summary() {
+fn annotations_over_the_limit_are_counted_in_summary() {
     let lines: Vec<u32> = (1..=u32::try_from(INLINE_MAX).unwrap() + 7).collect();
-    let requests = check_run(&Review::new(&lines).posting(), "crh", &[]);
+    let requests = check_run_requests(&ReviewFixture::new(&lines).posting(), "crh", &[]);
     let sent: usize = counts(&requests).into_iter().map(|(_, _, count)| count).sum();
     assert_eq!(sent, INLINE_MAX);
     let summary = requests[0].body["output"]["summary"].as_str().unwrap();
-    assert!(summary.contains("7 more are here alone."), "{summary}");
-    let few = check_run(&Review::new(&[10]).posting(), "crh", &[]);
-    assert!(!few[0].body.to_string().contains("here alone"), "{few:?}");
+    assert!(summary.contains("7 more are only in this summary."), "{summary}");
+    let few = check_run_requests(&ReviewFixture::new(&[10]).posting(), "crh", &[]);
+    assert!(!few[0].body.to_string().contains("only in this summary"), "{few:?}");
 }
 
 #[test]
-fn a_review_that_finds_something_else_is_shown_anew() {
-    let green = Review::new(&[]);
-    let mut red = Review::new(&[10]);
+fn changed_result_creates_a_new_check_run() {
+    let green = ReviewFixture::new(&[]);
+    let mut red = ReviewFixture::new(&[10]);
     red.report.verdict = Verdict::NotReady;
-    let run = |id, review: &Review| StandingRun {
+    let run = |id, review: &ReviewFixture| ExistingCheckRun {
         id,
         external_id: external_id(review),
         annotations: review.report.issues.len(),
     };
-    let asked = |review: &Review, standing: &[StandingRun]| {
-        let requests = check_run(&review.posting(), "crh", standing);
+    let asked = |review: &ReviewFixture, existing: &[ExistingCheckRun]| {
+        let requests = check_run_requests(&review.posting(), "crh", existing);
         let conclusions = requests.iter().map(|it| it.body["conclusion"].to_string());
         conclusions.collect::<Vec<_>>()
     };
     assert_eq!(asked(&red, &[run(1, &green)]), ["\"failure\""]);
     assert_eq!(asked(&red, &[run(2, &red), run(1, &green)]), Vec::<String>::new());
-    // What was shown once is not what counts now.
+    // Only the newest run counts.
     assert_eq!(asked(&green, &[run(2, &red), run(1, &green)]), ["\"success\""]);
 }
 
 #[test]
-fn only_a_whole_review_that_found_nothing_is_a_success() {
+fn only_complete_clean_review_is_success() {
     let check = |verdict, status, strategy, expected: &str| {
-        let mut review = Review::new(&[]);
+        let mut review = ReviewFixture::new(&[]);
         review.report.verdict = verdict;
         review.report.status = status;
         review.report.strategy = strategy;
-        // No file is in it, so that nothing may have changed.
+        // An empty diff: nothing changed.
         review.report.change.base_sha = review.report.change.head_sha.clone();
-        let requests = check_run(&review.posting(), "crh", &[]);
+        let requests = check_run_requests(&review.posting(), "crh", &[]);
         assert_eq!(requests[0].body["conclusion"], expected, "{verdict:?} {status:?} {strategy:?}");
     };
     check(Verdict::ReadyToMerge, Status::Ok, Strategy::Single, "success");
@@ -93,11 +94,11 @@ fn only_a_whole_review_that_found_nothing_is_a_success() {
 }
 
 #[test]
-fn an_annotation_is_plain_text_on_the_head() {
-    let mut review = Review::new(&[10, 11]);
+fn annotation_is_plain_text_on_head_lines() {
+    let mut review = ReviewFixture::new(&[10, 11]);
     review.report.issues[0].title = "A \u{1b}[31mtitle".to_owned();
     review.report.issues[1].location.side = Side::Old;
-    let requests = check_run(&review.posting(), "crh", &[]);
+    let requests = check_run_requests(&review.posting(), "crh", &[]);
     let expected = json!([{
         "path": "a.rs", "start_line": 10, "end_line": 10, "annotation_level": "failure",
         "title": "P1: A \\u{1b}[31mtitle", "message": "Customers pay twice.",

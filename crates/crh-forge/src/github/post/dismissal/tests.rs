@@ -1,10 +1,10 @@
-//! What counts as a no, and whose.
+//! Which replies dismiss an issue, and whose.
 
 use super::*;
-use crate::github::{Account, Association, InlineThread};
+use crate::github::{Association, GitHubUser, InlineThread};
 
 #[test]
-fn a_reply_says_no_if_it_begins_with_a_phrase_and_ends_or_explains() {
+fn phrase_with_optional_reason_dismisses() {
     for said in [
         "won't fix",
         "Won’t fix.",
@@ -26,12 +26,12 @@ fn a_reply_says_no_if_it_begins_with_a_phrase_and_ends_or_explains() {
         "not a bug (the caller checks)",
         "false positive, see https://forge.example/search?q=lock for the callers",
     ] {
-        assert!(says_no(said), "{said}");
+        assert!(is_dismissal(said), "{said}");
     }
 }
 
 #[test]
-fn nothing_else_says_no() {
+fn other_replies_do_not_dismiss() {
     for said in [
         "",
         "thanks",
@@ -56,10 +56,10 @@ fn nothing_else_says_no() {
         "/crh dismissal",
         "by design\n\nbut thanks",
         "false positives are rare",
-        "won't fix, unless somebody complains",
+        "won't fix, unless users complain",
         "not a bug since when?",
     ] {
-        assert!(!says_no(said), "{said}");
+        assert!(!is_dismissal(said), "{said}");
     }
 }
 
@@ -87,40 +87,43 @@ fn reply(author: &str, association: Association, body: &str) -> InlineComment {
     }
 }
 
-fn standing(thread: InlineThread) -> Standing {
-    let mut standing = Standing { threads: vec![thread], ..Standing::default() };
-    standing.viewer = Account { id: 1, login: "reviewer[bot]".to_owned() };
-    standing.pull.author = Some(Account { id: 2, login: "author".to_owned() });
-    standing
+fn standing(thread: InlineThread) -> PullRequestState {
+    let mut pull_state = PullRequestState { threads: vec![thread], ..PullRequestState::default() };
+    pull_state.viewer = GitHubUser { id: 1, login: "reviewer[bot]".to_owned() };
+    pull_state.pull.author = Some(GitHubUser { id: 2, login: "author".to_owned() });
+    pull_state
 }
 
-fn check(standing: &Standing, expected: Option<(&str, How, bool)>) {
-    let found = dismissals(standing, "crh");
-    let found = found.first().map(|it| (it.by.as_str(), it.how, it.decides));
+fn check(pull_state: &PullRequestState, expected: Option<(&str, DismissalMethod, bool)>) {
+    let found = dismissals(pull_state, "crh");
+    let found = found.first().map(|it| (it.by.as_str(), it.method, it.is_effective));
     assert_eq!(found, expected);
 }
 
 #[test]
-fn who_decides_is_not_who_says_so() {
+fn only_trusted_roles_dismiss_effectively() {
     let no = |author, association| reply(author, association, "not a bug");
-    check(&standing(thread(vec![no("a", Association::Member)])), Some(("a", How::Reply, true)));
+    check(
+        &standing(thread(vec![no("a", Association::Member)])),
+        Some(("a", DismissalMethod::Reply, true)),
+    );
     check(
         &standing(thread(vec![no("a", Association::Contributor)])),
-        Some(("a", How::Reply, false)),
+        Some(("a", DismissalMethod::Reply, false)),
     );
     check(
         &standing(thread(vec![no("author", Association::Stranger)])),
-        Some(("author", How::Reply, true)),
+        Some(("author", DismissalMethod::Reply, true)),
     );
     let mut fork = standing(thread(vec![no("author", Association::Contributor)]));
     fork.pull.from_fork = true;
-    check(&fork, Some(("author", How::Reply, false)));
+    check(&fork, Some(("author", DismissalMethod::Reply, false)));
     let both = vec![no("a", Association::Stranger), no("b", Association::Owner)];
-    check(&standing(thread(both)), Some(("b", How::Reply, true)));
+    check(&standing(thread(both)), Some(("b", DismissalMethod::Reply, true)));
 }
 
 #[test]
-fn programs_and_conversations_of_others_count_for_nothing() {
+fn bots_and_foreign_threads_are_ignored() {
     let bot = InlineComment { by_bot: true, ..reply("a", Association::Member, "not a bug") };
     check(&standing(thread(vec![bot])), None);
     let mut foreign = thread(vec![reply("a", Association::Owner, "not a bug")]);
@@ -131,26 +134,26 @@ fn programs_and_conversations_of_others_count_for_nothing() {
 }
 
 #[test]
-fn a_person_who_uses_our_account_is_heard() {
+fn person_on_our_account_can_dismiss() {
     let mut by_us = reply("reviewer", Association::Owner, "won't fix");
     by_us.ours = true;
-    check(&standing(thread(vec![by_us])), Some(("reviewer", How::Reply, true)));
+    check(&standing(thread(vec![by_us])), Some(("reviewer", DismissalMethod::Reply, true)));
 }
 
 #[test]
-fn resolving_says_no_only_if_a_person_does_it_and_the_code_is_as_it_was() {
+fn resolving_dismisses_only_by_person_without_code_change() {
     let resolved = |by: &str, outdated| {
         let resolved_by = Some(by.to_owned());
         standing(InlineThread { resolved: true, resolved_by, outdated, ..thread(vec![]) })
     };
-    check(&resolved("a", false), Some(("a", How::Resolved, true)));
+    check(&resolved("a", false), Some(("a", DismissalMethod::Resolved, true)));
     check(&resolved("a", true), None);
     check(&resolved("reviewer[bot]", false), None);
     check(&resolved("reviewer", false), None);
     check(&resolved("other[bot]", false), None);
-    check(&resolved("author", false), Some(("author", How::Resolved, true)));
+    check(&resolved("author", false), Some(("author", DismissalMethod::Resolved, true)));
     let mut fork = resolved("author", false);
     fork.pull.from_fork = true;
-    check(&fork, Some(("author", How::Resolved, false)));
+    check(&fork, Some(("author", DismissalMethod::Resolved, false)));
     check(&standing(InlineThread { resolved: true, ..thread(vec![]) }), None);
 }

@@ -1,189 +1,200 @@
-//! What a plan is made from: each issue held against what stands on the pull request.
+//! Compares the issues of a report with the current state of the pull request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Learned;
-use crate::github::Standing;
-use crate::github::post::dismissed::{Dismissal, dismissal};
-use crate::github::post::position::{Anchor, Positions};
-use crate::github::post::state::{NoState, State, last_state};
-use crate::github::post::thread::{OwnThread, own_threads, standing_in};
-use crate::github::post::{INLINE_MAX, Posting};
-use crate::posted::masked;
+use super::PostingConstraints;
+use crate::github::PullRequestState;
+use crate::github::post::dismissal::{ThreadDismissal, dismissal};
+use crate::github::post::position::{Anchor, CommentPositions};
+use crate::github::post::saved_review::{NoSavedReview, SavedReview, last_saved_review};
+use crate::github::post::thread::{OwnThread, match_threads, own_threads};
+use crate::github::post::{GitHubPosting, INLINE_MAX};
+use crate::posting::mask_report;
 use crh_review::finding::Severity;
-use crh_review::normal_posted_title;
-use crh_review::render::links_into;
+use crh_review::normalise_posted_title;
+use crh_review::render::repo_link_prefix;
 use crh_review::report::{CoverageState, Fate, Issue, Report, Strategy};
-use crh_review::verdict::{Asked, Verdict, is_incomplete, verdict};
+use crh_review::verdict::{CommandKind, Verdict, is_incomplete, verdict};
 
-/// Each issue held against what stands.
-pub(super) struct Look<'a> {
-    pub(super) posting: &'a Posting<'a>,
-    pub(super) standing: &'a Standing,
-    pub(super) learned: &'a Learned,
-    /// How an address begins that may stay a link.
+/// Basis of a plan: each issue with its placement.
+pub(super) struct PostingAnalysis<'a> {
+    pub(super) posting: &'a GitHubPosting<'a>,
+    pub(super) pull_state: &'a PullRequestState,
+    pub(super) constraints: &'a PostingConstraints,
+    /// Prefix of addresses that may stay links.
     pub(super) links: Option<String>,
-    /// The report as it is shown: what must be hidden is, and what was dismissed is not among its issues any more.
+    /// The masked report without dismissed issues.
     pub(super) report: Report,
-    /// Where each issue of the report goes.
-    pub(super) places: Vec<Place<'a>>,
-    /// The issues that a person who decides has dismissed since the review.
-    pub(super) gone: Vec<(Issue, Dismissal)>,
-    /// What people said no to, each with whether that settles it.
-    pub(super) dismissals: Vec<Dismissal>,
-    /// Own conversations that no issue of the report stands in, without those that were dismissed.
-    pub(super) unmatched: Vec<OwnThread<'a>>,
-    /// What is known about the last review.
-    pub(super) last: Result<State, NoState>,
+    /// Placement of each issue in the report.
+    pub(super) placements: Vec<PullRequestPlacement<'a>>,
+    /// Issues with an effective dismissal since the review.
+    pub(super) dismissed_issues: Vec<(Issue, ThreadDismissal)>,
+    /// All dismissals, effective or not.
+    pub(super) dismissals: Vec<ThreadDismissal>,
+    /// Own threads without an issue in the report and without a dismissal.
+    pub(super) unmatched_threads: Vec<OwnThread<'a>>,
+    /// State of the last review.
+    pub(super) last_review: Result<SavedReview, NoSavedReview>,
 }
 
-/// Where an issue goes.
+/// Where an issue is shown.
 #[derive(Debug, Clone)]
-pub(super) enum Place<'a> {
-    /// It stands there already.
-    Stands(OwnThread<'a>, Option<Anchor>),
-    /// Onto lines.
+pub(super) enum PullRequestPlacement<'a> {
+    /// In an existing thread.
+    Existing(OwnThread<'a>, Option<Anchor>),
+    /// As an inline comment.
     Inline(Anchor),
-    /// Into the summary, and why.
+    /// Only in the summary.
     Summary(NotInline),
 }
 
-/// Why an issue is in the summary.
+/// Why an issue is only in the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotInline {
     /// GitHub's diff does not show the line.
     NotInDiff,
-    /// GitHub refused it.
+    /// GitHub refused the position.
     Refused,
-    /// Nothing is posted inline.
+    /// No inline comments are posted.
     CommentOnly,
-    /// As many more urgent ones are beside their lines as are posted there.
-    Crowded,
+    /// The limit of inline comments is reached.
+    OverCommentLimit,
 }
 
-impl<'a> Look<'a> {
+impl<'a> PostingAnalysis<'a> {
     pub(super) fn new(
-        posting: &'a Posting<'a>,
-        standing: &'a Standing,
-        learned: &'a Learned,
+        posting: &'a GitHubPosting<'a>,
+        pull_state: &'a PullRequestState,
+        constraints: &'a PostingConstraints,
     ) -> Self {
-        let links = links_into(posting.web, &standing.pull.repo);
-        // One that cannot be masked is refused before.
-        let mut report = masked(posting.report, posting.mask).unwrap_or_default();
-        let own = own_threads(standing, posting.instance);
-        let said: Vec<Option<Dismissal>> =
-            own.iter().map(|own| dismissal(*own, standing, posting.instance)).collect();
-        let matched = standing_in(&report.issues, &own);
-        let last = last_state(standing, posting.instance);
-        let refused = refused(&last, &standing.pull.head, learned);
+        let links = repo_link_prefix(posting.web, &pull_state.pull.repo);
+        // `find_refusal` already rejected reports that cannot be masked.
+        let mut report = mask_report(posting.report, posting.mask).unwrap_or_default();
+        let threads = own_threads(pull_state, posting.instance);
+        let thread_dismissals: Vec<Option<ThreadDismissal>> =
+            threads.iter().map(|thread| dismissal(*thread, pull_state, posting.instance)).collect();
+        let matched = match_threads(&report.issues, &threads);
+        let last_review = last_saved_review(pull_state, posting.instance);
+        let refused = refused_keys(&last_review, &pull_state.pull.head, constraints);
         let files = report.issues.iter().map(|issue| issue.location.file.clone());
         let files: Vec<String> = files.collect();
         let files: BTreeSet<&str> = files.iter().map(String::as_str).collect();
-        let positions = Positions::new(&standing.files, posting.diff, &files);
-        let (mut kept, mut gone, mut places) = (Vec::new(), Vec::new(), Vec::new());
-        // With those that stand, so that it does not matter how many of them were posted before.
-        let mut beside_lines = 0;
-        for (issue, thread) in std::mem::take(&mut report.issues).into_iter().zip(&matched) {
-            // Issues of the first severity are taken out by their own name alone.
-            let is_named =
-                |no: &Dismissal| issue.severity != Severity::P0 || no.key == issue.dedupe_key;
-            let no = thread.and_then(|at| said[at].clone());
-            let no = no.filter(|no| no.decides && is_named(no));
+        let positions = CommentPositions::new(&pull_state.files, posting.diff, &files);
+        let (mut open_issues, mut dismissed_issues, mut placements) =
+            (Vec::new(), Vec::new(), Vec::new());
+        // Counts existing threads, too, so that the result does not depend on earlier postings.
+        let mut inline_count = 0;
+        for (issue, thread_index) in std::mem::take(&mut report.issues).into_iter().zip(&matched) {
+            // P0 issues can only be dismissed by their exact key.
+            let is_applicable = |dismissal: &ThreadDismissal| {
+                issue.severity != Severity::P0 || dismissal.key == issue.dedupe_key
+            };
+            let no = thread_index.and_then(|at| thread_dismissals[at].clone());
+            let no = no.filter(|no| no.is_effective && is_applicable(no));
             if let Some(no) = no {
-                gone.push((issue, no));
+                dismissed_issues.push((issue, no));
                 continue;
             }
             let anchor = positions.anchor(&issue.location);
-            let place = match (thread, anchor) {
-                (Some(at), anchor) => Place::Stands(own[*at], anchor),
-                (None, _) if posting.terms.comment_only || learned.no_review.is_some() => {
-                    Place::Summary(NotInline::CommentOnly)
+            let placement = match (thread_index, anchor) {
+                (Some(index), anchor) => PullRequestPlacement::Existing(threads[*index], anchor),
+                (None, _)
+                    if posting.options.comment_only
+                        || constraints.reason_for_no_review.is_some() =>
+                {
+                    PullRequestPlacement::Summary(NotInline::CommentOnly)
                 }
                 (None, _) if refused.contains(&issue.dedupe_key) => {
-                    Place::Summary(NotInline::Refused)
+                    PullRequestPlacement::Summary(NotInline::Refused)
                 }
-                (None, Some(_)) if beside_lines >= INLINE_MAX => Place::Summary(NotInline::Crowded),
-                (None, Some(anchor)) => Place::Inline(anchor),
-                (None, None) => Place::Summary(NotInline::NotInDiff),
+                (None, Some(_)) if inline_count >= INLINE_MAX => {
+                    PullRequestPlacement::Summary(NotInline::OverCommentLimit)
+                }
+                (None, Some(anchor)) => PullRequestPlacement::Inline(anchor),
+                (None, None) => PullRequestPlacement::Summary(NotInline::NotInDiff),
             };
-            beside_lines += usize::from(!matches!(place, Place::Summary(_)));
-            places.push(place);
-            kept.push(issue);
+            inline_count += usize::from(!matches!(placement, PullRequestPlacement::Summary(_)));
+            placements.push(placement);
+            open_issues.push(issue);
         }
-        report.issues = kept;
-        if !gone.is_empty() {
-            judge_again(&mut report);
+        report.issues = open_issues;
+        if !dismissed_issues.is_empty() {
+            recompute_verdict(&mut report);
         }
-        let taken: BTreeSet<usize> = matched.iter().flatten().copied().collect();
-        let is_free = |at: &usize| !taken.contains(at) && said[*at].is_none();
-        let unmatched = (0..own.len()).filter(is_free).map(|at| own[at]).collect();
-        let dismissals = said.into_iter().flatten().collect();
+        let matched_indexes: BTreeSet<usize> = matched.iter().flatten().copied().collect();
+        let is_unmatched =
+            |index: &usize| !matched_indexes.contains(index) && thread_dismissals[*index].is_none();
+        let unmatched_threads =
+            (0..threads.len()).filter(is_unmatched).map(|at| threads[at]).collect();
+        let dismissals = thread_dismissals.into_iter().flatten().collect();
         Self {
             posting,
-            standing,
-            learned,
+            pull_state,
+            constraints,
             links,
             report,
-            places,
-            gone,
+            placements,
+            dismissed_issues,
             dismissals,
-            unmatched,
-            last,
+            unmatched_threads,
+            last_review,
         }
     }
 
-    /// The issues with where they go.
-    pub(super) fn issues(&self) -> impl Iterator<Item = (&Issue, &Place<'a>)> {
-        self.report.issues.iter().zip(&self.places)
+    /// Issues with their placements.
+    pub(super) fn issues(&self) -> impl Iterator<Item = (&Issue, &PullRequestPlacement<'a>)> {
+        self.report.issues.iter().zip(&self.placements)
     }
 
-    /// Whether the review looked at everything that it was to look at.
+    /// Whether the review covered everything.
     pub(super) fn is_complete(&self) -> bool {
-        let asked = match self.report.strategy {
-            Strategy::Static => Asked::Checks,
-            Strategy::Single | Strategy::Delegate | Strategy::Panel => Asked::Review,
+        let command = match self.report.strategy {
+            Strategy::Static => CommandKind::Checks,
+            Strategy::Single | Strategy::Delegate | Strategy::Panel => CommandKind::Review,
         };
-        self.report.verdict != Verdict::Incomplete && !is_incomplete(&self.report, asked)
+        self.report.verdict != Verdict::Incomplete && !is_incomplete(&self.report, command)
     }
 
-    /// The own conversations that are resolved: outdated, nobody answered, and a review that looked at the file did not find
-    /// the issue, under whatever fate. A whole review has looked at all files.
-    pub(super) fn outdated(&self) -> Vec<OwnThread<'a>> {
-        let may_tell = self.report.strategy != Strategy::Static && self.is_complete();
-        let terms = self.posting.terms;
-        if !may_tell || !terms.resolve_outdated || terms.comment_only {
+    /// Own threads to resolve: outdated, without replies, and not found again by a review of that
+    /// file under any fate. A full review covers all files.
+    pub(super) fn threads_to_resolve(&self) -> Vec<OwnThread<'a>> {
+        let is_conclusive = self.report.strategy != Strategy::Static && self.is_complete();
+        let options = self.posting.options;
+        if !is_conclusive || !options.resolve_outdated || options.comment_only {
             return Vec::new();
         }
-        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut titles_by_file: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let report = self.posting.report;
         let issues = report.issues.iter().chain(&report.pre_existing);
         let issues = issues.map(|issue| (&issue.location.file, &issue.title));
-        let dropped = report.suppressed.iter().filter_map(|dropped| dropped.member.as_ref());
-        let dropped = dropped.map(|member| (&member.finding.file, &member.finding.title));
-        for (file, title) in issues.chain(dropped) {
-            let title = normal_posted_title(&(self.posting.mask)(title));
-            found.entry(file.clone()).or_default().insert(title);
+        let hidden = report.suppressed.iter().filter_map(|dropped| dropped.member.as_ref());
+        let hidden = hidden.map(|member| (&member.finding.file, &member.finding.title));
+        for (file, title) in issues.chain(hidden) {
+            let title = normalise_posted_title(&(self.posting.mask)(title));
+            titles_by_file.entry(file.clone()).or_default().insert(title);
         }
-        let seen = report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
-        let seen: BTreeSet<&str> = seen.map(|file| file.path.as_str()).collect();
+        let reviewed_files =
+            report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
+        let reviewed_files: BTreeSet<&str> =
+            reviewed_files.map(|file| file.path.as_str()).collect();
         let is_gone = |own: &&OwnThread<'_>| {
-            let titles = found.get(&own.thread.path);
-            let was_looked_at =
-                self.posting.carried.is_none() || seen.contains(own.thread.path.as_str());
-            was_looked_at
+            let titles = titles_by_file.get(&own.thread.path);
+            let was_reviewed = self.posting.carried_issues.is_none()
+                || reviewed_files.contains(own.thread.path.as_str());
+            was_reviewed
                 && own.thread.outdated
                 && !own.thread.resolved
                 && own.replies(self.posting.instance).next().is_none()
-                && !titles.is_some_and(|titles| titles.contains(&normal_posted_title(own.title)))
+                && !titles.is_some_and(|titles| titles.contains(&normalise_posted_title(own.title)))
                 && !report.pre_existing.iter().any(|issue| issue.dedupe_key == own.key)
         };
-        self.unmatched.iter().filter(is_gone).copied().collect()
+        self.unmatched_threads.iter().filter(is_gone).copied().collect()
     }
 
-    /// The address of the line that a comment is on.
+    /// Address of the line of a comment.
     pub(super) fn line_url(&self, anchor: &Anchor) -> String {
         use crh_review::finding::Side;
-        let pull = &self.standing.pull;
+        let pull = &self.pull_state.pull;
         let side = match anchor.end.side {
             Side::Old => 'L',
             Side::New => 'R',
@@ -195,25 +206,30 @@ impl<'a> Look<'a> {
     }
 }
 
-/// The keys of the issues whose places GitHub has refused at this head.
-fn refused(last: &Result<State, NoState>, head: &str, learned: &Learned) -> BTreeSet<String> {
-    let before = last.iter().filter(|state| state.head == head).flat_map(|state| &state.refused);
-    before.chain(&learned.refused).cloned().collect()
+/// Keys of issues whose position GitHub refused at this head.
+fn refused_keys(
+    last: &Result<SavedReview, NoSavedReview>,
+    head: &str,
+    constraints: &PostingConstraints,
+) -> BTreeSet<String> {
+    let earlier_keys =
+        last.iter().filter(|state| state.head == head).flat_map(|state| &state.refused);
+    earlier_keys.chain(&constraints.refused_keys).cloned().collect()
 }
 
-/// Gives the verdict of a report from which issues were taken. If some of its issues are not shown, the verdict stays: it
-/// counts those, too.
-fn judge_again(report: &mut Report) {
+/// Recomputes the verdict after issues were removed. Keeps it if the report hides some issues,
+/// because they count, too.
+fn recompute_verdict(report: &mut Report) {
     if report.suppressed.iter().any(|dropped| dropped.fate == Fate::OverCap) {
         return;
     }
-    // A report of checks does not say whether a review was asked for. An incomplete one is never green.
-    let asked = match report.verdict {
-        Verdict::ChecksPassed => Asked::Checks,
+    // The report does not say whether a full review was requested. Incomplete reports never pass.
+    let command = match report.verdict {
+        Verdict::ChecksPassed => CommandKind::Checks,
         Verdict::NotReady
         | Verdict::ReadyWithFixes
         | Verdict::Incomplete
-        | Verdict::ReadyToMerge => Asked::Review,
+        | Verdict::ReadyToMerge => CommandKind::Review,
     };
-    (report.verdict, report.verdict_reason) = verdict(report, asked);
+    (report.verdict, report.verdict_reason) = verdict(report, command);
 }

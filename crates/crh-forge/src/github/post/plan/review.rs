@@ -1,127 +1,156 @@
-//! The reviews of a plan: inline comments in batches, and then the word of the review, if it has one.
+//! Plans the reviews: inline comments in batches, then the vote.
 
 use serde_json::{Value, json};
 
-use super::look::{Look, NotInline, Place};
-use super::{Plan, What, Write};
-use crate::github::post::position::{Anchor, Point};
-use crate::github::post::request::Request;
-use crate::github::post::suggestion::button;
-use crate::github::{StandingReview, Verb};
-use crate::posted::{Item, Skip};
+use super::analysis::{NotInline, PostingAnalysis, PullRequestPlacement};
+use super::{GitHubPostingSteps, GitHubWrite, WriteKind};
+use crate::github::post::position::{Anchor, DiffPoint};
+use crate::github::post::request::GitHubRequest;
+use crate::github::post::suggestion::check_suggestion;
+use crate::github::{PullRequestReview, Verb};
+use crate::posting::{PostedItem, PostingSkip};
 use crh_review::finding::Side;
-use crh_review::identity::posted_marker;
-use crh_review::render::{Offer, inline};
+use crh_review::identity::inline_review_marker;
+use crh_review::render::{SuggestionStyle, inline};
 use crh_review::report::Issue;
 use crh_review::verdict::Verdict;
 
-/// How many comments one review has at most: enough for nearly all, and few enough that GitHub answers in time.
+/// Most comments per review, so that GitHub answers in time.
 const BATCH_MAX: usize = 50;
-/// How many bytes the comments of one review have at most. GitHub does not say what it takes; this is far below a megabyte.
+/// Most bytes of comments per review. GitHub documents no limit; this is far below a megabyte.
 const BATCH_BYTES: usize = 400_000;
 
-/// Adds the reviews.
-pub(super) fn add(plan: &mut Plan, look: &Look<'_>) {
-    for (issue, no) in &look.gone {
-        plan.skipped.push((item(issue), Skip::Dismissed { by: no.by.clone() }));
+pub(super) fn add_reviews(plan: &mut GitHubPostingSteps, analysis: &PostingAnalysis<'_>) {
+    for (issue, dismissal) in &analysis.dismissed_issues {
+        plan.skipped.push((item(issue), PostingSkip::Dismissed { by: dismissal.by.clone() }));
     }
-    let mut comments: Vec<(Item, Value)> = Vec::new();
-    for (issue, place) in look.issues() {
-        match place {
-            Place::Stands(..) => plan.skipped.push((item(issue), Skip::Stands)),
-            Place::Summary(why) => plan.skipped.push((item(issue), not_inline(*why, look))),
-            Place::Inline(anchor) => comments.push((item(issue), comment(issue, anchor, look))),
+    let mut comments: Vec<(PostedItem, Value)> = Vec::new();
+    for (issue, placement) in analysis.issues() {
+        match placement {
+            PullRequestPlacement::Existing(..) => {
+                plan.skipped.push((item(issue), PostingSkip::AlreadyPosted));
+            }
+            PullRequestPlacement::Summary(why) => {
+                plan.skipped.push((item(issue), skip_reason(*why, analysis)));
+            }
+            PullRequestPlacement::Inline(anchor) => {
+                comments.push((item(issue), comment(issue, anchor, analysis)));
+            }
         }
     }
-    let vote = vote(plan, look);
+    let vote = choose_vote(plan, analysis);
     for batch in batches(comments) {
-        let (issues, comments): (Vec<Item>, Vec<Value>) = batch.into_iter().unzip();
-        // A review may be posted in parts, so that it does not count its comments.
-        let said = "The summary comment has the whole review.";
-        plan.writes.push(write("COMMENT", said, comments, What::Review { issues }, look));
+        let (issues, comments): (Vec<PostedItem>, Vec<Value>) = batch.into_iter().unzip();
+        // Without a count of comments: the review may be posted in parts.
+        let body = "The summary comment has the whole review.";
+        plan.writes.push(review_write(
+            "COMMENT",
+            body,
+            comments,
+            WriteKind::Review { issues },
+            analysis,
+        ));
     }
     if let Some(event) = vote {
-        let said = reason_given(look.report.verdict);
-        plan.writes.push(write(event, &said, Vec::new(), What::Vote { event }, look));
+        let body = vote_body(analysis.report.verdict);
+        plan.writes.push(review_write(
+            event,
+            &body,
+            Vec::new(),
+            WriteKind::Vote { event },
+            analysis,
+        ));
     }
-    let standing = standing_approval(look).filter(|_| vote.is_none());
-    let allowed = !look.posting.terms.comment_only && look.learned.no_withdrawing.is_none();
-    if let Some(approval) = standing.filter(|_| allowed) {
-        plan.writes.push(withdrawal(approval, look));
+    let approval = stale_approval(analysis).filter(|_| vote.is_none());
+    let may_withdraw = !analysis.posting.options.comment_only
+        && analysis.constraints.reason_for_no_withdrawal.is_none();
+    if let Some(approval) = approval.filter(|_| may_withdraw) {
+        plan.writes.push(withdrawal(approval, analysis));
     }
 }
 
-/// What a vote says.
-fn reason_given(verdict: Verdict) -> String {
+/// Text of a vote.
+fn vote_body(verdict: Verdict) -> String {
     format!("{verdict}: the summary comment says why.")
 }
 
-fn withdrawal(approval: &StandingReview, look: &Look<'_>) -> Write {
-    let message = format!("{} by now: the summary comment says why.", look.report.verdict);
-    Write {
-        request: Request {
+fn withdrawal(approval: &PullRequestReview, analysis: &PostingAnalysis<'_>) -> GitHubWrite {
+    let message = format!("{} by now: the summary comment says why.", analysis.report.verdict);
+    GitHubWrite {
+        request: GitHubRequest {
             verb: Verb::Put,
-            path: format!("{}/reviews/{}/dismissals", pull_path(look), approval.id),
+            path: format!("{}/reviews/{}/dismissals", pull_path(analysis), approval.id),
             body: json!({ "message": message, "event": "DISMISS" }),
         },
-        what: What::Withdraw { id: approval.id },
+        kind: WriteKind::Withdraw { id: approval.id },
     }
 }
 
-/// An approval of ours that the verdict does not bear out.
-pub(super) fn standing_approval<'a>(look: &Look<'a>) -> Option<&'a StandingReview> {
-    let approval = last_vote(look).filter(|review| review.state == "APPROVED");
-    approval.filter(|_| look.report.verdict != Verdict::ReadyToMerge)
+/// An own approval that the verdict no longer supports.
+pub(super) fn stale_approval<'a>(analysis: &PostingAnalysis<'a>) -> Option<&'a PullRequestReview> {
+    let approval = last_vote(analysis).filter(|review| review.state == "APPROVED");
+    approval.filter(|_| analysis.report.verdict != Verdict::ReadyToMerge)
 }
 
-fn write(event: &str, said: &str, comments: Vec<Value>, what: What, look: &Look<'_>) -> Write {
-    let marker = posted_marker(look.posting.instance, &look.report.review_id);
-    Write {
-        request: Request {
+fn review_write(
+    event: &str,
+    body: &str,
+    comments: Vec<Value>,
+    kind: WriteKind,
+    analysis: &PostingAnalysis<'_>,
+) -> GitHubWrite {
+    let marker = inline_review_marker(analysis.posting.instance, &analysis.report.review_id);
+    GitHubWrite {
+        request: GitHubRequest {
             verb: Verb::Post,
-            path: format!("{}/reviews", pull_path(look)),
+            path: format!("{}/reviews", pull_path(analysis)),
             body: json!({
-                "commit_id": look.standing.pull.head,
+                "commit_id": analysis.pull_state.pull.head,
                 "event": event,
-                "body": format!("{marker}\n{said}"),
+                "body": format!("{marker}\n{body}"),
                 "comments": comments,
             }),
         },
-        what,
+        kind,
     }
 }
 
-/// The path of the pull request in the API.
-fn pull_path(look: &Look<'_>) -> String {
-    let pull = &look.standing.pull;
+/// API path of the pull request.
+fn pull_path(analysis: &PostingAnalysis<'_>) -> String {
+    let pull = &analysis.pull_state.pull;
     format!("/repos/{}/pulls/{}", pull.repo, pull.number)
 }
 
-fn item(issue: &Issue) -> Item {
-    Item::Issue { number: issue.number, key: issue.dedupe_key.clone() }
+fn item(issue: &Issue) -> PostedItem {
+    PostedItem::Issue { number: issue.number, key: issue.dedupe_key.clone() }
 }
 
-fn not_inline(why: NotInline, look: &Look<'_>) -> Skip {
+fn skip_reason(why: NotInline, analysis: &PostingAnalysis<'_>) -> PostingSkip {
     let why = match why {
-        NotInline::NotInDiff => "the pull request does not show its line",
+        NotInline::NotInDiff => "its line is not in the diff",
         NotInline::Refused => "GitHub refused a comment on its line",
-        NotInline::CommentOnly => {
-            look.learned.no_review.as_deref().unwrap_or("only a comment was asked for")
-        }
-        NotInline::Crowded => "so many more urgent ones have comments that nobody reads more",
+        NotInline::CommentOnly => analysis
+            .constraints
+            .reason_for_no_review
+            .as_deref()
+            .unwrap_or("only the summary comment was requested"),
+        NotInline::OverCommentLimit => "limit of inline comments reached",
     };
-    Skip::InSummary { why: why.to_owned() }
+    PostingSkip::InSummary { why: why.to_owned() }
 }
 
-fn comment(issue: &Issue, anchor: &Anchor, look: &Look<'_>) -> Value {
-    let head =
-        issue.replacement.as_ref().and_then(|_| (look.posting.head_lines)(&issue.location.file));
-    let offer = match button(issue, anchor, head.as_deref()) {
-        Ok(()) => Offer::Button,
-        Err(_) => Offer::Shown,
+fn comment(issue: &Issue, anchor: &Anchor, analysis: &PostingAnalysis<'_>) -> Value {
+    let head_lines = issue
+        .replacement
+        .as_ref()
+        .and_then(|_| (analysis.posting.head_lines)(&issue.location.file));
+    let suggestion_style = match check_suggestion(issue, anchor, head_lines.as_deref()) {
+        Ok(()) => SuggestionStyle::SuggestionBlock,
+        Err(_) => SuggestionStyle::CodeBlock,
     };
-    let body = inline(issue, look.posting.instance, look.links.as_deref(), offer);
-    let side = |point: Point| match point.side {
+    let body =
+        inline(issue, analysis.posting.instance, analysis.links.as_deref(), suggestion_style);
+    let side = |point: DiffPoint| match point.side {
         Side::Old => "LEFT",
         Side::New => "RIGHT",
     };
@@ -135,8 +164,8 @@ fn comment(issue: &Issue, anchor: &Anchor, look: &Look<'_>) -> Value {
     comment
 }
 
-fn batches(comments: Vec<(Item, Value)>) -> Vec<Vec<(Item, Value)>> {
-    let mut batches: Vec<Vec<(Item, Value)>> = Vec::new();
+fn batches(comments: Vec<(PostedItem, Value)>) -> Vec<Vec<(PostedItem, Value)>> {
+    let mut batches: Vec<Vec<(PostedItem, Value)>> = Vec::new();
     let mut bytes = 0;
     for comment in comments {
         let size = comment.1["body"].as_str().map_or(0, str::len);
@@ -154,10 +183,13 @@ fn batches(comments: Vec<(Item, Value)>) -> Vec<Vec<(Item, Value)>> {
     batches
 }
 
-/// The word beside the comments, if it was asked for, fits the verdict, and does not stand already.
-fn vote(plan: &mut Plan, look: &Look<'_>) -> Option<&'static str> {
-    let votes = look.posting.terms.votes;
-    let wanted = match look.report.verdict {
+/// The vote, if it is permitted, fits the verdict and does not exist yet.
+fn choose_vote(
+    plan: &mut GitHubPostingSteps,
+    analysis: &PostingAnalysis<'_>,
+) -> Option<&'static str> {
+    let votes = analysis.posting.options.votes;
+    let event = match analysis.report.verdict {
         Verdict::NotReady | Verdict::ReadyWithFixes if votes.request_changes => "REQUEST_CHANGES",
         Verdict::ReadyToMerge if votes.approve => "APPROVE",
         Verdict::NotReady
@@ -166,50 +198,55 @@ fn vote(plan: &mut Plan, look: &Look<'_>) -> Option<&'static str> {
         | Verdict::ReadyToMerge
         | Verdict::ChecksPassed => return None,
     };
-    let reason = reason_against(wanted, look);
+    let reason = reason_not_to_vote(event, analysis);
     if let Some(reason) = reason {
-        plan.skipped.push((Item::Vote { event: wanted.to_owned() }, reason));
+        plan.skipped.push((PostedItem::Vote { event: event.to_owned() }, reason));
         return None;
     }
-    Some(wanted)
+    Some(event)
 }
 
-fn reason_against(wanted: &str, look: &Look<'_>) -> Option<Skip> {
-    let (viewer, pull) = (&look.standing.viewer, &look.standing.pull);
-    let not = |why: &str| Some(Skip::Not { why: why.to_owned() });
-    if look.posting.terms.comment_only {
-        return not("only a comment was asked for");
+fn reason_not_to_vote(event: &str, analysis: &PostingAnalysis<'_>) -> Option<PostingSkip> {
+    let (viewer, pull) = (&analysis.pull_state.viewer, &analysis.pull_state.pull);
+    let not_possible = |why: &str| Some(PostingSkip::NotPossible { why: why.to_owned() });
+    if analysis.posting.options.comment_only {
+        return not_possible("only the summary comment was requested");
     }
-    if let Some(why) = look.learned.no_review.as_ref().or(look.learned.no_vote.as_ref()) {
-        return not(why);
+    if let Some(why) = analysis
+        .constraints
+        .reason_for_no_review
+        .as_ref()
+        .or(analysis.constraints.reason_for_no_vote.as_ref())
+    {
+        return not_possible(why);
     }
     if pull.author.as_ref().is_some_and(|author| author.id == viewer.id) {
-        return not("the pull request is by the account that posts");
+        return not_possible("the posting account is the author of the pull request");
     }
-    let last = last_vote(look)?;
-    let was_approval = last.body.trim_end().ends_with(&reason_given(Verdict::ReadyToMerge));
-    let at_head = last.commit.as_deref() == Some(pull.head.as_str());
-    if last.state == "DISMISSED" && at_head && was_approval == (wanted == "APPROVE") {
-        return not("it was dismissed at this head");
+    let last = last_vote(analysis)?;
+    let was_approval = last.body.trim_end().ends_with(&vote_body(Verdict::ReadyToMerge));
+    let is_at_head = last.commit.as_deref() == Some(pull.head.as_str());
+    if last.state == "DISMISSED" && is_at_head && was_approval == (event == "APPROVE") {
+        return not_possible("a vote was dismissed at this head");
     }
-    let stands = match wanted {
+    let is_current = match event {
         "REQUEST_CHANGES" => last.state == "CHANGES_REQUESTED",
-        _ => last.state == "APPROVED" && at_head,
+        _ => last.state == "APPROVED" && is_at_head,
     };
-    stands.then_some(Skip::Stands)
+    is_current.then_some(PostingSkip::AlreadyPosted)
 }
 
-/// The last review of ours that says more than a comment. Other programs may use the same account.
-pub(super) fn last_vote<'a>(look: &Look<'a>) -> Option<&'a StandingReview> {
-    let marker = posted_marker(look.posting.instance, "");
+/// The last vote of this instance. Other programs may use the same account.
+pub(super) fn last_vote<'a>(analysis: &PostingAnalysis<'a>) -> Option<&'a PullRequestReview> {
+    let marker = inline_review_marker(analysis.posting.instance, "");
     let marker = marker.trim_end_matches(" -->");
-    let is_ours = |review: &&StandingReview| {
+    let is_ours = |review: &&PullRequestReview| {
         let author = review.author.as_ref();
-        author.is_some_and(|author| author.id == look.standing.viewer.id)
+        author.is_some_and(|author| author.id == analysis.pull_state.viewer.id)
             && review.body.starts_with(marker)
     };
-    let says = |review: &&StandingReview| {
+    let is_vote = |review: &&PullRequestReview| {
         ["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].contains(&review.state.as_str())
     };
-    look.standing.reviews.iter().rev().filter(is_ours).find(says)
+    analysis.pull_state.reviews.iter().rev().filter(is_ours).find(is_vote)
 }

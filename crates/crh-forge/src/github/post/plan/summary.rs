@@ -1,226 +1,247 @@
-//! The summary comment of a plan: created once, then changed in place, and left alone if it says the same.
+//! Plans the summary comment: created once, then updated only if its text changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::look::{Look, NotInline, Place};
-use super::review::{last_vote, standing_approval};
-use super::{Plan, What, Write};
+use super::analysis::{NotInline, PostingAnalysis, PullRequestPlacement};
+use super::review::{last_vote, stale_approval};
+use super::{GitHubPostingSteps, GitHubWrite, WriteKind};
 use crate::github::Verb;
-use crate::github::post::dismissed::{Dismissal, How};
-use crate::github::post::request::Request;
-use crate::github::post::state::{OpenIssue, State};
+use crate::github::post::dismissal::{DismissalMethod, ThreadDismissal};
+use crate::github::post::request::GitHubRequest;
+use crate::github::post::saved_review::{OpenIssue, SavedReview};
 use crate::github::post::thread::OwnThread;
-use crate::github::post::{here_alone, state};
-use crate::posted::{Item, Skip};
-use crh_review::render::{Entry, List, Posted, Shown, summary};
+use crate::github::post::{overflow_remark, saved_review};
+use crate::posting::{PostedItem, PostingSkip};
+use crh_review::render::{IssueDisplay, SummaryEntry, SummaryList, SummaryOptions, summary};
 use crh_review::report::Issue;
 use crh_review::verdict::Verdict;
 
-/// Adds the summary, unless it stands already.
-pub(super) fn add(plan: &mut Plan, look: &Look<'_>) {
-    let body = body(look, plan);
-    let pull = &look.standing.pull;
-    let Some(there) = state::own_summary(look.standing, look.posting.instance) else {
-        plan.writes.push(Write {
-            request: Request {
+pub(super) fn add_summary(plan: &mut GitHubPostingSteps, analysis: &PostingAnalysis<'_>) {
+    let body = summary_body(analysis, plan);
+    let pull = &analysis.pull_state.pull;
+    let Some(existing) = saved_review::own_summary(analysis.pull_state, analysis.posting.instance)
+    else {
+        plan.writes.push(GitHubWrite {
+            request: GitHubRequest {
                 verb: Verb::Post,
                 path: format!("/repos/{}/issues/{}/comments", pull.repo, pull.number),
                 body: json!({ "body": body }),
             },
-            what: What::NewSummary,
+            kind: WriteKind::NewSummary,
         });
         return;
     };
-    if is_same(&there.body, &body) {
-        plan.skipped.push((Item::Summary, Skip::Stands));
+    if is_same_text(&existing.body, &body) {
+        plan.skipped.push((PostedItem::Summary, PostingSkip::AlreadyPosted));
         return;
     }
-    plan.writes.push(Write {
-        request: Request {
+    plan.writes.push(GitHubWrite {
+        request: GitHubRequest {
             verb: Verb::Patch,
-            path: format!("/repos/{}/issues/comments/{}", pull.repo, there.id),
+            path: format!("/repos/{}/issues/comments/{}", pull.repo, existing.id),
             body: json!({ "body": body }),
         },
-        what: What::Summary { id: there.id },
+        kind: WriteKind::Summary { id: existing.id },
     });
 }
 
-/// Whether two texts are the same for a reader: GitHub may change line ends, and white space at the end.
-fn is_same(left: &str, right: &str) -> bool {
+/// Compares texts ignoring line endings and trailing white space, which GitHub may change.
+fn is_same_text(left: &str, right: &str) -> bool {
     left.trim_end().lines().eq(right.trim_end().lines())
 }
 
-fn body(look: &Look<'_>, plan: &Plan) -> String {
-    let state = new_state(look);
-    let line = state::line(look.posting.instance, &state);
-    let mut remarks = remarks(look, &state);
-    let votes = |write: &Write| matches!(write.what, What::Vote { .. } | What::Withdraw { .. });
-    let stays = !plan.writes.iter().any(votes);
-    if standing_approval(look).is_some() && stays {
+fn summary_body(analysis: &PostingAnalysis<'_>, plan: &GitHubPostingSteps) -> String {
+    let state = review_to_save(analysis);
+    let state_line = saved_review::state_line(analysis.posting.instance, &state);
+    let mut remarks = remarks(analysis, &state);
+    let changes_vote = |write: &GitHubWrite| {
+        matches!(write.kind, WriteKind::Vote { .. } | WriteKind::Withdraw { .. })
+    };
+    let keeps_last_vote = !plan.writes.iter().any(changes_vote);
+    if stale_approval(analysis).is_some() && keeps_last_vote {
         let remark =
             "An earlier review of this account still approves the pull request; this one does not.";
         remarks.insert(0, remark.to_owned());
     }
-    if still_requests_changes(look) && stays {
+    if still_requests_changes(analysis) && keeps_last_vote {
         remarks.push("An earlier review of this account still requests changes.".to_owned());
     }
-    if line.is_none() {
-        remarks.push("The state of this review is too long to be kept here, so that the next review looks at everything.".to_owned());
+    if state_line.is_none() {
+        remarks.push(
+            "The state of this review is too long to save, so the next review covers everything."
+                .to_owned(),
+        );
     }
-    let rows: Vec<Shown> = look.places.iter().map(|place| shown(place, look)).collect();
-    let has_comments = rows.iter().any(|row| matches!(row, Shown::At(_)));
-    let heading = match (look.posting.terms.comment_only, &look.learned.no_review) {
-        (false, None) if crowded(look) > 0 => Some("Without a comment on a line"),
-        (false, None) => Some("Not on a line of the diff"),
-        (false, Some(_)) => has_comments.then_some("Without a comment on a line"),
-        (true, _) => None,
-    };
-    let posted = Posted {
-        instance: look.posting.instance,
-        links: look.links.as_deref(),
+    let rows: Vec<IssueDisplay> =
+        analysis.placements.iter().map(|placement| summary_row(placement, analysis)).collect();
+    let has_comments = rows.iter().any(|row| matches!(row, IssueDisplay::Linked(_)));
+    let heading =
+        match (analysis.posting.options.comment_only, &analysis.constraints.reason_for_no_review) {
+            (false, None) if overflow_count(analysis) > 0 => Some("Without an inline comment"),
+            (false, None) => Some("Not in the diff"),
+            (false, Some(_)) => has_comments.then_some("Without an inline comment"),
+            (true, _) => None,
+        };
+    let posted = SummaryOptions {
+        instance: analysis.posting.instance,
+        links: analysis.links.as_deref(),
         rows: &rows,
         heading,
-        lists: &lists(look),
+        lists: &lists(analysis),
         remarks: &remarks,
-        last_line: line.as_deref(),
+        last_line: state_line.as_deref(),
     };
-    summary(&look.report, &posted)
+    summary(&analysis.report, &posted)
 }
 
-/// How an issue is shown. The link must not depend on whether its comment was posted before this plan or by it.
-fn shown(place: &Place<'_>, look: &Look<'_>) -> Shown {
-    let here = |why: &str, link| Shown::Here { why: why.to_owned(), link };
-    match place {
-        Place::Stands(own, _) if look.posting.terms.comment_only => here("", own.url()),
-        Place::Stands(own, _) if own.thread.resolved => {
-            here("its conversation was resolved", own.url())
+/// How the summary shows an issue. The link must not depend on whether this plan or an earlier one
+/// posted the comment.
+fn summary_row(
+    placement: &PullRequestPlacement<'_>,
+    analysis: &PostingAnalysis<'_>,
+) -> IssueDisplay {
+    let in_full = |why: &str, link| IssueDisplay::Full { why: why.to_owned(), link };
+    match placement {
+        PullRequestPlacement::Existing(own, _) if analysis.posting.options.comment_only => {
+            in_full("", own.url())
         }
-        Place::Stands(own, Some(anchor)) if !own.thread.outdated => {
-            Shown::At(look.line_url(anchor))
+        PullRequestPlacement::Existing(own, _) if own.thread.resolved => {
+            in_full("its thread was resolved", own.url())
         }
-        Place::Stands(own, _) => match own.url() {
-            Some(url) => Shown::At(url),
-            None => here("", None),
+        PullRequestPlacement::Existing(own, Some(anchor)) if !own.thread.outdated => {
+            IssueDisplay::Linked(analysis.line_url(anchor))
+        }
+        PullRequestPlacement::Existing(own, _) => match own.url() {
+            Some(url) => IssueDisplay::Linked(url),
+            None => in_full("", None),
         },
-        Place::Inline(anchor) => Shown::At(look.line_url(anchor)),
-        Place::Summary(NotInline::Refused) => here("GitHub refused a comment on this line", None),
-        Place::Summary(NotInline::NotInDiff | NotInline::CommentOnly | NotInline::Crowded) => {
-            here("", None)
+        PullRequestPlacement::Inline(anchor) => IssueDisplay::Linked(analysis.line_url(anchor)),
+        PullRequestPlacement::Summary(NotInline::Refused) => {
+            in_full("GitHub refused a comment on this line", None)
         }
+        PullRequestPlacement::Summary(
+            NotInline::NotInDiff | NotInline::CommentOnly | NotInline::OverCommentLimit,
+        ) => in_full("", None),
     }
 }
 
-/// What the next review needs to know.
-fn new_state(look: &Look<'_>) -> State {
-    let report = &look.report;
-    let since = since(look);
-    let new = |issue| OpenIssue::new(issue, &report.change.head_sha);
-    let mut issues: Vec<OpenIssue> = report.issues.iter().map(new).collect();
+/// State for the next review.
+fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
+    let report = &analysis.report;
+    let heads = first_heads(analysis);
+    let open_issue = |issue| OpenIssue::new(issue, &report.change.head_sha);
+    let mut issues: Vec<OpenIssue> = report.issues.iter().map(open_issue).collect();
     for issue in &mut issues {
-        if let Some(head) = since.get(issue.key.as_str()) {
+        if let Some(head) = heads.get(issue.key.as_str()) {
             issue.since = (*head).to_owned();
         }
     }
-    let refused = look.issues().filter_map(|(issue, place)| match place {
-        Place::Summary(NotInline::Refused) => Some(issue.dedupe_key.clone()),
-        Place::Summary(NotInline::NotInDiff | NotInline::CommentOnly | NotInline::Crowded)
-        | Place::Inline(_)
-        | Place::Stands(..) => None,
+    let refused = analysis.issues().filter_map(|(issue, placement)| match placement {
+        PullRequestPlacement::Summary(NotInline::Refused) => Some(issue.dedupe_key.clone()),
+        PullRequestPlacement::Summary(
+            NotInline::NotInDiff | NotInline::CommentOnly | NotInline::OverCommentLimit,
+        )
+        | PullRequestPlacement::Inline(_)
+        | PullRequestPlacement::Existing(..) => None,
     });
-    State {
-        version: state::VERSION,
+    SavedReview {
+        version: saved_review::VERSION,
         review_id: report.review_id.clone(),
         base: report.change.base_sha.clone(),
         head: report.change.head_sha.clone(),
-        basis: look.posting.basis.clone(),
+        basis: analysis.posting.basis.clone(),
         models: report.model_used.clone(),
         strategy: report.strategy,
-        complete: look.is_complete(),
+        complete: analysis.is_complete(),
         issues,
-        withheld: report.withheld().count(),
+        withheld: report.hidden_open_findings().count(),
         refused: refused.collect(),
     }
 }
 
-/// The heads at which issues were raised first, as far as the last review knows.
-fn since<'a>(look: &'a Look<'_>) -> BTreeMap<&'a str, &'a str> {
-    let known = look.last.iter().flat_map(|state| &state.issues);
-    known.map(|issue| (issue.key.as_str(), issue.since.as_str())).collect()
+/// Heads at which issues were first raised, by key.
+fn first_heads<'a>(analysis: &'a PostingAnalysis<'_>) -> BTreeMap<&'a str, &'a str> {
+    let earlier_issues = analysis.last_review.iter().flat_map(|state| &state.issues);
+    earlier_issues.map(|issue| (issue.key.as_str(), issue.since.as_str())).collect()
 }
 
-/// The issues of the report that were taken over from the last review, with the head at which they were raised first.
-fn carried<'a>(look: &'a Look<'_>) -> impl Iterator<Item = (&'a Issue, &'a str)> {
-    let taken = look.posting.carried.unwrap_or_default();
-    look.report.issues.iter().filter_map(|issue| {
-        let old = taken.iter().find(|old| old.key == issue.dedupe_key)?;
-        Some((issue, old.since.as_str()))
+/// Issues taken over from the last review, with the head at which they were first raised.
+fn carried_issues<'a>(
+    analysis: &'a PostingAnalysis<'_>,
+) -> impl Iterator<Item = (&'a Issue, &'a str)> {
+    let carried = analysis.posting.carried_issues.unwrap_or_default();
+    analysis.report.issues.iter().filter_map(|issue| {
+        let earlier = carried.iter().find(|old| old.key == issue.dedupe_key)?;
+        Some((issue, earlier.since.as_str()))
     })
 }
 
-fn lists(look: &Look<'_>) -> Vec<List> {
-    let carry = |(issue, since): (&Issue, &str)| Entry {
+fn lists(analysis: &PostingAnalysis<'_>) -> Vec<SummaryList> {
+    let carried_entry = |(issue, since): (&Issue, &str)| SummaryEntry {
         place: Some(issue.location.to_string()),
         title: issue.title.clone(),
         remark: format!("issue {}, {}, since {}", issue.number, issue.severity, short(since)),
         link: None,
     };
-    let (settled, open): (Vec<&Dismissal>, Vec<&Dismissal>) =
-        look.dismissals.iter().partition(|no| no.decides);
-    let outdated: Vec<&str> =
-        look.outdated().iter().map(|own| own.thread.node_id.as_str()).collect();
-    let not_again = look
-        .unmatched
-        .iter()
-        .filter(|own| !own.thread.resolved && !outdated.contains(&own.thread.node_id.as_str()));
+    let (effective, ineffective): (Vec<&ThreadDismissal>, Vec<&ThreadDismissal>) =
+        analysis.dismissals.iter().partition(|dismissal| dismissal.is_effective);
+    let resolved_by_plan: Vec<&str> =
+        analysis.threads_to_resolve().iter().map(|own| own.thread.node_id.as_str()).collect();
+    let not_repeated = analysis.unmatched_threads.iter().filter(|own| {
+        !own.thread.resolved && !resolved_by_plan.contains(&own.thread.node_id.as_str())
+    });
     vec![
-        List {
+        SummaryList {
             heading: "Carried over from the last review",
-            entries: carried(look).map(carry).collect(),
+            entries: carried_issues(analysis).map(carried_entry).collect(),
         },
-        List {
+        SummaryList {
             heading: "Dismissed",
-            entries: settled.into_iter().map(|no| dismissed(no, "")).collect(),
-        },
-        List {
-            heading: "Contradicted, and still open",
-            entries: open
+            entries: effective
                 .into_iter()
-                .map(|no| dismissed(no, ", who does not decide about this repository"))
+                .map(|dismissal| dismissal_entry(dismissal, ""))
                 .collect(),
         },
-        List {
-            heading: "Earlier comments that this review did not raise again",
-            entries: not_again.map(earlier).collect(),
+        SummaryList {
+            heading: "Dismissed without permission, still open",
+            entries: ineffective
+                .into_iter()
+                .map(|dismissal| dismissal_entry(dismissal, ", who cannot dismiss issues here"))
+                .collect(),
+        },
+        SummaryList {
+            heading: "Earlier comments not repeated by this review",
+            entries: not_repeated.map(thread_entry).collect(),
         },
     ]
 }
 
-fn dismissed(no: &Dismissal, more: &str) -> Entry {
-    let how = match no.how {
-        How::Reply => "by",
-        How::Resolved => "resolved without a change by",
+fn dismissal_entry(dismissal: &ThreadDismissal, suffix: &str) -> SummaryEntry {
+    let prefix = match dismissal.method {
+        DismissalMethod::Reply => "by",
+        DismissalMethod::Resolved => "resolved without a code change by",
     };
-    Entry {
+    SummaryEntry {
         place: None,
-        title: plain(&no.title),
-        remark: format!("{how} {}{more}", no.by),
-        link: (!no.url.is_empty()).then(|| no.url.clone()),
+        title: unescape_title(&dismissal.title),
+        remark: format!("{prefix} {}{suffix}", dismissal.by),
+        link: (!dismissal.url.is_empty()).then(|| dismissal.url.clone()),
     }
 }
 
-fn earlier(own: &OwnThread<'_>) -> Entry {
-    Entry {
+fn thread_entry(own: &OwnThread<'_>) -> SummaryEntry {
+    SummaryEntry {
         place: Some(own.thread.path.clone()),
-        title: plain(own.title),
+        title: unescape_title(own.title),
         remark: String::new(),
         link: own.url(),
     }
 }
 
-/// A title that was cleaned for a comment, before it is cleaned again: what was put in is taken out.
-fn plain(title: &str) -> String {
+/// Reverts the escaping of a title from a comment, before it is escaped again.
+fn unescape_title(title: &str) -> String {
     title
         .replace('\u{200b}', "")
         .replace("\\[", "[")
@@ -230,39 +251,52 @@ fn plain(title: &str) -> String {
         .replace("&amp;", "&")
 }
 
-/// What the reader should know about the posting itself.
-fn remarks(look: &Look<'_>, state: &State) -> Vec<String> {
+/// Remarks about the posting.
+fn remarks(analysis: &PostingAnalysis<'_>, state: &SavedReview) -> Vec<String> {
     let mut remarks = Vec::new();
-    let head = &look.report.change.head_sha;
-    let carried: BTreeSet<u32> = carried(look).map(|(issue, _)| issue.number).collect();
-    let known = look.report.issues.iter().zip(&state.issues);
-    let old = known.filter(|(issue, it)| !carried.contains(&issue.number) && it.since != *head);
-    let old: Vec<String> = old.map(|(issue, _)| issue.number.to_string()).collect();
-    match old.len() {
+    let head = &analysis.report.change.head_sha;
+    let carried: BTreeSet<u32> = carried_issues(analysis).map(|(issue, _)| issue.number).collect();
+    let issues = analysis.report.issues.iter().zip(&state.issues);
+    let raised_earlier = issues.filter(|(issue, open_issue)| {
+        !carried.contains(&issue.number) && open_issue.since != *head
+    });
+    let numbers: Vec<String> = raised_earlier.map(|(issue, _)| issue.number.to_string()).collect();
+    match numbers.len() {
         0 => {}
-        1 => remarks.push(format!("Issue {} was raised in an earlier review.", old[0])),
-        _ => remarks.push(format!("Issues {} were raised in an earlier review.", old.join(", "))),
+        1 => remarks.push(format!("Issue {} was raised in an earlier review.", numbers[0])),
+        _ => {
+            remarks
+                .push(format!("Issues {} were raised in an earlier review.", numbers.join(", ")));
+        }
     }
-    if let Some(why) = look.learned.no_review.as_ref().filter(|_| !look.report.issues.is_empty()) {
-        remarks.push(format!("No comments on lines were posted: {why}."));
+    if let Some(why) = analysis
+        .constraints
+        .reason_for_no_review
+        .as_ref()
+        .filter(|_| !analysis.report.issues.is_empty())
+    {
+        remarks.push(format!("No inline comments were posted: {why}."));
     }
-    remarks.extend(here_alone(crowded(look)));
+    remarks.extend(overflow_remark(overflow_count(analysis)));
     remarks
 }
 
-/// How many issues have no comment since others have enough.
-fn crowded(look: &Look<'_>) -> usize {
-    let is_crowded = |place: &&Place<'_>| matches!(place, Place::Summary(NotInline::Crowded));
-    look.places.iter().filter(is_crowded).count()
+/// Number of issues without a comment because of the limit.
+fn overflow_count(analysis: &PostingAnalysis<'_>) -> usize {
+    let is_over_limit = |placement: &&PullRequestPlacement<'_>| {
+        matches!(placement, PullRequestPlacement::Summary(NotInline::OverCommentLimit))
+    };
+    analysis.placements.iter().filter(is_over_limit).count()
 }
 
-/// Whether our last word on a pull request that has nothing left to fix is that it has.
-fn still_requests_changes(look: &Look<'_>) -> bool {
-    let green = match look.report.verdict {
+/// Whether our last vote still requests changes although nothing is left to fix.
+fn still_requests_changes(analysis: &PostingAnalysis<'_>) -> bool {
+    let has_nothing_to_fix = match analysis.report.verdict {
         Verdict::ReadyToMerge | Verdict::ChecksPassed => true,
         Verdict::NotReady | Verdict::ReadyWithFixes | Verdict::Incomplete => false,
     };
-    green && last_vote(look).is_some_and(|review| review.state == "CHANGES_REQUESTED")
+    has_nothing_to_fix
+        && last_vote(analysis).is_some_and(|review| review.state == "CHANGES_REQUESTED")
 }
 
 fn short(commit: &str) -> &str {

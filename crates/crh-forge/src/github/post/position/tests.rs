@@ -1,4 +1,4 @@
-//! Places against GitHub's hunks, and against a plain definition of what such a diff shows.
+//! Positions in GitHub's hunks, compared with a plain definition of what a diff shows.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn place(side: Side, line_start: u32, line_end: u32) -> Location {
 }
 
 fn word(anchor: Option<Anchor>) -> String {
-    let word = |point: Point| match point.side {
+    let word = |point: DiffPoint| match point.side {
         Side::Old => format!("L{}", point.line),
         Side::New => format!("R{}", point.line),
     };
@@ -54,8 +54,8 @@ fn check(files: &[FilePatch], own: &str, expected: &Expect) {
     expected.assert_eq(&shown);
 }
 
-fn all(files: &[FilePatch], own: &Diff) -> Positions {
-    Positions::new(files, own, &BTreeSet::from(["a.rs"]))
+fn all(files: &[FilePatch], own: &Diff) -> CommentPositions {
+    CommentPositions::new(files, own, &BTreeSet::from(["a.rs"]))
 }
 
 fn file(patch: Option<&str>) -> FilePatch {
@@ -63,7 +63,7 @@ fn file(patch: Option<&str>) -> FilePatch {
 }
 
 #[test]
-fn a_place_is_good_if_a_hunk_of_github_s_shows_it() {
+fn lines_in_github_hunks_are_valid_positions() {
     check(
         &[file(Some(PATCH))],
         "",
@@ -90,7 +90,7 @@ fn a_place_is_good_if_a_hunk_of_github_s_shows_it() {
 }
 
 #[test]
-fn where_github_shows_no_hunks_our_own_diff_counts_with_three_lines_of_context() {
+fn own_diff_is_used_where_github_has_no_hunks() {
     let many: String = (1..=9).map(|n| format!(" line {n}\n")).collect();
     let own = format!(
         "--- a/a.rs\n+++ b/a.rs\n@@ -4,20 +4,21 @@\n{many}-old one\n-old two\n+new one\n+new two\n+new three\n{many}"
@@ -121,17 +121,17 @@ fn where_github_shows_no_hunks_our_own_diff_counts_with_three_lines_of_context()
 }
 
 #[test]
-fn a_file_that_github_does_not_list_carries_nothing_unless_its_list_is_full() {
+fn unlisted_file_has_no_positions_unless_list_is_full() {
     let own = "--- a/a.rs\n+++ b/a.rs\n@@ -9,1 +9,2 @@\n x\n+y\n";
     let other = FilePatch { path: "b.rs".to_owned(), ..FilePatch::default() };
     let at = place(Side::New, 10, 10);
     let few = all(std::slice::from_ref(&other), &Diff::read(own));
     assert_eq!(few.anchor(&at), None);
-    let full = all(&vec![other; LISTED_MAX], &Diff::read(own));
+    let full = all(&vec![other; LISTED_FILES_MAX], &Diff::read(own));
     assert_eq!(word(full.anchor(&at)), "R10");
 }
 
-/// A file's lines with what happened to each, as git would see it.
+/// Lines of a file with their change.
 fn edits() -> impl Strategy<Value = Vec<LineKind>> {
     let kind = prop_oneof![
         5 => Just(LineKind::Context), 1 => Just(LineKind::Added), 1 => Just(LineKind::Removed)
@@ -139,14 +139,14 @@ fn edits() -> impl Strategy<Value = Vec<LineKind>> {
     proptest::collection::vec(kind, 0..60)
 }
 
-fn numbered(kinds: &[LineKind]) -> Vec<Line> {
+fn numbered(kinds: &[LineKind]) -> Vec<PositionLine> {
     let (mut old, mut new) = (0, 0);
     kinds
         .iter()
         .map(|kind| {
             old += u32::from(kind.in_old());
             new += u32::from(kind.in_new());
-            Line { kind: *kind, old, new }
+            PositionLine { kind: *kind, old, new }
         })
         .collect()
 }
@@ -164,24 +164,24 @@ fn whole_diff(kinds: &[LineKind]) -> String {
 }
 
 proptest! {
-    /// By definition: a line is shown if at most three lines lie between it and a change, and two lines are in one hunk if
-    /// every line between them is shown.
+    /// By definition, a line is shown if at most three lines separate it from a change, and two
+    /// lines are in one hunk if all lines between them are shown.
     #[test]
-    fn anchors_are_what_the_definition_says(kinds in edits(), old in any::<bool>(), first in 1_u32..50, more in 0_u32..12) {
+    fn anchors_match_the_definition(kinds in edits(), old in any::<bool>(), first in 1_u32..50, more in 0_u32..12) {
         let side = if old { Side::Old } else { Side::New };
         let lines = numbered(&kinds);
         let changed = |at: usize| lines[at].kind != LineKind::Context;
-        let is_shown = |at: usize| (0..lines.len()).any(|other| changed(other) && other.abs_diff(at) <= CONTEXT);
+        let is_shown = |at: usize| (0..lines.len()).any(|other| changed(other) && other.abs_diff(at) <= CONTEXT_LINES);
         let at = |line| (0..lines.len()).find(|at| lines[*at].is_at(side, line)).filter(|at| is_shown(*at));
         let (start, end) = (at(first), at(first + more));
         let expected = match (start, end) {
             (Some(start), Some(end)) if start == end => word_of(&lines[start], None),
             (Some(start), Some(end)) if (start..=end).all(is_shown) => {
                 let (from, to) = (&lines[start], &lines[end]);
-                let removed = |line: &Line| line.kind == LineKind::Removed;
+                let removed = |line: &PositionLine| line.kind == LineKind::Removed;
                 match (removed(from), removed(to)) {
                     (true, true) | (false, false) => word_of(to, Some(from)),
-                    // Only a place on the old side has removed lines.
+                    // Only positions on the old side can be removed lines.
                     (true, false) => word_of(from, None),
                     (false, true) => word_of(to, None),
                 }
@@ -195,7 +195,8 @@ proptest! {
     }
 }
 
-fn word_of(end: &Line, start: Option<&Line>) -> String {
-    let anchor = Anchor { path: String::new(), end: end.point(), start: start.map(Line::point) };
+fn word_of(end: &PositionLine, start: Option<&PositionLine>) -> String {
+    let anchor =
+        Anchor { path: String::new(), end: end.point(), start: start.map(PositionLine::point) };
     word(Some(anchor))
 }

@@ -8,19 +8,22 @@ use crh_review::finding::Severity;
 use crh_review::report::FileCoverage;
 
 #[test]
-fn findings_come_with_ids_the_most_severe_first() {
+fn findings_have_ids_and_are_sorted_by_severity() {
     let mut first = record(1, &[Severity::P2, Severity::P0]);
     first.summary = "Two \"things\",\nboth real.".to_owned();
     let mut second = record(2, &[]);
-    second.ended = RunEnd::Failed(format!("{NO_REPORT}: the model ended without an answer"));
+    second.ended = RunEnd::Failed(format!("{NO_REPORT}: the model did not submit an answer"));
     second.coverage.push(FileCoverage {
         path: "b.rs".to_owned(),
         state: CoverageState::NotReviewed,
         reason: "sub-agent-2 failed".to_owned(),
     });
     let said = ["`x.rs` of scope `scope 1` is not a file under review".to_owned()];
-    let answer = answer([(1, &first), (2, &second)], &said);
-    assert_eq!(answer.told, [Id { slot: 1, number: 2 }, Id { slot: 1, number: 1 }]);
+    let answer = build_answer([(1, &first), (2, &second)], &said);
+    assert_eq!(
+        answer.shown_ids,
+        [FindingId { slot: 1, number: 2 }, FindingId { slot: 1, number: 1 }]
+    );
     assert_eq!(answer.left_out, 0);
     let value: Value = serde_json::from_str(&answer.text).unwrap();
     expect![[r#"
@@ -53,13 +56,13 @@ fn findings_come_with_ids_the_most_severe_first() {
           "scopes_changed": [
             "`x.rs` of scope `scope 1` is not a file under review"
           ],
-          "summary": "[1] scope 1: Two \"things\", both real.\n[2] scope 2: sub-agent ended without calling report_findings: the model ended without an answer"
+          "summary": "[1] scope 1: Two \"things\", both real.\n[2] scope 2: sub-agent ended without calling report_findings: the model did not submit an answer"
         }
     "#]].assert_eq(&crh_review::stable_json(&value).unwrap());
 }
 
-/// What an answer with many findings says, and how many characters it has.
-fn check(slots: u32, findings: usize, text: &str) -> (Answer, Value) {
+/// Builds an answer with many findings and checks its size.
+fn check(slots: u32, findings: usize, text: &str) -> (DelegateAnswer, Value) {
     let mut records = Vec::new();
     for slot in 1..=slots {
         let severities = [Severity::P3, Severity::P0, Severity::P1];
@@ -77,19 +80,19 @@ fn check(slots: u32, findings: usize, text: &str) -> (Answer, Value) {
         records.push(record);
     }
     let said = vec![text.to_owned(); 20];
-    let answer = answer((1..).zip(&records), &said);
+    let answer = build_answer((1..).zip(&records), &said);
     assert!(answer.text.chars().count() <= CHARS_MAX, "{}", answer.text.chars().count());
-    assert_eq!(answer.told.len() + answer.left_out, slots as usize * findings);
+    assert_eq!(answer.shown_ids.len() + answer.left_out, slots as usize * findings);
     let value = serde_json::from_str(&answer.text).unwrap();
     (answer, value)
 }
 
 #[test]
-fn what_does_not_fit_is_left_out_from_the_least_severe_on() {
+fn least_severe_findings_are_left_out_first() {
     let (answer, value) = check(20, 30, &"The index is out of range. ".repeat(30));
     assert!(answer.left_out > 0);
     let findings = value["findings"].as_array().unwrap();
-    assert_eq!(findings.len(), answer.told.len());
+    assert_eq!(findings.len(), answer.shown_ids.len());
     assert!(findings.iter().all(|finding| finding["severity"] == "P0"), "P0 come first");
     let said = format!(
         "{} less severe findings did not fit; they are kept without your decision",
@@ -100,9 +103,9 @@ fn what_does_not_fit_is_left_out_from_the_least_severe_on() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Whatever the sub-agents say, the answer is JSON and not too long.
+    /// For any text of the sub-agents, the answer is valid JSON within its bound.
     #[test]
-    fn an_answer_is_always_json_within_its_bound(
+    fn answer_is_always_json_within_the_limit(
         slots in 0_u32..40,
         findings in 0_usize..20,
         text in "(.|[\"\\\\\u{1}\n]){0,200}",

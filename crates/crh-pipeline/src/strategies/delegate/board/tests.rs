@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::{Assignment, Part};
+use crate::plan::{Assignment, DiffPart};
 use crate::tools::session::DropWanted;
 use crh_review::finding::{AutofixClass, Category, Confidence, Evidence, Member, Owner};
 
@@ -36,15 +36,15 @@ pub(in super::super) fn finding(severity: Severity, title: &str) -> Finding {
     }
 }
 
-/// A sub-agent that found something of each severity.
+/// A sub-agent with one finding per severity.
 pub(in super::super) fn record(slot: u32, severities: &[Severity]) -> RunRecord {
-    let mut record = RunRecord::begun(Assignment {
+    let mut record = RunRecord::new(Assignment {
         name: format!("sub-agent-{slot}"),
         reviewer: "delegate".to_owned(),
         label: format!("scope {slot}"),
         why: String::new(),
         focus: String::new(),
-        parts: vec![Part::whole("a.rs")],
+        parts: vec![DiffPart::whole("a.rs")],
     });
     let titled = |(number, severity): (usize, &Severity)| {
         Member::new("delegate", finding(*severity, &format!("finding {slot}.{number}")))
@@ -53,36 +53,36 @@ pub(in super::super) fn record(slot: u32, severities: &[Severity]) -> RunRecord 
     record
 }
 
-/// A board on which two sub-agents found a P0 and a P2, and a P1.
+/// A board with a P0 and a P2 of one sub-agent, and a P1 of another.
 fn board() -> Board {
     let mut board = Board::default();
     board.begin(Delegation::First);
-    board.take(1, record(1, &[Severity::P0, Severity::P2]));
-    board.take(2, record(2, &[Severity::P1]));
-    let told = [(1, 1), (1, 2), (2, 1)].map(|(slot, number)| Id { slot, number });
-    board.answered(told);
+    board.add_record(1, record(1, &[Severity::P0, Severity::P2]));
+    board.add_record(2, record(2, &[Severity::P1]));
+    let told = [(1, 1), (1, 2), (2, 1)].map(|(slot, number)| FindingId { slot, number });
+    board.mark_answered(told);
     board
 }
 
-fn submitted(keep: &str, drop: &str) -> SubmitReview {
+fn submission(keep: &str, drop: &str) -> SubmitReview {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let drop = words(drop).into_iter().map(|id| DropWanted { id, reason: "not so".to_owned() });
     SubmitReview { keep: words(keep), drop: drop.collect(), summary: " done ".to_owned() }
 }
 
-/// What becomes of a submission: where each finding is afterwards, or what the model is told.
+/// Applies a submission and shows where each finding ends up, or the error.
 fn check(keep: &str, drop: &str, expected: Expect) {
     let mut board = board();
-    let shown = match board.submission(&submitted(keep, drop)) {
+    let shown = match board.parse_submission(&submission(keep, drop)) {
         Err(told) => told,
         Ok(submission) => {
-            let changed = board.settle(&submission);
+            let changed = board.apply(&submission);
             let mut shown = format!("changed: {changed:?}\n");
             for record in board.into_records() {
                 for member in record.members {
                     shown += &format!("{} kept\n", member.finding.title);
                 }
-                for dropped in record.set_aside {
+                for dropped in record.dropped {
                     let title = dropped.member.unwrap().finding.title;
                     shown += &format!("{title} {}: {}\n", dropped.fate, dropped.reason);
                 }
@@ -94,7 +94,7 @@ fn check(keep: &str, drop: &str, expected: Expect) {
 }
 
 #[test]
-fn what_is_dropped_is_refuted_with_the_reason() {
+fn dropped_findings_are_refuted_with_the_reason() {
     check(
         "1.2 2.1",
         "1.1",
@@ -128,37 +128,37 @@ fn what_is_dropped_is_refuted_with_the_reason() {
 }
 
 #[test]
-fn an_id_that_nobody_gave_is_refused() {
+fn unknown_id_is_refused() {
     check("1.1 1.2 2.1 3.1", "", expect!["there is no finding `3.1`; there are: 1.1, 1.2, 2.1"]);
     check("1.1 1.2 2.1", "1.3", expect!["there is no finding `1.3`; there are: 1.1, 1.2, 2.1"]);
     check("1.1 1.2 2.1 all", "", expect!["there is no finding `all`; there are: 1.1, 1.2, 2.1"]);
 }
 
 #[test]
-fn an_id_in_both_or_in_neither_is_refused() {
+fn id_must_be_kept_or_dropped_but_not_both() {
     check("1.1 1.2 2.1", "2.1", expect!["`2.1` is in `keep` and in `drop`: decide on one"]);
     check("2.1", "", expect!["neither in `keep` nor in `drop`: 1.1, 1.2"]);
 }
 
 #[test]
-fn dropping_takes_a_reason() {
-    let mut submitted = submitted("1.1 1.2", "2.1");
+fn drop_requires_a_reason() {
+    let mut submitted = submission("1.1 1.2", "2.1");
     submitted.drop[0].reason = " \n".to_owned();
-    assert_eq!(board().submission(&submitted), Err("say why `2.1` is dropped".to_owned()));
+    assert_eq!(board().parse_submission(&submitted), Err("say why `2.1` is dropped".to_owned()));
 }
 
 #[test]
-fn nothing_is_submitted_before_it_was_delegated() {
+fn submission_before_delegation_is_refused() {
     let told = "nothing has been reviewed yet: call `delegate_review` first";
     let mut board = Board::default();
-    assert_eq!(board.submission(&submitted("", "")), Err(told.to_owned()));
+    assert_eq!(board.parse_submission(&submission("", "")), Err(told.to_owned()));
     board.begin(Delegation::First);
-    assert_eq!(board.submission(&submitted("", "")), Err(told.to_owned()));
-    board.answered([]);
-    assert!(board.submission(&submitted("", "")).is_ok());
+    assert_eq!(board.parse_submission(&submission("", "")), Err(told.to_owned()));
+    board.mark_answered([]);
+    assert!(board.parse_submission(&submission("", "")).is_ok());
 }
 
-/// What is said to a delegation of scopes that confirm these ids.
+/// The reply to a delegation of scopes that confirm these ids.
 fn delegation(board: &Board, scopes: &[&str]) -> String {
     let scope = |ids: &&str| ScopeWanted {
         scope: "callers".to_owned(),
@@ -167,7 +167,7 @@ fn delegation(board: &Board, scopes: &[&str]) -> String {
         confirms: Some(ids.split_whitespace().map(str::to_owned).collect()),
     };
     let scopes: Vec<ScopeWanted> = scopes.iter().map(scope).collect();
-    match board.may_delegate(&scopes) {
+    match board.check_delegation(&scopes) {
         Ok(delegation) => format!("{delegation:?}"),
         Err(told) => told,
     }
@@ -179,14 +179,14 @@ fn work_is_delegated_once() {
     assert_eq!(delegation(&board, &[""]), "First");
     board.begin(Delegation::First);
     expect!["delegate once: all scopes go into one call"].assert_eq(&delegation(&board, &[""]));
-    board.take(1, record(1, &[Severity::P1]));
-    board.answered([Id { slot: 1, number: 1 }]);
+    board.add_record(1, record(1, &[Severity::P1]));
+    board.mark_answered([FindingId { slot: 1, number: 1 }]);
     expect!["the change has been delegated, and there is no P0 to confirm: call `submit_review`"]
         .assert_eq(&delegation(&board, &["1.1"]));
 }
 
 #[test]
-fn a_second_time_only_to_confirm_a_p0() {
+fn second_delegation_only_confirms_p0() {
     let mut board = board();
     expect!["a second delegation only confirms P0 findings: say in `confirms` of scope `callers` which (1.1), or call `submit_review`"].assert_eq(&delegation(&board, &["1.1", ""]));
     expect!["`1.2` is no P0 finding; these are: 1.1"].assert_eq(&delegation(&board, &["1.1 1.2"]));
@@ -200,7 +200,7 @@ fn a_second_time_only_to_confirm_a_p0() {
 }
 
 #[test]
-fn scopes_without_end_are_refused() {
+fn too_many_scopes_are_refused() {
     let many = vec![""; SCOPES_MAX + 1];
     expect!["65 scopes are too many: group files that belong together into 64 or fewer"]
         .assert_eq(&delegation(&Board::default(), &many));
@@ -208,9 +208,9 @@ fn scopes_without_end_are_refused() {
 }
 
 proptest! {
-    /// Whatever is submitted, no finding is invented or lost.
+    /// For any submission, no finding is invented or lost.
     #[test]
-    fn the_orchestrator_can_neither_invent_nor_lose_a_finding(
+    fn orchestrator_cannot_invent_or_lose_findings(
         keep in prop::collection::vec((0_u32..4, 0_usize..4), 0..6),
         drop in prop::collection::vec((0_u32..4, 0_usize..4), 0..6),
     ) {
@@ -218,12 +218,12 @@ proptest! {
             ids.iter().map(|(slot, number)| format!("{slot}.{number}")).collect::<Vec<_>>().join(" ")
         };
         let mut board = board();
-        if let Ok(submission) = board.submission(&submitted(&words(&keep), &words(&drop))) {
-            board.settle(&submission);
+        if let Ok(submission) = board.parse_submission(&submission(&words(&keep), &words(&drop))) {
+            board.apply(&submission);
         }
         let records = board.into_records();
         let kept = records.iter().flat_map(|record| &record.members).map(|member| &member.finding.title);
-        let dropped = records.iter().flat_map(|record| &record.set_aside);
+        let dropped = records.iter().flat_map(|record| &record.dropped);
         let dropped = dropped.map(|dropped| &dropped.member.as_ref().unwrap().finding.title);
         let mut titles: Vec<&String> = kept.chain(dropped).collect();
         titles.sort();

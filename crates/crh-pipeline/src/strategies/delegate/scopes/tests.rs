@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::strategies::delegate::files::tests::files;
 
-/// A scope from a line of `label: files`.
-fn wanted(text: &str) -> Vec<ScopeWanted> {
+/// Parses scopes from lines of `label: files`.
+fn parse_scopes(text: &str) -> Vec<ScopeWanted> {
     let scope = |line: &str| {
         let (label, files) = line.split_once(':').unwrap();
         ScopeWanted {
@@ -17,10 +17,10 @@ fn wanted(text: &str) -> Vec<ScopeWanted> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(scope).collect()
 }
 
-fn shown(divided: &Divided) -> String {
+fn show(division: &ScopeDivision) -> String {
     let mut shown = String::new();
-    for Scope { label, why, focus, parts } in &divided.scopes {
-        let part = |part: &Part| match part.diff_lines {
+    for AgentScope { label, why, focus, parts } in &division.scopes {
+        let part = |part: &DiffPart| match part.diff_lines {
             Some((first, last)) => format!("{}:{first}-{last}", part.path),
             None => part.path.clone(),
         };
@@ -32,20 +32,20 @@ fn shown(divided: &Divided) -> String {
             .collect();
         shown += &format!("{label} = {}{aside}\n", parts.join(" "));
     }
-    for said in &divided.said {
+    for said in &division.notes {
         shown += &format!("- {said}\n");
     }
     shown
 }
 
-/// Files as `path changed size` with room for 100 bytes, and scopes as `label: files`.
+/// Files as `path changed size` with room for 100 bytes, scopes as `label: files`.
 fn check(text: &str, scopes: &str, expected: Expect) {
-    let divided = files(text, 100).divided(&wanted(scopes), &BTreeSet::new());
-    expected.assert_eq(&shown(&divided));
+    let division = files(text, 100).divide(&parse_scopes(scopes), &BTreeSet::new());
+    expected.assert_eq(&show(&division));
 }
 
 #[test]
-fn scopes_come_as_they_are_wanted() {
+fn requested_scopes_are_used_in_order() {
     check(
         "a.rs 5 10\nb.rs 5 10\nc.rs 5 10",
         "second: c.rs\nfirst: b.rs a.rs",
@@ -57,7 +57,7 @@ fn scopes_come_as_they_are_wanted() {
 }
 
 #[test]
-fn files_in_no_scope_get_one_and_are_packed_together() {
+fn leftover_files_get_their_own_scopes() {
     check(
         "a.rs 5 10\nb.rs 5 60\nc.rs 5 60\nd.rs 5 20",
         "first: a.rs",
@@ -72,7 +72,7 @@ fn files_in_no_scope_get_one_and_are_packed_together() {
 }
 
 #[test]
-fn without_any_scope_all_files_are_packed_in_the_order_of_the_diff() {
+fn without_scopes_all_files_are_packed_in_diff_order() {
     check(
         "a.rs 5 40\nb.rs 5 40\nc.rs 5 40\nd.rs 5 40",
         "",
@@ -85,7 +85,7 @@ fn without_any_scope_all_files_are_packed_in_the_order_of_the_diff() {
 }
 
 #[test]
-fn what_is_no_file_under_review_is_ignored_and_said() {
+fn unknown_files_are_ignored_with_a_note() {
     check(
         "a.rs 5 10",
         "first: a.rs nowhere.rs ../secret ./a.rs",
@@ -98,7 +98,7 @@ fn what_is_no_file_under_review_is_ignored_and_said() {
 }
 
 #[test]
-fn a_scope_of_unknown_files_is_none() {
+fn scope_of_unknown_files_is_dropped() {
     check(
         "a.rs 5 10",
         "first: nowhere.rs",
@@ -111,7 +111,7 @@ fn a_scope_of_unknown_files_is_none() {
 }
 
 #[test]
-fn a_file_in_two_scopes_goes_to_the_first() {
+fn file_in_two_scopes_goes_to_the_first() {
     check(
         "a.rs 5 10\nb.rs 5 10",
         "same: a.rs a.rs\nsame: a.rs b.rs",
@@ -124,7 +124,7 @@ fn a_file_in_two_scopes_goes_to_the_first() {
 }
 
 #[test]
-fn a_file_with_many_changed_lines_is_a_scope_of_its_own() {
+fn large_file_gets_its_own_scope() {
     check(
         "a.rs 1499 10\nsrc/b.rs 1500 10\nc.rs 5 10\nd.rs 1500 10",
         "first: a.rs src/b.rs c.rs\nsecond: d.rs",
@@ -138,7 +138,7 @@ fn a_file_with_many_changed_lines_is_a_scope_of_its_own() {
 }
 
 #[test]
-fn a_scope_that_is_too_large_is_split_and_so_is_a_very_large_file() {
+fn large_scopes_and_huge_files_are_split() {
     check(
         "a.rs 5 60\nhuge.rs 20000 90 90 90\nb.rs 5 60\nc.rs 5 30",
         "all: a.rs b.rs c.rs huge.rs",
@@ -155,7 +155,7 @@ fn a_scope_that_is_too_large_is_split_and_so_is_a_very_large_file() {
 }
 
 #[test]
-fn a_label_is_one_short_line_and_never_empty() {
+fn label_is_one_short_line() {
     let long = "x".repeat(80);
     check(
         "a.rs 5 10\nb.rs 5 10",
@@ -170,11 +170,11 @@ fn a_label_is_one_short_line_and_never_empty() {
 }
 
 #[test]
-fn what_was_done_earlier_is_given_to_nobody() {
+fn done_parts_are_not_assigned_again() {
     let files = files("a.rs 5 10\nhuge.rs 20000 90 90\nb.rs 5 10", 100);
-    let piece = Part { path: "huge.rs".to_owned(), diff_lines: Some((1, 100)) };
-    let done = BTreeSet::from([Part::whole("a.rs"), piece]);
-    let divided = files.divided(&wanted("first: a.rs huge.rs"), &done);
+    let piece = DiffPart { path: "huge.rs".to_owned(), diff_lines: Some((1, 100)) };
+    let done = BTreeSet::from([DiffPart::whole("a.rs"), piece]);
+    let division = files.divide(&parse_scopes("first: a.rs huge.rs"), &done);
     expect![[r#"
         first: huge.rs (2 of 2) = huge.rs:101-200
         files in no scope = b.rs (no scope had them)
@@ -182,11 +182,11 @@ fn what_was_done_earlier_is_given_to_nobody() {
         - in no scope, so they got one: `b.rs`
         - reviewed in an earlier attempt, and not again: `a.rs`
     "#]]
-    .assert_eq(&shown(&divided));
+    .assert_eq(&show(&division));
 }
 
 #[test]
-fn those_who_confirm_may_look_at_the_same_file() {
+fn confirming_scopes_may_share_a_file() {
     let confirming = |label: &str, ids: &[&str]| ScopeWanted {
         scope: label.to_owned(),
         files: vec!["a.rs".to_owned(), "nowhere.rs".to_owned()],
@@ -194,21 +194,21 @@ fn those_who_confirm_may_look_at_the_same_file() {
         confirms: Some(ids.iter().map(|id| (*id).to_owned()).collect()),
     };
     let scopes = [confirming("first", &["1.1"]), confirming("second", &["1.2", "2.1"])];
-    let divided = files("a.rs 5 10\nb.rs 5 10", 100).confirming(&scopes);
+    let division = files("a.rs 5 10\nb.rs 5 10", 100).divide_for_confirmation(&scopes);
     expect![[r#"
         first = a.rs (to confirm 1.1) (the caller)
         second = a.rs (to confirm 1.2, 2.1) (the caller)
         - `nowhere.rs` of scope `first` is not a file under review
         - `nowhere.rs` of scope `second` is not a file under review
     "#]]
-    .assert_eq(&shown(&divided));
+    .assert_eq(&show(&division));
 }
 
 proptest! {
-    /// Whatever is wanted: every piece is in exactly one scope, none of several pieces is too large, and what is large
-    /// stays alone.
+    /// For any request, every piece is in exactly one scope, no scope of several pieces is too
+    /// large, and large files are alone.
     #[test]
-    fn every_piece_of_every_file_is_given_to_one(
+    fn every_piece_is_in_exactly_one_scope(
         sizes in prop::collection::vec((0_u64..3_000, prop::collection::vec(1_usize..120, 1..4)), 0..12),
         scopes in prop::collection::vec(prop::collection::vec(0_usize..15, 0..8), 0..5),
     ) {
@@ -221,18 +221,18 @@ proptest! {
             files: scope.iter().map(|at| format!("f{at}")).collect(),
             ..ScopeWanted::default()
         }).collect();
-        let divided = files.divided(&wanted, &BTreeSet::new());
-        let mut given: Vec<Part> = divided.scopes.iter().flat_map(|scope| scope.parts.clone()).collect();
-        let mut all: Vec<Part> = files.iter().flat_map(|file| &file.pieces).map(|piece| piece.part.clone()).collect();
+        let division = files.divide(&wanted, &BTreeSet::new());
+        let mut given: Vec<DiffPart> = division.scopes.iter().flat_map(|scope| scope.parts.clone()).collect();
+        let mut all: Vec<DiffPart> = files.iter().flat_map(|file| &file.pieces).map(|piece| piece.part.clone()).collect();
         given.sort();
         all.sort();
         prop_assert_eq!(given, all);
-        for scope in &divided.scopes {
-            let size = |part: &Part| {
+        for scope in &division.scopes {
+            let size = |part: &DiffPart| {
                 let mut pieces = files.iter().flat_map(|file| &file.pieces);
                 pieces.find(|piece| piece.part == *part).unwrap().size
             };
-            let is_large = |part: &Part| files.iter().any(|file| file.path == part.path && is_large(file));
+            let is_large = |part: &DiffPart| files.iter().any(|file| file.path == part.path && is_large(file));
             prop_assert!(!scope.parts.is_empty());
             prop_assert!(scope.parts.len() == 1 || scope.parts.iter().map(size).sum::<usize>() <= 100);
             prop_assert!(scope.parts.len() == 1 || !scope.parts.iter().any(is_large));

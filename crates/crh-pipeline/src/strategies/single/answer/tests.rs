@@ -1,6 +1,6 @@
 use expect_test::expect_file;
 
-use super::super::sample::{asked, member};
+use super::super::sample::{member, raw_request};
 use super::*;
 use crh_review::finding::Severity::P1;
 use crh_review::report::Fate;
@@ -13,7 +13,7 @@ fn ids() -> Vec<String> {
     vec!["F1".to_owned(), "F2".to_owned()]
 }
 
-fn second(verdicts: Value, wrong: Wrong) -> Result<Second, String> {
+fn parse_second(verdicts: Value, wrong: InvalidVerdicts) -> Result<SecondAnswer, String> {
     let value = json!({ "findings": [], "verdicts": verdicts, "summary": "" });
     read_second(value, "single", &ids(), wrong)
 }
@@ -23,7 +23,7 @@ fn verdict(id: &str, word: &str) -> Value {
 }
 
 #[test]
-fn the_tool_is_what_models_are_told() {
+fn submit_tool_matches_its_golden() {
     let spec = submit_spec();
     let shown = json!({ "name": spec.name, "words": spec.description, "schema": spec.schema });
     expect_file!["../../../../tests/data/tools/submit_review_result.json"]
@@ -31,10 +31,10 @@ fn the_tool_is_what_models_are_told() {
 }
 
 #[test]
-fn a_draft_is_read_and_a_finding_of_the_wrong_shape_costs_itself_alone() {
+fn malformed_finding_is_dropped_alone() {
     let value = json!({
         "findings": [finding("a"), { "title": "no more than this" }, finding("b")],
-        "context_requests": [asked("search_code", json!({ "query": "x" }), Some(2))],
+        "context_requests": [raw_request("search_code", json!({ "query": "x" }), Some(2))],
         "residual_risks": ["r"],
         "testing_gaps": ["t"],
         "summary": "s",
@@ -42,19 +42,19 @@ fn a_draft_is_read_and_a_finding_of_the_wrong_shape_costs_itself_alone() {
     let draft = read_draft(value, "single").unwrap();
     let titles: Vec<_> = draft.parsed.members.iter().map(|it| it.finding.title.as_str()).collect();
     assert_eq!(titles, ["a", "b"]);
-    assert_eq!(draft.parsed.set_aside[0].fate, Fate::Malformed);
-    let Parsed { residual_risks, testing_gaps, summary, .. } = &draft.parsed;
+    assert_eq!(draft.parsed.dropped[0].fate, Fate::Malformed);
+    let ParsedReturn { residual_risks, testing_gaps, summary, .. } = &draft.parsed;
     assert_eq!(
         (residual_risks, testing_gaps, summary.as_str()),
         (&vec!["r".to_owned()], &vec!["t".to_owned()], "s")
     );
-    // The third finding of the answer is the second of those that could be read.
+    // The third raw finding is the second parsed one.
     assert_eq!(draft.requests[0].for_finding, Some(1));
     assert_eq!(draft.notes, Vec::<String>::new());
 }
 
 #[test]
-fn what_is_wrong_at_the_top_is_said_to_the_model() {
+fn top_level_errors_go_back_to_the_model() {
     let said = |value| read_draft(value, "single").unwrap_err();
     assert_eq!(said(json!([])), "expected a JSON object");
     assert_eq!(said(json!({ "findings": [] })), "the argument `summary` is missing");
@@ -66,12 +66,12 @@ fn what_is_wrong_at_the_top_is_said_to_the_model() {
 }
 
 #[test]
-fn requests_that_cannot_be_used_are_noted_and_cost_nothing_else() {
+fn invalid_requests_are_noted_and_dropped() {
     let requests = [
-        asked("rm", json!({}), None),
-        asked("read_file", json!({ "path": "b.py", "shell": "x" }), None),
-        asked("read_file", json!({ "path": "b.py" }), Some(1)),
-        asked("read_file", json!({ "path": "c.py" }), Some(0)),
+        raw_request("rm", json!({}), None),
+        raw_request("read_file", json!({ "path": "b.py", "shell": "x" }), None),
+        raw_request("read_file", json!({ "path": "b.py" }), Some(1)),
+        raw_request("read_file", json!({ "path": "c.py" }), Some(0)),
     ];
     let value = json!({
         "findings": [finding("a")],
@@ -84,14 +84,14 @@ fn requests_that_cannot_be_used_are_noted_and_cost_nothing_else() {
     assert_eq!(draft.requests, []);
     assert_eq!(draft.notes.len(), 5, "{:?}", draft.notes);
     assert!(draft.notes[3].ends_with("there is no finding 1"), "{:?}", draft.notes);
-    assert_eq!(draft.notes[4], "more than 3 looks at other code were asked for");
+    assert_eq!(draft.notes[4], "more than 3 lookups were requested; the others are ignored");
 }
 
 #[test]
-fn a_request_for_a_finding_that_could_not_be_read_is_not_taken_for_another() {
+fn request_for_malformed_finding_is_dropped() {
     let value = json!({
         "findings": [{}, finding("a")],
-        "context_requests": [asked("read_file", json!({ "path": "b.py" }), Some(0))],
+        "context_requests": [raw_request("read_file", json!({ "path": "b.py" }), Some(0))],
         "summary": "",
     });
     let draft = read_draft(value, "single").unwrap();
@@ -100,32 +100,32 @@ fn a_request_for_a_finding_that_could_not_be_read_is_not_taken_for_another() {
 }
 
 #[test]
-fn verdicts_are_kept_by_id_and_two_that_contradict_each_other_decide_nothing() {
+fn contradicting_verdicts_are_undecided() {
     let verdicts = json!([
         verdict("F2", "refuted"),
         verdict("F1", "confirmed"),
         verdict("F2", "refuted"),
         verdict("F1", "unsure")
     ]);
-    let said = second(verdicts, Wrong::Refused).unwrap().said;
+    let said = parse_second(verdicts, InvalidVerdicts::AskAgain).unwrap().judgements;
     let result = |id: &str| said[id].judgement.clone();
     assert_eq!(
         result("F2"),
-        Judgement { result: Judged::Refuted, reason: "refuted it is".to_owned() }
+        Judgement { result: JudgementResult::Refuted, reason: "refuted it is".to_owned() }
     );
     let reason = "confirmed it is; but also: unsure it is".to_owned();
-    assert_eq!(result("F1"), Judgement { result: Judged::Unsure, reason });
+    assert_eq!(result("F1"), Judgement { result: JudgementResult::Unsure, reason });
 }
 
 #[test]
-fn an_id_that_nobody_gave_is_refused_or_set_aside_where_there_is_no_second_chance() {
+fn unknown_id_is_refused_or_ignored_in_last_call() {
     let verdicts = || json!([verdict("F9", "refuted"), { "id": "F1", "verdict": "maybe" }, verdict("F2", "unsure")]);
-    let refused = second(verdicts(), Wrong::Refused).unwrap_err();
+    let refused = parse_second(verdicts(), InvalidVerdicts::AskAgain).unwrap_err();
     assert!(
         refused.starts_with("there is no finding `F9`; there are `F1`, `F2`; `verdicts[1]`:"),
         "{refused}"
     );
-    let taken = second(verdicts(), Wrong::SetAside).unwrap();
-    assert_eq!(taken.said.keys().collect::<Vec<_>>(), ["F2"]);
+    let taken = parse_second(verdicts(), InvalidVerdicts::Ignore).unwrap();
+    assert_eq!(taken.judgements.keys().collect::<Vec<_>>(), ["F2"]);
     assert_eq!(taken.notes.len(), 2, "{:?}", taken.notes);
 }

@@ -2,20 +2,22 @@ use super::super::sample::{member, request};
 use super::*;
 use crh_review::finding::Severity::P1;
 
-fn candidate(at: usize) -> Candidate {
-    Candidate { id: format!("F{at}"), at, doubts: Vec::new() }
+fn candidate(at: usize) -> RecheckCandidate {
+    RecheckCandidate { id: format!("F{at}"), index: at, doubts: Vec::new() }
 }
 
-/// What is looked at, as `tool about`, and the notes.
+/// Compares lookups as `tool about`, and notes.
 fn check(candidates: &[usize], requests: &[ContextRequest], expected: &[&str]) {
     let mut members = vec![member("a", P1, 500), member("b", P1, 500), member("c", P1, 500)];
     for (member, path) in members.iter_mut().zip(["a.py", "b.py", "c.py"]) {
         path.clone_into(&mut member.finding.file);
     }
-    let place = |finding: &Finding| Place { path: finding.file.clone(), side: Side::New, line: 7 };
+    let place =
+        |finding: &Finding| FileLine { path: finding.file.clone(), side: Side::New, line: 7 };
     let candidates: Vec<_> = candidates.iter().map(|at| candidate(*at)).collect();
-    let Looks { made, notes } = looks(&candidates, requests, &members, place);
-    let made = made.iter().map(|(look, _)| format!("{} {}", look.tool(), look.about()));
+    let ContextLookups { planned: made, notes } =
+        plan_lookups(&candidates, requests, &members, place);
+    let made = made.iter().map(|(lookup, _)| format!("{} {}", lookup.tool(), lookup.about()));
     let shown: Vec<_> = made.chain(notes.into_iter().map(|note| format!("note: {note}"))).collect();
     assert_eq!(shown, expected);
 }
@@ -25,7 +27,7 @@ fn read(path: &str, for_finding: Option<usize>) -> ContextRequest {
 }
 
 #[test]
-fn what_was_asked_for_comes_first_in_the_order_of_the_candidates() {
+fn requested_lookups_come_first() {
     let search = request("search_code", json!({ "query": "x" }), None);
     check(
         &[1, 0],
@@ -35,7 +37,7 @@ fn what_was_asked_for_comes_first_in_the_order_of_the_candidates() {
 }
 
 #[test]
-fn a_candidate_that_nothing_was_asked_for_is_shown_its_surroundings_if_there_is_room() {
+fn candidate_without_request_gets_its_surroundings() {
     check(&[2, 0], &[], &["read_file `c.py`", "read_file `a.py`"]);
     check(&[0], &[read("x.py", Some(0))], &["read_file `x.py`"]);
     let ruff = |path: &str| request("run_ruff", json!({ "path": path }), None);
@@ -44,14 +46,14 @@ fn a_candidate_that_nothing_was_asked_for_is_shown_its_surroundings_if_there_is_
 }
 
 #[test]
-fn at_most_three_looks_are_made_and_at_most_two_files_shown() {
+fn at_most_three_lookups_and_two_files() {
     check(
         &[],
         &[read("x.py", None), read("y.py", None), read("z.py", None)],
         &[
             "read_file `x.py`",
             "read_file `y.py`",
-            "note: `z.py` was not looked at: 2 files are the most",
+            "note: `z.py` was not looked up: the limit is 2 files",
         ],
     );
     check(&[0, 1, 2], &[], &["read_file `a.py`", "read_file `b.py`"]);
@@ -65,17 +67,17 @@ fn at_most_three_looks_are_made_and_at_most_two_files_shown() {
 }
 
 #[test]
-fn only_one_part_of_a_file_is_shown() {
+fn only_one_part_per_file_is_shown() {
     let other = request("read_file", json!({ "path": "x.py", "line": 900 }), None);
     check(
         &[],
         &[read("x.py", None), other],
-        &["read_file `x.py`", "note: `x.py` was not looked at: another part of the file was"],
+        &["read_file `x.py`", "note: `x.py` was not looked up: another part of the file is shown"],
     );
 }
 
 #[test]
-fn a_request_that_lacks_something_is_not_made_and_that_is_noted() {
+fn incomplete_request_is_skipped_with_a_note() {
     check(
         &[],
         &[
@@ -83,14 +85,14 @@ fn a_request_that_lacks_something_is_not_made_and_that_is_noted() {
             request("get_function_context", json!({ "path": "a.py" }), None),
         ],
         &[
-            "note: a look at other code was not made: `query` was not given",
-            "note: a look at other code was not made: `function_name` was not given",
+            "note: a lookup was skipped: `query` is missing",
+            "note: a lookup was skipped: `function_name` is missing",
         ],
     );
 }
 
 #[test]
-fn two_hundred_lines_are_shown_around_a_line_and_what_is_left_out_is_said() {
+fn window_shows_200_lines_and_names_the_rest() {
     let text: String = (1..=1000).map(|number| format!("l{number}\n")).collect();
     let ends = |line: u32| {
         let shown = window(&text, line);
@@ -106,21 +108,21 @@ fn two_hundred_lines_are_shown_around_a_line_and_what_is_left_out_is_said() {
 }
 
 #[test]
-fn a_function_is_shown_with_the_imports_and_no_longer_than_a_file() {
+fn function_is_shown_with_imports_and_truncated() {
     let reply = |lines: usize| {
         let definition = "x\n".repeat(lines);
         json!({ "definition": definition, "imports": ["import os"], "start_line": 8, "end_line": 9 })
     };
-    assert_eq!(function(&reply(2)), "import os\n    8  x\n    9  x");
-    let long = function(&reply(300));
+    assert_eq!(function_text(&reply(2)), "import os\n    8  x\n    9  x");
+    let long = function_text(&reply(300));
     assert_eq!(long.lines().count(), 201);
     assert!(long.ends_with("\n[101 more lines are left out]"), "{long}");
 }
 
 #[test]
-fn what_a_model_wrote_stays_on_its_line() {
+fn model_text_stays_on_one_line() {
     let query = format!("a\n# b\u{202e}{}", "x".repeat(200));
-    let about = Look::Search { query, language: None }.about();
+    let about = ContextLookup::Search { query, language: None }.about();
     assert!(about.starts_with("`a # b") && about.ends_with("x…`"), "{about}");
     assert!(about.chars().count() <= 103 && !about.contains('\u{202e}'), "{about}");
 }

@@ -2,12 +2,12 @@ use super::super::sample::{member, request};
 use super::*;
 use crh_review::finding::Severity::{P0, P1, P2, P3};
 
-/// What is looked at again, as `id title: doubts`.
+/// Compares candidates as `id title: doubts`.
 fn check(
     members: &[Member],
     thin: &[Option<String>],
     requests: &[ContextRequest],
-    validation: Validation,
+    validation: LaterValidation,
     expected: &[&str],
 ) {
     let is_changed = |path: &str| path == "a.py";
@@ -20,20 +20,20 @@ fn check(
     };
     let shown = found.iter().map(|one| {
         let doubts: Vec<_> = one.doubts.iter().map(word).collect();
-        format!("{} {}: {}", one.id, members[one.at].finding.title, doubts.join(" "))
+        format!("{} {}: {}", one.id, members[one.index].finding.title, doubts.join(" "))
     });
     assert_eq!(shown.collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn what_is_sure_proven_and_about_the_change_alone_is_not_looked_at_again() {
+fn confident_proven_local_finding_is_not_rechecked() {
     let members = [member("a", P0, 650), member("b", P3, 1000)];
     let read = request("read_file", json!({ "path": "a.py" }), Some(0));
-    check(&members, &[None, None], &[read], Validation::Follows, &[]);
+    check(&members, &[None, None], &[read], LaterValidation::Follows, &[]);
 }
 
 #[test]
-fn low_confidence_thin_evidence_and_other_files_each_are_a_reason() {
+fn each_doubt_makes_a_candidate() {
     let mut contract = member("contract", P2, 900);
     contract.finding.category = Category::ApiContract;
     let members = [
@@ -57,7 +57,7 @@ fn low_confidence_thin_evidence_and_other_files_each_are_a_reason() {
         &members,
         &thin,
         &requests,
-        Validation::Follows,
+        LaterValidation::Follows,
         &[
             "F1 guess: low",
             "F2 unproven: thin",
@@ -70,21 +70,27 @@ fn low_confidence_thin_evidence_and_other_files_each_are_a_reason() {
 }
 
 #[test]
-fn the_most_severe_come_first_and_others_in_the_order_of_the_draft() {
+fn candidates_are_sorted_by_severity() {
     let members = [member("a", P2, 500), member("b", P0, 500), member("c", P2, 250)];
     let expected = ["F1 b: low", "F2 a: low", "F3 c: low"];
-    check(&members, &[], &[], Validation::Follows, &expected);
+    check(&members, &[], &[], LaterValidation::Follows, &expected);
 }
 
 #[test]
-fn where_nobody_validates_later_severe_findings_are_looked_at_whatever_their_confidence() {
+fn severe_findings_are_rechecked_without_validation() {
     let members = [member("a", P2, 1000), member("b", P1, 1000), member("c", P0, 500)];
-    check(&members, &[], &[], Validation::IsTheRound, &["F1 c: low severe", "F2 b: severe"]);
-    check(&members, &[], &[], Validation::Follows, &["F1 c: low"]);
+    check(
+        &members,
+        &[],
+        &[],
+        LaterValidation::OnlyThisRound,
+        &["F1 c: low severe", "F2 b: severe"],
+    );
+    check(&members, &[], &[], LaterValidation::Follows, &["F1 c: low"]);
 }
 
 #[test]
-fn a_suspicion_without_a_finding_counts_if_it_is_about_other_files() {
+fn request_for_other_files_is_a_suspicion() {
     let is_changed = |path: &str| path == "a.py";
     let suspects =
         |tool: &str, arguments, at| suspects_elsewhere(&[request(tool, arguments, at)], is_changed);
@@ -95,17 +101,17 @@ fn a_suspicion_without_a_finding_counts_if_it_is_about_other_files() {
 }
 
 #[test]
-fn only_severe_findings_below_their_number_are_worth_a_stronger_model() {
-    assert!(is_escalated(&[member("a", P3, 900), member("b", P1, 599)]));
-    assert!(is_escalated(&[member("a", P0, 0)]));
-    assert!(!is_escalated(&[member("a", P1, 600), member("b", P2, 100)]));
+fn only_doubtful_severe_findings_are_escalated() {
+    assert!(needs_escalation(&[member("a", P3, 900), member("b", P1, 599)]));
+    assert!(needs_escalation(&[member("a", P0, 0)]));
+    assert!(!needs_escalation(&[member("a", P1, 600), member("b", P2, 100)]));
 }
 
 #[test]
-fn the_second_round_is_shown_the_finding_and_why_it_is_in_doubt() {
+fn candidate_shows_finding_and_doubts() {
     let members = [member("a", P1, 500)];
     let doubts = vec![Doubt::LowConfidence(Confidence::thousandths(500)), Doubt::CrossFile];
-    let shown = Candidate { id: "F1".to_owned(), at: 0, doubts }.shown(&members);
+    let shown = RecheckCandidate { id: "F1".to_owned(), index: 0, doubts }.to_json(&members);
     assert_eq!(shown["finding"], json!(members[0].finding));
     assert_eq!(
         (&shown["id"], &shown["doubts"]),

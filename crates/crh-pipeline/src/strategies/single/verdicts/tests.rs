@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::super::answer::Said;
+use super::super::answer::FindingJudgement;
 use super::super::sample::member;
 use super::*;
 use crate::plan::Assignment;
-use crh_review::Parsed;
+use crh_review::ParsedReturn;
 use crh_review::finding::Severity::{P1, P2};
 
 fn record(titles: &[&str]) -> RunRecord {
@@ -19,32 +19,35 @@ fn record(titles: &[&str]) -> RunRecord {
         parts: Vec::new(),
     };
     let members = titles.iter().map(|title| member(title, P1, 500)).collect();
-    RunRecord { members, summary: "draft".to_owned(), ..RunRecord::begun(assignment) }
+    RunRecord { members, summary: "draft".to_owned(), ..RunRecord::new(assignment) }
 }
 
-fn candidates(places: &[usize]) -> Vec<Candidate> {
+fn candidates(places: &[usize]) -> Vec<RecheckCandidate> {
     let numbered = (1..).zip(places);
     numbered
-        .map(|(id, at)| Candidate { id: format!("F{id}"), at: *at, doubts: Vec::new() })
+        .map(|(id, at)| RecheckCandidate { id: format!("F{id}"), index: *at, doubts: Vec::new() })
         .collect()
 }
 
-fn said(result: Judged, confidence: Option<u16>) -> Said {
+fn judgement(result: JudgementResult, confidence: Option<u16>) -> FindingJudgement {
     let judgement = Judgement { result, reason: "see line 3".to_owned() };
-    Said { judgement, confidence: confidence.map(Confidence::thousandths) }
+    FindingJudgement { judgement, confidence: confidence.map(Confidence::thousandths) }
 }
 
-fn second(said: impl IntoIterator<Item = (&'static str, Said)>, new: &[&str]) -> Second {
-    let parsed = Parsed {
+fn second_answer(
+    said: impl IntoIterator<Item = (&'static str, FindingJudgement)>,
+    new: &[&str],
+) -> SecondAnswer {
+    let parsed = ParsedReturn {
         reviewer: "single".to_owned(),
         members: new.iter().map(|title| member(title, P1, 750)).collect(),
-        set_aside: Vec::new(),
+        dropped: Vec::new(),
         residual_risks: vec!["risk".to_owned()],
         testing_gaps: Vec::new(),
         summary: String::new(),
     };
     let said = said.into_iter().map(|(id, said)| (id.to_owned(), said));
-    Second { parsed, said: said.collect::<BTreeMap<_, _>>(), notes: Vec::new() }
+    SecondAnswer { parsed, judgements: said.collect::<BTreeMap<_, _>>(), notes: Vec::new() }
 }
 
 fn titles(members: &[Member]) -> Vec<&str> {
@@ -52,16 +55,19 @@ fn titles(members: &[Member]) -> Vec<&str> {
 }
 
 #[test]
-fn refuted_findings_are_set_aside_with_the_reason_and_the_others_are_checked() {
+fn refuted_findings_are_dropped_with_the_reason() {
     let mut record = record(&["a", "b", "c", "d"]);
     record.residual_risks.push("risk".to_owned());
-    let answer = second(
-        [("F1", said(Judged::Refuted, Some(0))), ("F2", said(Judged::Confirmed, Some(1000)))],
+    let answer = second_answer(
+        [
+            ("F1", judgement(JudgementResult::Refuted, Some(0))),
+            ("F2", judgement(JudgementResult::Confirmed, Some(1000))),
+        ],
         &["new"],
     );
-    take_in(&mut record, &candidates(&[2, 0, 3]), answer);
+    apply_second_answer(&mut record, &candidates(&[2, 0, 3]), answer);
     assert_eq!(titles(&record.members), ["a", "b", "d", "new"]);
-    let [refuted] = record.set_aside.as_slice() else { panic!("{:?}", record.set_aside) };
+    let [refuted] = record.dropped.as_slice() else { panic!("{:?}", record.dropped) };
     assert_eq!(refuted.fate, Fate::Refuted);
     assert_eq!(refuted.reason, "see line 3 (confidence 0.50 -> 0.00)");
     let checked: Vec<_> = record
@@ -72,11 +78,11 @@ fn refuted_findings_are_set_aside_with_the_reason_and_the_others_are_checked() {
     assert_eq!(
         checked,
         [
-            ("a", Judged::Confirmed, "see line 3 (confidence 0.50 -> 1.00)"),
-            ("d", Judged::Unsure, "the second round said nothing of it"),
+            ("a", JudgementResult::Confirmed, "see line 3 (confidence 0.50 -> 1.00)"),
+            ("d", JudgementResult::Unsure, "the second round gave no verdict"),
         ]
     );
-    // What was checked is found among the members, corrected confidence included.
+    // The checked finding equals the member, with its corrected confidence.
     assert_eq!(record.members[0].finding, record.checked[0].finding);
     assert_eq!(record.members[0].finding.confidence, Confidence::ONE);
     assert_eq!(record.residual_risks, ["risk"]);
@@ -84,29 +90,29 @@ fn refuted_findings_are_set_aside_with_the_reason_and_the_others_are_checked() {
 }
 
 #[test]
-fn what_is_confirmed_meets_the_gate_and_a_doubt_does_not_cost_a_severe_finding() {
+fn confirmed_passes_the_gate_and_unsure_keeps_severe() {
     let check = |severity, before, result, corrected: Option<u16>, expected| {
         let finding = member("a", severity, before).finding;
-        let after = confidence(&finding, result, corrected.map(Confidence::thousandths));
+        let after = adjusted_confidence(&finding, result, corrected.map(Confidence::thousandths));
         let case = format!("{severity:?} {before} {result:?} {corrected:?}");
         assert_eq!(after, Confidence::thousandths(expected), "{case}");
     };
-    check(P1, 500, Judged::Confirmed, None, 600);
-    check(P2, 500, Judged::Confirmed, None, 600);
-    check(P1, 900, Judged::Confirmed, None, 900);
-    check(P1, 500, Judged::Confirmed, Some(300), 600);
-    check(P2, 900, Judged::Confirmed, Some(300), 300);
-    check(P1, 500, Judged::Confirmed, Some(1000), 1000);
-    check(P1, 640, Judged::Unsure, Some(250), 640);
-    check(P1, 500, Judged::Unsure, Some(640), 640);
-    check(P2, 640, Judged::Unsure, Some(250), 250);
-    check(P1, 640, Judged::Unsure, None, 640);
-    check(P1, 640, Judged::Refuted, Some(0), 0);
+    check(P1, 500, JudgementResult::Confirmed, None, 600);
+    check(P2, 500, JudgementResult::Confirmed, None, 600);
+    check(P1, 900, JudgementResult::Confirmed, None, 900);
+    check(P1, 500, JudgementResult::Confirmed, Some(300), 600);
+    check(P2, 900, JudgementResult::Confirmed, Some(300), 300);
+    check(P1, 500, JudgementResult::Confirmed, Some(1000), 1000);
+    check(P1, 640, JudgementResult::Unsure, Some(250), 640);
+    check(P1, 500, JudgementResult::Unsure, Some(640), 640);
+    check(P2, 640, JudgementResult::Unsure, Some(250), 250);
+    check(P1, 640, JudgementResult::Unsure, None, 640);
+    check(P1, 640, JudgementResult::Refuted, Some(0), 0);
 }
 
 proptest! {
     #[test]
-    fn no_finding_is_lost_or_made_up_whatever_is_said(
+    fn no_finding_is_lost_or_invented(
         count in 1_usize..6,
         verdicts in prop::collection::btree_map("F[1-8]", (0_u8..3, prop::option::of(0_u16..=1000)), 0..8),
         new in 0_usize..3,
@@ -115,14 +121,14 @@ proptest! {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut record = record(&names);
         let places: Vec<usize> = (0..count).step_by(2).collect();
-        let mut answer = second([], &["n"].repeat(new));
-        answer.said = verdicts.into_iter().map(|(id, (word, confidence))| {
-            let result = [Judged::Confirmed, Judged::Refuted, Judged::Unsure][usize::from(word)];
-            (id, said(result, confidence))
+        let mut answer = second_answer([], &["n"].repeat(new));
+        answer.judgements = verdicts.into_iter().map(|(id, (word, confidence))| {
+            let result = [JudgementResult::Confirmed, JudgementResult::Refuted, JudgementResult::Unsure][usize::from(word)];
+            (id, judgement(result, confidence))
         }).collect();
-        take_in(&mut record, &candidates(&places), answer);
-        prop_assert_eq!(record.members.len() + record.set_aside.len(), count + new);
-        prop_assert_eq!(record.checked.len() + record.set_aside.len(), places.len());
+        apply_second_answer(&mut record, &candidates(&places), answer);
+        prop_assert_eq!(record.members.len() + record.dropped.len(), count + new);
+        prop_assert_eq!(record.checked.len() + record.dropped.len(), places.len());
         for checked in &record.checked {
             prop_assert!(record.members.iter().any(|member| member.finding == checked.finding));
         }

@@ -1,26 +1,25 @@
-//! One case as the page shows it: what was expected of its reviews, and what each of them said.
+//! The view of one case: its expected issues and the reports of each run.
 
 use serde::Serialize;
 
 use super::cases::{Anchors, CaseLink, Room, anchor};
 use super::outcome::Told;
-use crate::clean::{path, visible};
 use crate::eval::render::brief;
 use crate::eval::render::brief::{brief, first};
 use crate::eval::render::figures::{count, money, seconds};
 use crate::eval::render::trouble::{ending_reason, ending_word};
 use crate::eval::{CaseRun, Effort, Ending, Expected, KnownBad, Reported, Sorted, Span};
 use crate::finding::Side;
-use crate::render::html::grouped;
 use crate::render::html::prose::{Prose, paragraphs, prose};
+use crate::render::html::with_thousands;
 use crate::report::Decimal;
+use crate::sanitise::{escape_invisible, path};
 
-/// The most runs of one case that are on the page: what differs between repeats shows in a few.
+/// Maximum number of runs per case on the page.
 const RUNS_MAX: usize = 5;
-/// The most places of one issue, and the most reviewers of one report, that are listed: more say no more.
+/// Maximum number of places per issue and reviewers per report.
 const NAMED_MAX: usize = 10;
 
-/// One case.
 #[derive(Serialize)]
 pub(super) struct CaseView {
     anchor: String,
@@ -28,7 +27,7 @@ pub(super) struct CaseView {
     title: Prose,
     about: Vec<String>,
     twin_of: Option<CaseLink>,
-    /// Which of the languages to choose between it is in.
+    /// Index of its language in the filter.
     language: Option<usize>,
     outcomes: Vec<&'static str>,
     badges: Vec<Badge>,
@@ -71,9 +70,9 @@ struct RunView {
     why: Option<Prose>,
     verdict: String,
     summary: Vec<Prose>,
-    /// What it took, if it was begun.
+    /// Cost and time, if it was started.
     took: Option<String>,
-    /// Whether it came to an end without a word.
+    /// Whether it completed without reports.
     is_silent: bool,
     reports: Vec<ReportView>,
     reports_more: usize,
@@ -97,7 +96,7 @@ fn badge(mood: &'static str, text: impl Into<String>) -> Badge {
 }
 
 impl CaseView {
-    /// A case, in the language of that number. What there is room for on the page becomes less by it.
+    /// The view of a case. Takes its share of the remaining room on the page.
     pub(super) fn of(
         told: &Told<'_>,
         anchors: &Anchors,
@@ -136,18 +135,18 @@ impl CaseView {
         }
     }
 
-    /// How many labels are not on the page.
+    /// Number of labels that are not on the page.
     pub(super) fn labels_left_out(&self) -> usize {
         self.expected_more + self.known_bad_more
     }
 
-    /// How many reports of the shown runs are not on the page.
+    /// Number of reports of the shown runs that are not on the page.
     pub(super) fn reports_left_out(&self) -> usize {
         self.runs.iter().map(|run| run.reports_more).sum()
     }
 }
 
-/// What came of a case, in a few words each.
+/// Outcomes of a case, in a few words each.
 fn badges(told: &Told<'_>) -> Vec<Badge> {
     let runs = || told.case.runs.iter().zip(&told.sorted);
     let sum = |of: fn(&Sorted) -> usize| told.sorted.iter().map(of).sum::<usize>();
@@ -178,7 +177,7 @@ fn badges(told: &Told<'_>) -> Vec<Badge> {
     badges
 }
 
-/// In which of how many runs that were begun an expected issue was found.
+/// In how many of the started runs an expected issue was found.
 fn found_in(told: &Told<'_>, at: usize) -> Badge {
     let runs = told.case.runs.iter().zip(&told.sorted);
     let begun = runs.filter(|(run, _)| run.ending.is_begun());
@@ -245,7 +244,7 @@ impl RunView {
     }
 }
 
-/// What a run took; of models only if one was asked.
+/// Cost and time of a run; model numbers only if a model was used.
 fn took(effort: &Effort) -> String {
     let time = seconds(effort.latency_ms as f64 / 1e3);
     if effort.llm_calls == 0 && effort.cost_usd == Decimal(0) {
@@ -255,13 +254,13 @@ fn took(effort: &Effort) -> String {
         money(effort.cost_usd.0 as f64 / 1e6),
         time,
         count(effort.llm_calls as usize, "model call"),
-        format!("{} tokens sent", grouped(effort.tokens.input)),
-        format!("{} received", grouped(effort.tokens.output)),
+        format!("{} tokens sent", with_thousands(effort.tokens.input)),
+        format!("{} received", with_thousands(effort.tokens.output)),
     ];
     parts.join(" · ")
 }
 
-/// What became of a report.
+/// Outcome of a report.
 fn became(sorted: &Sorted, at: usize) -> Badge {
     let of = |pairs: &[(usize, usize)]| {
         pairs.iter().find(|(_, reported)| *reported == at).map(|(other, _)| other + 1)
@@ -288,14 +287,14 @@ impl ReportView {
             place: place(&reported.span),
             title: prose(&brief::line(&reported.title)),
             text: text(&reported.text),
-            evidence: visible(&brief::text(&reported.evidence)),
+            evidence: escape_invisible(&brief::text(&reported.evidence)),
             confidence: reported.confidence.map(|confidence| confidence.to_string()),
             reviewers: reviewers(&reported.reviewers),
         }
     }
 }
 
-/// Who reported something.
+/// Reviewers of a report.
 fn reviewers(all: &[String]) -> String {
     let (named, more) = first(all, NAMED_MAX);
     let named: Vec<String> = named.iter().map(|name| brief(name)).collect();
@@ -315,12 +314,12 @@ fn place(span: &Span) -> String {
     format!("{}:{lines}{before}", path(&brief::line(span.file())))
 }
 
-/// The beginning of a text, a line after the other.
+/// The start of a text, line by line.
 fn text(text: &str) -> Vec<Prose> {
     paragraphs(&brief::text(text))
 }
 
-/// A word of ours as it stands in a sentence.
+/// A name with spaces instead of underscores.
 fn spaced(word: &impl ToString) -> String {
     word.to_string().replace('_', " ")
 }

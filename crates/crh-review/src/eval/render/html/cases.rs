@@ -1,4 +1,4 @@
-//! The cases of an evaluation, the most troublesome first, and what can be chosen of them without a script.
+//! The cases of an evaluation, the worst first, with filters that need no script.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use crate::eval::render::brief::{brief, first};
 use crate::eval::render::figures::count;
 use crate::identity::content_id;
 
-/// The most cases that are on the page, the most troublesome first. So many closed cases a browser still opens at once.
+/// Maximum number of cases on the page.
 const CASES_MAX: usize = 1_000;
-/// The most reports that are on the page with their texts, about six million characters; a page of more opens slowly.
+/// Maximum number of reports with text on the page, about six million characters.
 const REPORTS_MAX: usize = 5_000;
-/// The most expected issues and findings known to be wrong that are on the page: as many as reports, since each is read like one.
+/// Maximum number of labels on the page.
 const LABELS_MAX: usize = 5_000;
-/// The longest id of which an address is made as it is. No case of a suite has a longer one.
+/// Maximum length of an id that is used as an anchor.
 const PLAIN_MAX: usize = 100;
-/// The most languages that can be chosen between; the others are there, but not to be chosen.
+/// Maximum number of languages in the filter.
 const LANGUAGES_MAX: usize = 24;
 
-/// All cases, and what can be chosen of them.
+/// All cases and their filters.
 #[derive(Serialize)]
 pub(super) struct Cases {
     outcomes: Vec<OutcomeChoice>,
     languages: Vec<LanguageChoice>,
     cases: Vec<CaseView>,
-    /// What is not on the page, in sentences.
+    /// Notes about content that is not on the page.
     left_out: Vec<String>,
 }
 
@@ -44,21 +44,21 @@ struct LanguageChoice {
     count: usize,
 }
 
-/// A case by its name, with its place on the page if it has one.
+/// A case name, with a link if the case is on the page.
 #[derive(Serialize)]
 pub(super) struct CaseLink {
     id: String,
     anchor: Option<String>,
 }
 
-/// Where the cases are on the page, by their ids.
+/// Anchors of the cases, by id.
 #[derive(Default)]
 pub(super) struct Anchors {
     anchors: BTreeMap<String, String>,
 }
 
 impl Anchors {
-    /// The places of those cases that are on the page.
+    /// Anchors of the cases that are on the page.
     pub(super) fn of(cases: &[Told<'_>]) -> Self {
         let ids = cases.iter().take(CASES_MAX).map(|told| &told.case.labels.id);
         Self { anchors: ids.map(|id| (id.clone(), anchor(id))).collect() }
@@ -70,14 +70,14 @@ impl Anchors {
     }
 }
 
-/// What the page still has room for.
+/// Remaining room on the page.
 pub(super) struct Room {
     pub(super) reports: usize,
     pub(super) labels: usize,
 }
 
 impl Room {
-    /// As many of some as there is room for, which they then take; and how many more there are.
+    /// Takes as many items as fit, and returns the number of the others.
     pub(super) fn take<'a, T>(left: &mut usize, all: &'a [T]) -> (&'a [T], usize) {
         let (shown, more) = first(all, *left);
         *left -= shown.len();
@@ -85,8 +85,8 @@ impl Room {
     }
 }
 
-/// An id for an address: letters and digits as they are, everything else in hexadecimal, so that no two are the same. Of a very long one
-/// the hash stands for it, behind what no other begins with.
+/// A unique anchor for an id: letters and digits stay, other bytes become hexadecimal. A very long
+/// id is replaced by a prefixed hash.
 pub(super) fn anchor(id: &str) -> String {
     if id.len() > PLAIN_MAX {
         return format!("__{}", content_id(id.as_bytes()));
@@ -124,7 +124,7 @@ fn left_out(cases_more: usize, cases: &[CaseView]) -> Vec<String> {
     let mut left_out = Vec::new();
     if cases_more > 0 {
         left_out.push(format!(
-            "Here are the {} cases that call for a look first; {cases_more} more are in the JSON form.",
+            "These are the {} worst cases; {cases_more} more are in the JSON output.",
             cases.len(),
         ));
     }
@@ -134,12 +134,12 @@ fn left_out(cases_more: usize, cases: &[CaseView]) -> Vec<String> {
     ];
     for (number, what) in sums.into_iter().filter(|(number, _)| *number > 0) {
         let is = if number == 1 { "is" } else { "are" };
-        left_out.push(format!("{} {is} only in the JSON form.", count(number, what)));
+        left_out.push(format!("{} {is} only in the JSON output.", count(number, what)));
     }
     left_out
 }
 
-/// The languages that can be chosen between; none if there is nothing to choose.
+/// Languages of the filter; empty if there is only one.
 fn languages(cases: &[Told<'_>]) -> Vec<LanguageChoice> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for told in cases {

@@ -1,5 +1,4 @@
-//! The diagrams of the page, as places to draw at: quality in the plane of precision and recall, confidence against what was
-//! matched, and what was paid for it.
+//! Geometry of the diagrams: precision against recall, calibration, and cost.
 
 use serde::Serialize;
 
@@ -10,29 +9,29 @@ use crate::eval::render::sections::tool;
 use crate::eval::scores::{Calibration, Estimate, Quality};
 use crate::eval::{CaseRun, Sheet};
 
-/// The left edge of every plot: room for the numbers of the axis.
+/// Left edge of a plot, with room for the axis labels.
 const LEFT: f64 = 52.0;
-/// The upper edge: room for a number above the highest bar.
+/// Upper edge, with room for a label above the highest bar.
 const TOP: f64 = 24.0;
-/// How wide and high a plot is. With its axes a diagram is 440 wide, which a telephone shows without making the letters too small.
+/// Size of a plot. With its axes a diagram is 440 wide, which is readable on a phone.
 const SIDE: f64 = 360.0;
-/// How far apart the middles of two marks are at least, so that both can be read.
+/// Minimum distance between two marks.
 const MARKS_APART: f64 = 21.0;
-/// The curves of equal F1.
+/// Values of the F1 curves.
 const ISO: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
-/// Points of such a curve: enough to look round.
+/// Points per curve.
 const ISO_POINTS: u32 = 40;
-/// The most points in one diagram. The legend says how many are left out.
+/// Maximum number of points per diagram.
 const POINTS_MAX: usize = 30;
 
-/// A place.
+/// A position.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct At {
     x: String,
     y: String,
 }
 
-/// A number at an axis.
+/// An axis label.
 #[derive(Serialize)]
 pub(super) struct Tick {
     label: String,
@@ -40,13 +39,13 @@ pub(super) struct Tick {
     y: String,
 }
 
-/// The plane of precision and recall.
+/// Precision against recall.
 #[derive(Serialize)]
 pub(super) struct Plane {
     ticks: Vec<Tick>,
     iso: Vec<Iso>,
     points: Vec<Point>,
-    /// Who has no place in it, and why.
+    /// Tools without a position, with the reason.
     absent: Vec<String>,
 }
 
@@ -59,18 +58,18 @@ struct Iso {
 
 #[derive(Serialize)]
 struct Point {
-    /// Its number, the same in every diagram and table of the page, whoever is not drawn.
+    /// Number of the tool, the same in every diagram and table.
     mark: usize,
     #[serde(flatten)]
     named: Named,
-    /// Where it is.
+    /// Exact position.
     at: At,
-    /// Where it is marked: elsewhere, if another mark is there.
+    /// Position of the mark, moved if another mark is there.
     mark_at: At,
     area: Option<Area>,
 }
 
-/// Who it is.
+/// The tool.
 #[derive(Serialize)]
 struct Named {
     kind: Kind,
@@ -94,7 +93,7 @@ struct Area {
     height: String,
 }
 
-/// Confidence against what was matched.
+/// Calibration: confidence against matched share.
 #[derive(Serialize)]
 pub(super) struct Reliability {
     ticks: Vec<Tick>,
@@ -111,15 +110,15 @@ struct Bar {
     says: String,
 }
 
-/// What was paid, against what was got.
+/// Cost against quality.
 #[derive(Serialize)]
 pub(super) struct Outlay {
     unit: &'static str,
-    /// With several sheets, a point for each.
+    /// With several sheets, one point per sheet.
     ticks: Vec<Tick>,
     points: Vec<Point>,
     absent: Vec<String>,
-    /// With one sheet, what a run took by what came of it.
+    /// With one sheet, cost per run by outcome.
     bars: Vec<OutlayBar>,
 }
 
@@ -201,7 +200,7 @@ impl Plane {
     }
 }
 
-/// Of those that are not drawn, as many as are drawn.
+/// Names of tools that are not drawn, limited.
 fn bounded(mut absent: Vec<String>) -> Vec<String> {
     let more = absent.len().saturating_sub(POINTS_MAX);
     absent.truncate(POINTS_MAX);
@@ -214,7 +213,7 @@ fn place(quality: &Quality) -> Option<(f64, f64)> {
     Some((defined(quality.recall.value)?, defined(quality.precision.value)?))
 }
 
-/// The box of both intervals.
+/// Box of both intervals.
 fn area(quality: &Quality) -> Option<Area> {
     let ends = |of: &Estimate| Some((defined(of.low)?, defined(of.high)?));
     let ((left, right), (low, high)) = (ends(&quality.recall)?, ends(&quality.precision)?);
@@ -232,8 +231,9 @@ fn area_between(left: f64, top: f64, right: f64, bottom: f64) -> Area {
 
 impl Iso {
     fn of(f1: f64) -> Self {
-        // For all points of the curve, (2 * precision - F1) * (2 * recall - F1) is the square of F1. So precision is F1 / 2 * (1 + tilt)
-        // and recall F1 / 2 * (1 + 1 / tilt), and the steepest tilt is where precision is 1.
+        // All points of the curve satisfy (2 * precision - F1) * (2 * recall - F1) = F1². So
+        // precision is F1 / 2 * (1 + tilt) and recall F1 / 2 * (1 + 1 / tilt); the steepest tilt is
+        // where precision is 1.
         let steepest = (2.0 - f1) / f1;
         let points = (0..=ISO_POINTS).map(|at| {
             let tilt = steepest.powf(1.0 - 2.0 * f64::from(at) / f64::from(ISO_POINTS));
@@ -241,13 +241,13 @@ impl Iso {
             format!("{} {}", shown(x(recall)), shown(y(precision)))
         });
         let path = format!("M{}", points.collect::<Vec<_>>().join(" L"));
-        // It ends where recall is 1.
+        // The curve ends where recall is 1.
         let end = f1 / 2.0 * (1.0 + 1.0 / steepest);
         Self { label: format!("F1 {f1:.1}"), path, at: at(x(1.0) - 4.0, y(end) - 7.0) }
     }
 }
 
-/// Marks that do not cover each other.
+/// Marks that do not overlap.
 #[derive(Default)]
 struct Marks {
     points: Vec<Point>,
@@ -267,7 +267,7 @@ impl Marks {
         });
     }
 
-    /// The place itself, or the nearest free one on circles around it.
+    /// The position itself, or the nearest free one on circles around it.
     fn free_near(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let inside = |(x, y): &(f64, f64)| {
             (LEFT..=LEFT + SIDE).contains(x) && (TOP..=TOP + SIDE).contains(y)
@@ -320,7 +320,7 @@ impl Reliability {
     }
 }
 
-/// What a run takes: money, or time where nothing was paid.
+/// Cost per run: money, or time if nothing was paid.
 #[derive(Clone, Copy)]
 enum Measure {
     Money,
@@ -337,8 +337,8 @@ impl Measure {
 
     fn unit(self) -> &'static str {
         match self {
-            Self::Money => "cost of a run, USD",
-            Self::Time => "median time of a run, s",
+            Self::Money => "cost per run, USD",
+            Self::Time => "median time per run, s",
         }
     }
 
@@ -403,7 +403,7 @@ impl Outlay {
             let kind = if number == 1 { Kind::Tool } else { Kind::Other };
             marks.add(number, Named { kind, name, says }, (across, y(value)), area);
         }
-        // As many decimals as the steps between the numbers have.
+        // Use as many decimals as the step needs.
         let decimals = (-(scale / 5.0).log10().floor()).max(0.0) as usize;
         Self {
             unit: measure.unit(),
@@ -415,7 +415,7 @@ impl Outlay {
     }
 }
 
-/// The least of 1, 2 and 5, with any number of zeros, that is not below a number.
+/// The smallest 1, 2 or 5 times a power of ten that is not below a number.
 fn round_above(number: f64) -> f64 {
     if !(number.is_finite() && number > 0.0) {
         return 1.0;
@@ -425,7 +425,7 @@ fn round_above(number: f64) -> f64 {
     step.unwrap_or(10.0) * power
 }
 
-/// What a run that was begun took on average, by what came of it.
+/// Mean cost of started runs, by outcome.
 fn outlay_bars(cases: &[Told<'_>], measure: Measure) -> Vec<OutlayBar> {
     let runs = cases.iter().flat_map(Told::begun_runs);
     let runs: Vec<(Outcome, f64)> =

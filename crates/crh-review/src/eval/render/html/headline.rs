@@ -1,4 +1,4 @@
-//! The numbers that are read first, each with its interval and with what a trivial reviewer gets.
+//! Headline numbers, with interval and best baseline.
 
 use serde::Serialize;
 
@@ -9,20 +9,20 @@ use crate::eval::render::figures::{
 use crate::eval::scores::Estimate;
 use crate::eval::{Baseline, Sheet};
 
-/// How long a meter is drawn.
+/// Length of a meter.
 const METER: f64 = 200.0;
-/// How wide the mark on it is.
+/// Width of its mark.
 const METER_MARK: f64 = 3.0;
 
-/// One number.
+/// One headline number.
 #[derive(Serialize)]
 pub(super) struct Card {
     name: &'static str,
     value: String,
     interval: Option<String>,
-    /// What the number is of, and what a trivial reviewer gets.
+    /// What the number is based on, and the best baseline.
     notes: Vec<String>,
-    /// Where the number and its interval lie between nothing and all; none for one that is not a share.
+    /// Positions of number and interval on the meter; `None` if it is not a share.
     meter: Option<Meter>,
 }
 
@@ -33,7 +33,6 @@ struct Meter {
     width: String,
 }
 
-/// The numbers that are read first.
 pub(super) fn cards(sheet: &Sheet) -> Vec<Card> {
     let quality = &sheet.scores.quality;
     let trivial = |of: fn(&Baseline) -> Option<&Estimate>| trivial(&sheet.baselines, of);
@@ -45,7 +44,7 @@ pub(super) fn cards(sheet: &Sheet) -> Vec<Card> {
         Card::share("Precision", &quality.precision)
             .noted([
                 format!("{} of {} reports matched", quality.matched, quality.reported),
-                format!("{judged} of those that were judged"),
+                format!("{judged} of the labelled reports"),
             ])
             .noted(trivial(|baseline| Some(&baseline.quality.precision))),
         Card::share("Recall", &quality.recall)
@@ -106,13 +105,13 @@ impl Meter {
     }
 }
 
-/// The best number of a trivial reviewer, and who has it.
+/// The best baseline and its name.
 fn trivial(baselines: &[Baseline], of: fn(&Baseline) -> Option<&Estimate>) -> Option<String> {
     let named = baselines.iter().filter_map(|baseline| {
         let value = of(baseline).and_then(|estimate| defined(estimate.value))?;
         Some((value, &baseline.name))
     });
-    // Of equals the first, whichever way the list is read.
+    // The first wins on a tie.
     let best = named.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    Some(format!("best trivial reviewer: {} ({})", share(best.0), brief(best.1)))
+    Some(format!("best baseline: {} ({})", share(best.0), brief(best.1)))
 }

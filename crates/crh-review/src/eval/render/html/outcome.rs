@@ -1,11 +1,11 @@
-//! What came of a case: the cases sorted by it, the most troublesome first.
+//! Outcomes of a case, used to sort cases by trouble.
 
 use std::collections::BTreeSet;
 
 use crate::eval::scores::graded::graded;
 use crate::eval::{CaseRun, CaseRuns, Ending, Evaluation, Sorted};
 
-/// What came of a case, the most troublesome first.
+/// Outcome of a case, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     NotReviewed,
@@ -26,7 +26,7 @@ impl Outcome {
         Self::Quiet,
     ];
 
-    /// What it is called where several are listed.
+    /// Display name.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::NotReviewed => "Not reviewed in full",
@@ -38,7 +38,7 @@ impl Outcome {
         }
     }
 
-    /// What the page calls it in its styles.
+    /// CSS class.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::NotReviewed => "not-reviewed",
@@ -50,7 +50,7 @@ impl Outcome {
         }
     }
 
-    /// All that came of a run.
+    /// All outcomes of a run.
     fn of(run: &CaseRun, sorted: &Sorted) -> BTreeSet<Self> {
         let is_so = |outcome: Self| match outcome {
             Self::NotReviewed => run.ending != Ending::Reviewed,
@@ -68,28 +68,28 @@ impl Outcome {
     }
 }
 
-/// A case with what became of everything in each of its runs.
+/// A case with the matching of each run.
 pub(super) struct Told<'a> {
     pub(super) case: &'a CaseRuns,
-    /// One for each run, as the scores have it: one that failed reported nothing and missed everything, and of one that was never begun
-    /// nothing counts.
+    /// One per run, as scored: a failed run missed everything, and a run that was not started does
+    /// not count.
     pub(super) sorted: Vec<Sorted>,
 }
 
 impl Told<'_> {
-    /// All that came of it in any run.
+    /// All outcomes in any run.
     pub(super) fn outcomes(&self) -> BTreeSet<Outcome> {
         let runs = self.case.runs.iter().zip(&self.sorted);
         let mut all: BTreeSet<Outcome> =
             runs.flat_map(|(run, sorted)| Outcome::of(run, sorted)).collect();
-        // It was quiet only if it was so every time.
+        // Quiet only if all runs were.
         if all.len() > 1 {
             all.remove(&Outcome::Quiet);
         }
         all
     }
 
-    /// The most troublesome that came of each of its runs that were begun, with the run.
+    /// The worst outcome of each started run, with the run.
     pub(super) fn begun_runs(&self) -> impl Iterator<Item = (Outcome, &CaseRun)> {
         self.case
             .runs
@@ -100,7 +100,7 @@ impl Told<'_> {
     }
 }
 
-/// The cases, the most troublesome first, each id once.
+/// The cases, the worst first, without duplicate ids.
 pub(super) fn told(evaluation: &Evaluation) -> Vec<Told<'_>> {
     let mut seen = BTreeSet::new();
     let cases = graded(evaluation, evaluation.rule).into_iter();

@@ -1,4 +1,4 @@
-//! An evaluation by hand, in which every section has something to say. Its numbers are those that follow from it.
+//! A hand-written evaluation with content in every section.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ pub(super) fn evaluation() -> Evaluation {
     serde_json::from_str(include_str!("../../../../tests/data/eval/evaluation.json")).unwrap()
 }
 
-/// The change of a case: every file that is spoken of, new.
+/// A change that adds every mentioned file.
 fn change(case: &CaseRuns) -> Diff {
     let expected = case.labels.expected.iter().flat_map(|expected| &expected.spans);
     let reported = case.runs.iter().flat_map(|run| &run.reported).map(|reported| &reported.span);
@@ -38,7 +38,7 @@ fn change(case: &CaseRuns) -> Diff {
     Diff::read(files.collect::<String>())
 }
 
-/// What trivial reviewers say.
+/// The baselines.
 fn baselines(evaluation: &Evaluation) -> Vec<(String, Evaluation)> {
     let diffs: Vec<Diff> = evaluation.cases.iter().map(change).collect();
     let cases = evaluation.cases.iter().zip(&diffs);
@@ -51,9 +51,9 @@ fn baselines(evaluation: &Evaluation) -> Vec<(String, Evaluation)> {
     ]
 }
 
-/// A sheet in which every section has something to say.
+/// A sheet with content in every section.
 pub(super) fn full() -> Sheet {
-    // Scoring takes a moment, and many tests want it.
+    // Cached, because scoring takes a while and many tests need it.
     static FULL: LazyLock<Sheet> = LazyLock::new(|| {
         let evaluation = evaluation();
         let baselines = baselines(&evaluation);
@@ -62,7 +62,7 @@ pub(super) fn full() -> Sheet {
     FULL.clone()
 }
 
-/// A sheet of a tool that said nothing, did nothing twice, and was paid nothing.
+/// A sheet of a tool without reports, with two missing runs, and without cost.
 pub(super) fn silent() -> Sheet {
     let mut evaluation = evaluation();
     evaluation.repeats = 1;
@@ -82,8 +82,8 @@ pub(super) fn silent() -> Sheet {
     Sheet::new(evaluation, &[])
 }
 
-/// A sheet of a panel: two kinds of trouble were found by whoever looks for them, one by a program, all else by one reviewer, and
-/// one of those that were asked for said nothing.
+/// A sheet of a panel: specialists find two kinds of issues, a static check one, a general reviewer
+/// the rest, and one requested reviewer reports nothing.
 pub(super) fn panel() -> Sheet {
     let mut evaluation = evaluation();
     let about = &mut evaluation.about;
@@ -110,7 +110,7 @@ pub(super) fn panel() -> Sheet {
     Sheet::new(evaluation, &[])
 }
 
-/// A sheet in which more runs went wrong than are named.
+/// A sheet with more failed runs than are listed.
 pub(super) fn troubled() -> Sheet {
     let mut evaluation = silent().evaluation;
     let case = evaluation.cases[0].clone();
@@ -129,7 +129,7 @@ pub(super) fn troubled() -> Sheet {
     Sheet::new(evaluation, &[])
 }
 
-/// What became better and worse.
+/// A comparison with improvements and regressions.
 pub(super) fn comparison() -> Comparison {
     let difference =
         |metric: &str, before: f64, after: f64, ends: (f64, f64), is_real: bool, better: Better| {
@@ -179,11 +179,11 @@ pub(super) fn comparison() -> Comparison {
     }
 }
 
-/// Text that tries to leave wherever it is put.
+/// Text that tries to break out of every format.
 const EVIL: &str = "</details><script>alert(1)</script> x|y \u{1b}[2J\u{202e}\n# Forged\n| 9 | \
                     ![i](https://evil.example/i) @team \" onclick=\"x";
 
-/// A sheet in which every text is hostile.
+/// A sheet with hostile text everywhere.
 pub(super) fn hostile() -> Sheet {
     let mut evaluation = evaluation();
     let evil = || EVIL.to_owned();
@@ -231,7 +231,7 @@ pub(super) fn hostile() -> Sheet {
     Sheet::new(evaluation, &baselines)
 }
 
-/// A comparison in which every text is hostile.
+/// A comparison with hostile text everywhere.
 pub(super) fn hostile_comparison() -> Comparison {
     let mut comparison = comparison();
     let evil = || EVIL.to_owned();
@@ -244,7 +244,7 @@ pub(super) fn hostile_comparison() -> Comparison {
     comparison
 }
 
-/// Noise in which every text is hostile, of a review that saw everything and of one that did not.
+/// Noise with hostile text, from a complete and an incomplete review.
 pub(super) fn hostile_noise() -> Noise {
     let sheet = hostile();
     let reported = sheet.evaluation.cases.iter().flat_map(|case| &case.runs[0].reported);

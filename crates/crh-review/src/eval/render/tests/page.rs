@@ -1,4 +1,4 @@
-//! The page: that it holds together, that nothing acts in it, and that it has an end.
+//! The HTML page: consistent, inert and bounded.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn page(sheets: &[Sheet], comparison: Option<&Comparison>) -> String {
     html(sheets, comparison).unwrap()
 }
 
-/// Every tag of a page, as it stands there.
+/// All tags of a page.
 fn tags(page: &str) -> Vec<String> {
     let tags = page.split('<').skip(1).map(|rest| rest.split_once('>').unwrap().0);
     tags.map(|tag| tag.replace("&#x2f;", "/")).collect()
@@ -27,7 +27,8 @@ fn values(page: &str, attribute: &str) -> Vec<String> {
     values.map(|(value, _)| value.to_owned()).collect()
 }
 
-/// Checks what every page keeps: it runs nothing, loads nothing, leads nowhere else, and every link has its place.
+/// Checks that a page has no scripts, loads nothing, links only to itself, and has no dangling
+/// links.
 fn check(page: &str) {
     let known = "!DOCTYPE html head meta title style body main header footer section nav div p h1 h2 h3 ul ol li dl dt dd \
                  span strong small code pre figure figcaption a table thead tbody tr th td details summary fieldset \
@@ -60,14 +61,14 @@ fn check(page: &str) {
 }
 
 #[test]
-fn a_page_with_everything() {
+fn complete_page() {
     let page = page(&[full(), silent()], Some(&comparison()));
     check(&page);
     expect_file!["../../../../tests/data/eval/page.html"].assert_eq(&page);
 }
 
 #[test]
-fn every_kind_of_page_holds_together() {
+fn all_page_kinds_are_well_formed() {
     for sheets in [vec![], vec![silent()], vec![troubled()], vec![full()], vec![silent(), full()]] {
         check(&page(&sheets, None));
         check(&page(&sheets, Some(&comparison())));
@@ -75,18 +76,18 @@ fn every_kind_of_page_holds_together() {
 }
 
 #[test]
-fn no_text_acts_on_the_page() {
+fn text_is_escaped_in_html() {
     let page = page(&[hostile(), full()], Some(&hostile_comparison()));
     check(&page);
     assert!(page.contains("&lt;script&gt;"), "it is there, as text");
 }
 
 #[test]
-fn the_same_evaluation_gives_the_same_page() {
+fn same_evaluation_gives_same_page() {
     assert_eq!(page(&[full()], None), page(&[full()], None));
 }
 
-/// A sheet with so many cases, of which the last is the most troublesome.
+/// A sheet with this many cases, the last of them the worst.
 fn many(cases: usize) -> Sheet {
     let mut sheet = troubled();
     let case = silent().evaluation.cases[0].clone();
@@ -100,17 +101,17 @@ fn many(cases: usize) -> Sheet {
 }
 
 #[test]
-fn a_page_of_many_cases_has_the_troublesome_ones_and_says_what_it_leaves_out() {
+fn large_page_shows_worst_cases_and_counts_the_rest() {
     let page = page(&[many(1_200)], None);
     check(&page);
     assert_eq!(page.matches("<details id=\"case-").count(), 1_000);
     assert!(page.contains("id=\"case-case-01199\""), "the one that failed is there");
-    assert!(page.contains("Here are the 1000 cases that call for a look first; 200 more are in"));
+    assert!(page.contains("These are the 1000 worst cases; 200 more are in"));
     assert!(page.len() < 4_000_000, "{}", page.len());
 }
 
 #[test]
-fn a_page_of_many_reports_has_an_end_and_says_what_it_leaves_out() {
+fn reports_per_page_are_limited_and_counted() {
     let mut sheet = many(3);
     let report = full().evaluation.cases[0].runs[0].reported[0].clone();
     let report = crate::eval::Reported { text: "word ".repeat(2_000), ..report };
@@ -119,7 +120,7 @@ fn a_page_of_many_reports_has_an_end_and_says_what_it_leaves_out() {
     }
     let page = page(&[sheet], None);
     assert_eq!(page.matches("class=\"report\"").count(), 5_000);
-    assert!(page.contains("7000 reports are only in the JSON form."));
+    assert!(page.contains("7000 reports are only in the JSON output."));
     assert!(page.len() < 12_000_000, "{}", page.len());
 }
 
@@ -129,7 +130,7 @@ fn case<'p>(page: &'p str, id: &str) -> &'p str {
     page[start..].split_once("</details>").unwrap().0
 }
 
-/// One case of the example alone, whose only run ended so.
+/// One case of the example, with this outcome of its only run.
 fn ended(ending: Ending) -> Evaluation {
     let mut evaluation = full().evaluation;
     evaluation.repeats = 1;
@@ -140,7 +141,7 @@ fn ended(ending: Ending) -> Evaluation {
 }
 
 #[test]
-fn what_a_run_reported_that_does_not_count_is_not_called_found() {
+fn reports_of_failed_runs_are_not_called_found() {
     let badges = |ending: Ending| {
         let page = page(&[Sheet::new(ended(ending), &[])], None);
         check(&page);
@@ -161,7 +162,7 @@ fn what_a_run_reported_that_does_not_count_is_not_called_found() {
 }
 
 #[test]
-fn a_run_that_was_not_begun_took_nothing_and_is_in_no_mean() {
+fn unstarted_run_is_excluded_from_means() {
     let mut evaluation = ended(Ending::Failed("no answer".to_owned()));
     evaluation.cases.push(evaluation.cases[0].clone());
     evaluation.cases[1].labels.id = "not-begun".to_owned();
@@ -171,7 +172,7 @@ fn a_run_that_was_not_begun_took_nothing_and_is_in_no_mean() {
 }
 
 #[test]
-fn a_number_stands_for_the_same_sheet_wherever_it_is() {
+fn evaluation_numbers_are_consistent_on_the_page() {
     let page = page(&[silent(), full(), silent(), full()], None);
     let legends: Vec<&str> = page.split("<ol class=\"legend\">").skip(1).collect();
     let marks = |legend: &str| {
@@ -196,7 +197,7 @@ fn a_number_stands_for_the_same_sheet_wherever_it_is() {
 }
 
 #[test]
-fn the_reports_on_clean_changes_are_all_counted() {
+fn all_reports_on_clean_changes_are_counted() {
     let mut evaluation = full().evaluation;
     // Its only report is known to be wrong.
     evaluation.cases.retain(|case| case.labels.id == "c-outline-node-pool");
@@ -205,7 +206,7 @@ fn the_reports_on_clean_changes_are_all_counted() {
 }
 
 #[test]
-fn no_text_and_no_list_of_others_is_without_end() {
+fn foreign_texts_and_lists_are_limited() {
     let long = "long & word ".repeat(1_000);
     let mut evaluation = full().evaluation;
     let about = &mut evaluation.about;
@@ -244,14 +245,14 @@ fn no_text_and_no_list_of_others_is_without_end() {
     check(&page);
     let more_than_a_text = "long &amp; word ".repeat(1_000 / "long & word ".len() + 1);
     assert!(!page.contains(&more_than_a_text));
-    assert!(page.contains("1009 labels are only in the JSON form."));
+    assert!(page.contains("1009 labels are only in the JSON output."));
     assert!(page.contains("and 4990 more</p>"), "places");
     assert!(page.contains("and 9990 more</p>"), "reviewers");
     assert!(page.len() < 3_000_000, "{}", page.len());
 }
 
 #[test]
-fn as_many_languages_as_anybody_likes_have_an_end() {
+fn number_of_languages_is_limited() {
     let mut evaluation = full().evaluation;
     let case = evaluation.cases.iter().find(|case| !case.labels.expected.is_empty()).unwrap();
     evaluation.cases = vec![case.clone(); 80];
@@ -261,24 +262,24 @@ fn as_many_languages_as_anybody_likes_have_an_end() {
     }
     let page = page(&[Sheet::new(evaluation, &[])], None);
     check(&page);
-    assert!(page.contains("Language: 30 more are only in the JSON form."));
+    assert!(page.contains("Language: 30 more are only in the JSON output."));
     assert!(!page.contains("<th scope=\"row\">language-50</th>"));
 }
 
 #[test]
-fn as_many_reviewers_as_anybody_likes_have_an_end() {
+fn number_of_reviewers_is_limited() {
     let mut sheet = panel();
     sheet.evaluation.about.reviewers = (0..80).map(|at| format!("reviewer-{at:02}")).collect();
     let page = page(&[Sheet::new(sheet.evaluation, &[])], None);
     check(&page);
-    assert!(page.contains("What each reviewer had a part in"));
-    // Four others reported something.
-    assert!(page.contains("34 more are only in the JSON form."));
+    assert!(page.contains("Contribution per reviewer"));
+    // Four other tools reported something.
+    assert!(page.contains("34 more are only in the JSON output."));
     assert!(!page.contains("<th scope=\"row\">reviewer-50</th>"));
 }
 
 #[test]
-fn cases_of_odd_names_have_places_of_their_own() {
+fn cases_with_odd_names_have_unique_anchors() {
     let mut sheet = many(4);
     for (case, id) in sheet.evaluation.cases.iter_mut().zip(["a/b", "a_2fb", "a b", "ä"]) {
         case.labels.id = id.to_owned();

@@ -1,4 +1,4 @@
-//! Which lines are shown around an issue, and how.
+//! Excerpts around an issue.
 
 use expect_test::{Expect, expect};
 
@@ -25,16 +25,16 @@ diff --git a/a.rs b/a.rs
  thirty-two
 ";
 
-fn check(file: &str, own: Lines, quotes: &[Lines], diff: &str, expected: Expect) {
+fn check(file: &str, own: SideLines, quotes: &[SideLines], diff: &str, expected: Expect) {
     let diff = Diff::read(diff);
     let excerpt = Excerpt::around(file, &own, quotes, &diff);
     let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
     let shown = excerpt.iter().flat_map(|excerpt| &excerpt.rows).map(|row| {
         let sign = match row.look {
-            Look::Context => ' ',
-            Look::Removed => '-',
-            Look::Added => '+',
-            Look::Gap => '~',
+            ExcerptRowKind::Context => ' ',
+            ExcerptRowKind::Removed => '-',
+            ExcerptRowKind::Added => '+',
+            ExcerptRowKind::Gap => '~',
         };
         let mark = if row.cited { '>' } else { ' ' };
         let [start, middle, end] = &row.text;
@@ -45,7 +45,7 @@ fn check(file: &str, own: Lines, quotes: &[Lines], diff: &str, expected: Expect)
 }
 
 #[test]
-fn a_changed_line_stands_among_its_neighbours_and_shows_what_changed() {
+fn changed_line_has_context_and_marked_difference() {
     check(
         "a.rs",
         (Side::New, 3..=3),
@@ -66,7 +66,7 @@ fn a_changed_line_stands_among_its_neighbours_and_shows_what_changed() {
 }
 
 #[test]
-fn a_removed_line_is_found_on_its_side_and_quotes_are_marked() {
+fn removed_line_and_quotes_are_marked() {
     check(
         "a.rs",
         (Side::Old, 4..=4),
@@ -87,7 +87,7 @@ fn a_removed_line_is_found_on_its_side_and_quotes_are_marked() {
 }
 
 #[test]
-fn lines_in_two_hunks_have_a_gap_between_them() {
+fn lines_in_two_hunks_have_a_gap() {
     check(
         "a.rs",
         (Side::New, 7..=31),
@@ -110,24 +110,24 @@ fn lines_in_two_hunks_have_a_gap_between_them() {
 }
 
 #[test]
-fn what_the_diff_does_not_show_is_not_made_up() {
+fn line_outside_the_diff_has_no_excerpt() {
     check("a.rs", (Side::New, 20..=20), &[], DIFF, expect![""]);
     check("b.rs", (Side::New, 3..=3), &[], DIFF, expect![""]);
     check("a.rs", (Side::New, 3..=3), &[], "", expect![""]);
 }
 
 #[test]
-fn of_many_lines_the_middle_is_left_out() {
+fn long_excerpt_omits_the_middle() {
     let lines: String = (1..=500).map(|line| format!("+line {line}\n")).collect();
     let diff = format!("--- /dev/null\n+++ b/a.rs\n@@ -0,0 +1,500 @@\n{lines}");
     let excerpt = Excerpt::around("a.rs", &(Side::New, 1..=500), &[], &Diff::read(diff)).unwrap();
-    assert_eq!(excerpt.rows.len(), ROWS_MAX + 1);
+    assert_eq!(excerpt.rows.len(), MAX_ROWS + 1);
     assert_eq!(excerpt.rows[30].text[0], "460 lines left out");
     assert_eq!(excerpt.rows[31].new, Some(491));
 }
 
 #[test]
-fn a_line_of_any_bytes_is_text_and_has_an_end() {
+fn excerpt_line_is_escaped_and_truncated() {
     let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -1,1 +1,2 @@\n same\r\n+\u{1b}[2J\u{202e}\tx\r\n";
     check(
         "a.rs",
@@ -141,11 +141,11 @@ fn a_line_of_any_bytes_is_text_and_has_an_end() {
     );
     let long = format!("--- a/a.rs\n+++ b/a.rs\n@@ -1,0 +1,1 @@\n+{}\n", "x".repeat(100_000));
     let excerpt = Excerpt::around("a.rs", &(Side::New, 1..=1), &[], &Diff::read(long)).unwrap();
-    assert_eq!(excerpt.rows[0].text[0].chars().count(), LINE_MAX);
+    assert_eq!(excerpt.rows[0].text[0].chars().count(), MAX_COLUMNS);
 }
 
 #[test]
-fn a_quote_is_shown_if_all_its_lines_are() {
+fn quote_is_shown_if_all_its_lines_are() {
     let excerpt = Excerpt::around("a.rs", &(Side::New, 3..=3), &[], &Diff::read(DIFF)).unwrap();
     assert!(excerpt.shows("a.rs", Side::New, 3, "let x = price * 100;\nhere\n"));
     assert!(excerpt.shows("a.rs", Side::Old, 3, "let x = price * rate;"));

@@ -51,7 +51,7 @@ fn case(title: &str, body: &str, description: &str) -> Case {
 }
 
 #[test]
-fn a_case_is_written_in_the_order_in_which_it_is_read() {
+fn case_is_written_in_the_order_of_its_keys() {
     let twin = Words { title: "Back".to_owned(), body: "To two.".to_owned() };
     let case = case("Make it \"three\"", "Because.\n\nIt is \"better\".", "It is `3`.");
     expect![[r#"
@@ -95,7 +95,7 @@ fn a_case_is_written_in_the_order_in_which_it_is_read() {
 }
 
 #[test]
-fn a_draft_says_that_it_is_one() {
+fn draft_is_marked_in_the_case_file() {
     let mut case = case("t", "", "DRAFT: d");
     case.expected[0].spans.truncate(1);
     case.expected[0].keywords.clear();
@@ -111,16 +111,17 @@ fn a_draft_says_that_it_is_one() {
         file = "a \"b\".py"
         line_start = 2
         line_end = 2
-        # To be edited: what is wrong, of what kind, how bad, and whether these are the lines that show it.
+        # Edit this: what is wrong, category, severity, and whether these lines show it.
         category = "error_handling"
         severity = "P0"
         description = "DRAFT: d"
         omission = true
-    "#]].assert_eq(&case_file(&case, &[], None));
+    "#]]
+    .assert_eq(&case_file(&case, &[], None));
 }
 
 #[test]
-fn whatever_a_text_holds_it_is_read_as_it_was_written() {
+fn special_characters_survive_a_round_trip() {
     for text in [
         "plain",
         "quotes \" and \"\"\" and \"\"\"\" and '''",

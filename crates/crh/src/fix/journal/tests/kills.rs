@@ -1,4 +1,4 @@
-//! Ended at any step, by a panic, a signal or a disk: what comes next finds the tree as before or as after.
+//! Stops at every step by a panic, a signal or a full disk. The tree is as before or as after.
 
 use std::cell::RefCell;
 use std::process::Command;
@@ -7,36 +7,36 @@ use rustix::process::Signal;
 
 use super::*;
 
-/// Something that is done to a checkout.
+/// An operation on a checkout.
 struct Scene {
-    /// What was done before.
+    /// Preparation.
     begin: fn(&Desk),
     act: fn(&Desk, Steps<'_>) -> Result<(), NotApplied>,
     meanwhile: Meanwhile,
 }
 
-/// What happens while it is done.
+/// What happens during the operation.
 #[derive(Clone, Copy)]
 enum Meanwhile {
     Nothing,
-    /// Nobody does anything, and the file system knows no renaming but the plain one.
+    /// Nothing, and the file system supports only plain renames.
     PlainRenames,
-    /// Somebody saves files, at the first step of a name each: name, file, text.
+    /// Another program saves files, each at the first step of a name: step, file, text.
     Saves(&'static [(&'static str, &'static str, &'static str)]),
 }
 
-/// What was seen of a scene.
+/// Observations of a scene.
 #[derive(Default)]
 struct Watch {
     steps: RefCell<Vec<String>>,
-    /// The files that somebody has saved, and what.
+    /// Saved files and their texts.
     saved: RefCell<Vec<(&'static str, &'static str)>>,
-    /// How many steps there were before the first of that.
+    /// Number of steps before the first save.
     undisturbed: Cell<usize>,
 }
 
 impl Watch {
-    /// Plays a scene, up to the step of this number.
+    /// Runs a scene up to the step with this number.
     fn play(&self, desk: &Desk, scene: &Scene, last: usize) -> Result<(), NotApplied> {
         (scene.act)(desk, &|step: &str| {
             self.steps.borrow_mut().push(step.to_owned());
@@ -67,7 +67,7 @@ impl Watch {
     }
 }
 
-/// What a file system may not know how to do.
+/// Steps that a file system may not support.
 const IN_ONE_STEP: [&str; 4] = [
     "naming the draft",
     "putting the draft where nothing stands",
@@ -146,7 +146,7 @@ fn recovering(desk: &Desk, steps: Steps<'_>) -> Result<(), NotApplied> {
     desk.locked().recover(steps).map(drop)
 }
 
-/// Ends a scene at each of its steps, and looks at what the next one makes of it. The names of the steps.
+/// Stops a scene at each of its steps and checks the recovery. Returns the names of the steps.
 fn check(scene: &Scene) -> BTreeSet<String> {
     let before = Desk::new().seen();
     let after = Desk::new();
@@ -159,7 +159,7 @@ fn check(scene: &Scene) -> BTreeSet<String> {
         assert_eq!(done.is_ok(), watch.saved.borrow().is_empty(), "{done:?}");
         (watch.steps.take(), watch.undisturbed.get())
     };
-    // What comes before a save is as in the scene without one.
+    // Steps before the first save are covered by the scene without one.
     for (last, step) in all.iter().enumerate().skip(undisturbed) {
         let (desk, watch) = (Desk::new(), Watch::default());
         (scene.begin)(&desk);
@@ -181,7 +181,7 @@ fn check(scene: &Scene) -> BTreeSet<String> {
     all.into_iter().skip(undisturbed).collect()
 }
 
-/// All that somebody has saved is there, under one name or the other; and everything else is as it was.
+/// Checks that every saved file exists under one of its names, and that nothing else changed.
 fn check_saved(seen: &Seen, expected: &Seen, saved: &[(&str, &str)], at: &str) {
     for (file, text) in saved {
         let place = Path::new(file).parent().unwrap();
@@ -204,7 +204,7 @@ fn is_draft(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".crh-fix-"))
 }
 
-/// The steps that are named in the sources of the journal.
+/// Step names in the source code of the journal.
 fn named_steps() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fix");
     let files = fs::read_dir(folder.join("journal")).unwrap().map(|entry| entry.unwrap().path());
@@ -221,16 +221,16 @@ fn named_steps() -> BTreeSet<String> {
     named
 }
 
-/// Where no process may be traced, this is what shows that a fix can be ended anywhere.
+/// Covers systems where processes cannot be traced.
 #[test]
-fn whoever_is_ended_at_any_step_that_there_is_leaves_the_state_before_or_after() {
+fn stop_at_any_step_leaves_state_before_or_after() {
     let seen: BTreeSet<String> = SCENES.iter().flat_map(check).collect();
     assert_eq!(seen, named_steps());
 }
 
-/// Then it is for somebody to say what is right, and to find all that there was.
+/// Here the user has to decide, and must find both versions.
 #[test]
-fn whoever_is_ended_while_rolling_back_what_somebody_saves_meanwhile_loses_nothing() {
+fn stop_during_rollback_keeps_concurrent_saves() {
     for (step, file, ours) in
         [("putting the draft in place", "a.py", "A\n"), ("moving the file away", "new/er/d", "d\n")]
     {
@@ -261,13 +261,13 @@ fn whoever_is_ended_while_rolling_back_what_somebody_saves_meanwhile_loses_nothi
 }
 
 #[test]
-fn whoever_is_ended_while_rolling_back_is_rolled_back_by_the_next() {
+fn stopped_rollback_is_finished_by_the_next_run() {
     let steps = steps_of_apply();
     for step in (0..steps).step_by(9) {
         let desk = Desk::new();
         let before = desk.seen();
         for again in 0..steps {
-            // From the middle of applying into the middle of rolling back.
+            // Stopped while applying, then stopped while rolling back.
             killed(|| desk.apply(&at(step, || ended())));
             let ended =
                 catch_unwind(AssertUnwindSafe(|| desk.locked().recover(&at(again, || ended()))));
@@ -284,7 +284,7 @@ fn whoever_is_ended_while_rolling_back_is_rolled_back_by_the_next() {
 }
 
 #[test]
-fn what_fails_at_any_step_leaves_the_tree_as_it_was() {
+fn failure_at_any_step_leaves_tree_unchanged() {
     for step in 0..steps_of_apply() {
         let desk = Desk::new();
         let before = desk.seen();
@@ -293,7 +293,7 @@ fn what_fails_at_any_step_leaves_the_tree_as_it_was() {
         let stands = !standing(&desk.fixes()).unwrap().is_empty();
         assert_eq!(applied.is_ok(), stands, "step {step}: {applied:?}");
         if stands {
-            // Only the marker was left to be removed.
+            // Only the marker was left.
             desk.undo().unwrap();
         }
         assert_eq!(desk.recover().unwrap(), None, "step {step}");
@@ -301,14 +301,14 @@ fn what_fails_at_any_step_leaves_the_tree_as_it_was() {
     }
 }
 
-/// Names the step at which the child of the test below ends itself.
+/// Variable with the step at which the child process of the test below stops.
 const STEP: &str = "CRH_TEST_FIX_STEP";
 const CHECKOUT: &str = "CRH_TEST_FIX_CHECKOUT";
 const RUN: &str = "CRH_TEST_FIX_RUN";
 
 #[test]
 #[ignore = "it is the program that the test below kills"]
-fn a_child_that_kills_itself() {
+fn child_that_kills_itself() {
     let variable = |name: &str| std::env::var_os(name).unwrap();
     let step = variable(STEP).into_string().unwrap().parse().unwrap();
     let locked = Locked::take(Path::new(&variable(CHECKOUT))).unwrap();
@@ -322,12 +322,12 @@ fn a_child_that_kills_itself() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a process that can be killed")]
-fn a_process_that_is_killed_at_any_step_is_rolled_back_or_done() {
+fn process_killed_at_any_step_is_rolled_back_or_done() {
     for step in 0..steps_of_apply() {
         let desk = Desk::new();
         let before = desk.seen();
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--ignored", "fix::journal::tests::kills::a_child_that_kills_itself"])
+            .args(["--exact", "--ignored", "fix::journal::tests::kills::child_that_kills_itself"])
             .env(STEP, step.to_string())
             .env(CHECKOUT, desk.checkout.path().canonicalize().unwrap())
             .env(RUN, desk.run.path())

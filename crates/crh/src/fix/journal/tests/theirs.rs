@@ -1,25 +1,25 @@
-//! What somebody else does to the files of a fix, before, meanwhile and since: it is never lost.
+//! Changes by other programs before, during and after a fix are never lost.
 
 use super::*;
 
 #[test]
-fn what_is_not_as_it_was_reviewed_or_fixed_stays_as_it_is() {
+fn edited_file_is_neither_fixed_nor_undone() {
     let desk = Desk::new();
     fs::write(desk.checkout.path().join("sub/b.sh"), "theirs").unwrap();
     let before = desk.seen();
     let error = desk.apply(UNDISTURBED).unwrap_err();
-    assert_eq!(error.to_string(), "`sub/b.sh` is not as it was when it was reviewed");
+    assert_eq!(error.to_string(), "`sub/b.sh` changed since the review");
     assert_eq!(desk.seen(), before);
     let desk = Desk::new();
     desk.apply(UNDISTURBED).unwrap();
     fs::write(desk.checkout.path().join("a.py"), "theirs").unwrap();
     let before = desk.seen();
-    assert_eq!(desk.undo().unwrap_err().to_string(), "`a.py` is not as the fix has left it");
+    assert_eq!(desk.undo().unwrap_err().to_string(), "`a.py` was changed after the fix");
     assert_eq!(desk.seen(), before);
 }
 
 #[test]
-fn what_was_changed_after_an_interruption_is_not_overwritten() {
+fn edit_after_interruption_is_not_overwritten() {
     let desk = Desk::new();
     killed(|| desk.apply(&ends_at("noting that it is done")));
     assert!(desk.locked().is_between().unwrap());
@@ -33,14 +33,15 @@ fn what_was_changed_after_an_interruption_is_not_overwritten() {
     assert!(desk.recover().unwrap().is_some());
 }
 
-/// The steps at which a file takes its place, or leaves it.
+/// Steps that move a file.
 const PLACING: [&str; 3] = [
     "putting the draft in place",
     "putting the draft where nothing stands",
     "moving the file away",
 ];
 
-/// A hook that saves a file, as an editor does, when the first draft is put in its place; and ends the program at the next one.
+/// A hook that saves a file when the first draft is moved into place, and stops the program at the
+/// next one.
 fn saving(
     desk: &Desk,
     file: &str,
@@ -61,7 +62,7 @@ fn saving(
 }
 
 #[test]
-fn what_an_editor_saves_meanwhile_stays_and_the_rest_is_rolled_back() {
+fn concurrent_save_stays_and_the_rest_is_rolled_back() {
     for file in ["sub/b.sh", "gone", "new/er/d"] {
         let desk = Desk::new();
         let mut expected = desk.seen();
@@ -77,7 +78,7 @@ fn what_an_editor_saves_meanwhile_stays_and_the_rest_is_rolled_back() {
 }
 
 #[test]
-fn what_was_never_put_in_place_does_not_keep_the_rest_from_being_rolled_back() {
+fn untouched_file_does_not_block_the_rollback() {
     let desk = Desk::new();
     let before = desk.seen();
     killed(|| desk.apply(&saving(&desk, "new/er/d", || ended())));
@@ -90,7 +91,7 @@ fn what_was_never_put_in_place_does_not_keep_the_rest_from_being_rolled_back() {
 }
 
 #[test]
-fn what_is_changed_after_an_interruption_that_changed_nothing_stays() {
+fn edit_after_an_interruption_without_effect_stays() {
     let is_first = "noting that files take their places";
     let names = Cell::new(Vec::new());
     let desk = Desk::new();
@@ -116,7 +117,8 @@ fn what_is_changed_after_an_interruption_that_changed_nothing_stays() {
     }
 }
 
-/// A hook that does something after a file was looked at and before another takes its place, at the one of this number, from 1.
+/// A hook that acts after a file was read and before it is replaced, at the file with this number,
+/// from 1.
 fn between(number: usize, act: impl Fn()) -> impl Fn(&str) -> io::Result<()> {
     let count = Cell::new(0);
     move |step: &str| {
@@ -130,10 +132,9 @@ fn between(number: usize, act: impl Fn()) -> impl Fn(&str) -> io::Result<()> {
     }
 }
 
-/// Something that happens to a file.
 type Act = fn(&Path);
 
-/// What an editor does: it saves in place, or beside and over it; or somebody does something else to the file.
+/// Ways to change a file: save in place, save by rename, and others.
 const ACTS: [(&str, Act); 4] = [
     ("saved", |path| fs::write(path, "theirs").unwrap()),
     ("replaced", |path| {
@@ -155,7 +156,7 @@ const ACTS: [(&str, Act); 4] = [
     }),
 ];
 
-/// A tree in which something was done to one file. New folders that it is in may be there or not.
+/// The tree with a change of another program in one file, with and without its new folders.
 fn with_theirs(before: &Seen, seen: &Seen, file: &str) -> (Seen, Seen) {
     let of = |seen: &Seen| {
         let all = seen.clone().into_iter();
@@ -165,7 +166,7 @@ fn with_theirs(before: &Seen, seen: &Seen, file: &str) -> (Seen, Seen) {
 }
 
 #[test]
-fn what_is_saved_between_the_look_and_the_rename_stays_and_the_rest_is_rolled_back() {
+fn save_between_read_and_rename_stays() {
     for (number, file) in [(1, "a.py"), (2, "sub/b.sh"), (3, "gone"), (4, "new/er/d")] {
         for (name, act) in ACTS {
             let (desk, alone) = (Desk::new(), Desk::new());
@@ -186,7 +187,7 @@ fn what_is_saved_between_the_look_and_the_rename_stays_and_the_rest_is_rolled_ba
 }
 
 #[test]
-fn what_is_saved_while_a_fix_is_taken_back_stays_and_so_does_the_fix() {
+fn save_during_undo_stays_and_keeps_the_fix() {
     for (number, file) in [(1, "a.py"), (2, "gone"), (3, "new/er/d"), (4, "sub/b.sh")] {
         let desk = Desk::new();
         desk.apply(UNDISTURBED).unwrap();
@@ -204,11 +205,11 @@ fn what_is_saved_while_a_fix_is_taken_back_stays_and_so_does_the_fix() {
 }
 
 fn left_otherwise(file: &str) -> String {
-    format!("`{file}` is not as the fix has left it")
+    format!("`{file}` was changed after the fix")
 }
 
 #[test]
-fn what_is_saved_while_a_fix_is_rolled_back_stays_until_somebody_says_what_is_right() {
+fn save_during_rollback_stays_until_user_decides() {
     for (number, file, ours) in [(5, "a.py", "A\n"), (8, "new/er/d", "d\n")] {
         let desk = Desk::new();
         let before = desk.seen();
@@ -232,7 +233,7 @@ fn what_is_saved_while_a_fix_is_rolled_back_stays_until_somebody_says_what_is_ri
 }
 
 #[test]
-fn what_a_fix_had_removed_and_somebody_made_anew_stays_and_the_rest_is_rolled_back() {
+fn recreated_file_stays_and_the_rest_is_rolled_back() {
     let check = |act: fn(&Desk, &dyn Fn())| {
         let desk = Desk::new();
         let mut expected = desk.seen();
@@ -262,7 +263,7 @@ fn what_a_fix_had_removed_and_somebody_made_anew_stays_and_the_rest_is_rolled_ba
 }
 
 #[test]
-fn where_the_file_system_knows_only_plain_renames_a_fix_is_applied_and_taken_back() {
+fn fix_and_undo_work_with_plain_renames_only() {
     let desk = Desk::new();
     let before = desk.seen();
     let plain = |step: &str| match step {
@@ -283,7 +284,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn permissions_that_were_changed_since_a_fix_stay_when_it_is_taken_back() {
+fn undo_keeps_permissions_changed_since() {
     let desk = Desk::new();
     let mut expected = desk.seen();
     desk.apply(UNDISTURBED).unwrap();
@@ -296,7 +297,7 @@ fn permissions_that_were_changed_since_a_fix_stay_when_it_is_taken_back() {
 }
 
 #[test]
-fn permissions_that_were_changed_since_an_interruption_stay() {
+fn rollback_keeps_permissions_changed_since() {
     let desk = Desk::new();
     let mut expected = desk.seen();
     killed(|| desk.apply(&ends_at("noting that it is done")));
@@ -307,7 +308,7 @@ fn permissions_that_were_changed_since_an_interruption_stay() {
 }
 
 #[test]
-fn permissions_that_change_in_the_middle_are_a_change_like_any_other() {
+fn permission_change_during_fix_counts_as_change() {
     let desk = Desk::new();
     let mut expected = desk.seen();
     let path = desk.checkout.path().join("a.py");

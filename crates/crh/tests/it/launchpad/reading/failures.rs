@@ -1,15 +1,15 @@
-//! What goes wrong at Launchpad, and what is said about it.
+//! Failures of Launchpad and their messages.
 
 use std::collections::BTreeSet;
 
 use expect_test::expect;
 
-use super::super::{FORK, Pad, SHOP, assert_secret};
+use super::super::{FORK, LaunchpadScenario, SHOP, assert_secret};
 use crh_testkit::Output;
-use crh_testkit::fake_launchpad::{Fault, How, Merge, TOKEN};
+use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind, Merge, TOKEN};
 
 /// The program with other variables.
-fn check_as(pad: &Pad, more: &[(&'static str, &str)]) -> Output {
+fn check_as(pad: &LaunchpadScenario, more: &[(&'static str, &str)]) -> Output {
     let mut environment = pad.launchpad.environment_without();
     environment.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
     let url = pad.url();
@@ -18,7 +18,7 @@ fn check_as(pad: &Pad, more: &[(&'static str, &str)]) -> Output {
     output
 }
 
-/// How the program ended and why; not how long it waited before, which is different each time.
+/// Exit code and error without the varying wait messages.
 fn refusal(output: &Output) -> String {
     let is_why = |line: &&str| line.starts_with("error: ") || line.starts_with("hint: ");
     let why = output.stderr.lines().filter(is_why).map(|line| format!("{line}\n"));
@@ -26,8 +26,8 @@ fn refusal(output: &Output) -> String {
 }
 
 #[test]
-fn a_token_that_is_not_accepted_is_told_from_one_that_is_half_there() {
-    let pad = Pad::new();
+fn rejected_and_half_configured_tokens_differ() {
+    let pad = LaunchpadScenario::new();
     let mut shown = String::new();
     for more in [
         vec![("LP_ACCESS_TOKEN", TOKEN), ("LP_ACCESS_SECRET", "wrong")],
@@ -38,23 +38,23 @@ fn a_token_that_is_not_accepted_is_told_from_one_that_is_half_there() {
     }
     expect![[r#"
         exit 2
-        error: `HOST` does not accept the token: Invalid signature
-        hint: the token may have ended, or been taken back; without one, what is public can be read
+        error: `HOST` rejected the token: Invalid signature
+        hint: the token may have expired or been revoked; run `crh login launchpad`, or remove it to read public data
         ---
         exit 2
-        error: `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` belong together, and one of them is missing
+        error: set both `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`; one is missing
         ---
         exit 2
         error: `/nowhere/credentials` cannot be read: No such file or directory (os error 2)
-        hint: `LP_CREDENTIALS_FILE` names it; set it to a file, or unset it
+        hint: `LP_CREDENTIALS_FILE` contains this path; set it to a file, or unset it
         ---
     "#]]
     .assert_eq(&shown);
 }
 
 #[test]
-fn whoever_named_a_file_that_cannot_be_read_is_told_where() {
-    let pad = Pad::new();
+fn unreadable_credentials_file_names_its_setting() {
+    let pad = LaunchpadScenario::new();
     let mut shown = String::new();
     let setting = "[launchpad]\ncredentials = \"~/nowhere\"\n";
     pad.user.write(".config/crh/config.toml", setting);
@@ -62,69 +62,69 @@ fn whoever_named_a_file_that_cannot_be_read_is_told_where() {
     pad.user.write(".config/crh/config.toml", "");
     let host = pad.launchpad.url().trim_start_matches("http://").to_owned();
     let kept = format!(".config/crh/launchpad/{host}");
-    // Larger than any: whoever runs this may be able to read everything.
+    // Too large, because root may read everything.
     pad.user.write(&kept, &"#\n".repeat(40 << 10));
     shown += &pad.shown(&check_as(&pad, &[]).shown());
     expect![[r#"
         exit 2
         error: `HOME/nowhere` cannot be read: No such file or directory (os error 2)
-        hint: `launchpad.credentials` in your config names it; set it to a file, or take it out
+        hint: `launchpad.credentials` in your config names this file; correct or remove the setting
         ---
         exit 2
         error: `HOME/.config/crh/launchpad/HOST` is larger than 64 KiB
-        hint: a login has left it: `crh logout launchpad` removes it, and `crh login launchpad` makes another
+        hint: this is the file of an earlier login; run `crh logout launchpad`, then `crh login launchpad`
         ---
     "#]].assert_eq(&shown);
 }
 
 #[test]
-fn what_opens_repositories_is_nothing_without_somebody_and_that_is_said() {
-    let pad = Pad::new();
+fn git_token_without_login_is_unused_with_warning() {
+    let pad = LaunchpadScenario::new();
     let output = check_as(&pad, &[("LP_GIT_TOKEN", "opens")]);
     assert_eq!(output.code, 1, "{}", output.shown());
-    let said = "warning: `LP_GIT_TOKEN` is not used: it goes to git with the name of whoever asks Launchpad, and that is nobody";
+    let said = "warning: `LP_GIT_TOKEN` is not used: git needs the account name, and you are not logged in to Launchpad";
     assert!(output.stderr.contains(said), "{}", output.shown());
 }
 
 #[test]
-fn a_proposal_of_which_nothing_is_left_is_refused() {
-    let pad = Pad::new();
+fn proposal_without_branch_and_diff_is_refused() {
+    let pad = LaunchpadScenario::new();
     let (source, branch) = (FORK.to_owned(), "gone".to_owned());
     let merge = pad.launchpad.propose_unseen(Merge { source, branch, ..Merge::default() });
     let url = format!("{}/{merge}", pad.launchpad.url());
     expect![[r#"
         exit 3
-        error: the answer to `GET ~ann/shop/+git/shop/+merge/1005` cannot be read: its source branch `gone` is gone, and Launchpad has no diff of it
-        hint: if this is no Launchpad, `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked
+        error: cannot parse the reply to `GET ~ann/shop/+git/shop/+merge/1005`: its source branch `gone` is gone and Launchpad has no diff of it
+        hint: if this is not a Launchpad, correct `launchpad.service_root` or `LP_SERVICE_ROOT`
         ---
     "#]].assert_eq(&pad.shown(&pad.run(&["check", &url]).shown()));
 }
 
 #[test]
-fn what_is_public_is_reviewed_by_nobody_in_particular() {
-    let pad = Pad::new();
+fn public_proposal_is_reviewed_anonymously() {
+    let pad = LaunchpadScenario::new();
     let output = check_as(&pad, &[]);
     assert_eq!(output.code, 1, "{}", output.shown());
 }
 
 #[test]
-fn a_failure_that_passes_is_waited_for_and_one_that_stays_is_told_with_its_number() {
-    let pad = Pad::new();
+fn transient_failure_is_retried_and_oops_reported() {
+    let pad = LaunchpadScenario::new();
     let comments = format!("/devel/{}/all_comments", pad.merge);
-    for how in [How::StatusBefore(503), How::CutBefore] {
-        pad.launchpad.fail(Fault::on("GET", &comments, how));
+    for how in [LaunchpadFaultKind::StatusBefore(503), LaunchpadFaultKind::CutBefore] {
+        pad.launchpad.fail(LaunchpadFault::on("GET", &comments, how));
     }
     let output = pad.run(&["check", &pad.url()]);
     assert_eq!(output.code, 1, "{}", output.shown());
     let mut shown = String::new();
-    for how in [How::StatusBefore(503), How::CutBefore] {
-        let pad = Pad::new();
-        pad.launchpad.fail(Fault::on("GET", &comments, how).times(99));
+    for how in [LaunchpadFaultKind::StatusBefore(503), LaunchpadFaultKind::CutBefore] {
+        let pad = LaunchpadScenario::new();
+        pad.launchpad.fail(LaunchpadFault::on("GET", &comments, how).times(99));
         let refused = pad.shown(&refusal(&pad.run(&["check", &pad.url()])));
-        // A library says why a connection was cut, and may choose other words.
-        let cut = |line: &str| match line.split_once("could not be asked: ") {
-            Some((host, why)) if !why.starts_with("it answers") => {
-                format!("{host}could not be asked: …\n")
+        // The HTTP library words the cause of a cut connection.
+        let cut = |line: &str| match line.split_once("HOST`: ") {
+            Some((host, why)) if !why.starts_with("status") => {
+                format!("{host}HOST`: …\n")
             }
             Some(_) | None => format!("{line}\n"),
         };
@@ -132,28 +132,30 @@ fn a_failure_that_passes_is_waited_for_and_one_that_stays_is_told_with_its_numbe
     }
     expect![[r#"
         exit 3
-        error: `HOST` could not be asked: it answers with status 503 (Service Unavailable), OOPS-fake4
-        hint: try again later; Launchpad's people find what went wrong by the number of the OOPS
+        error: cannot reach `HOST`: status 503 (Service Unavailable), OOPS-fake4
+        hint: try again later; Launchpad's operators can look up the OOPS number
         exit 3
-        error: `HOST` could not be asked: …
-        hint: proxies and certificates come from the environment, as for other programs
-    "#]].assert_eq(&shown);
+        error: cannot reach `HOST`: …
+        hint: check the network; crh takes proxies and certificates from the environment
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
-fn what_a_review_can_do_without_is_a_note() {
-    let pad = Pad::new();
+fn optional_parts_become_notes() {
+    let pad = LaunchpadScenario::new();
     for list in ["votes", "bugs"] {
         let path = format!("/devel/{}/{list}", pad.merge);
-        pad.launchpad.fail(Fault::on("GET", &path, How::StatusBefore(403)).times(9));
+        pad.launchpad
+            .fail(LaunchpadFault::on("GET", &path, LaunchpadFaultKind::StatusBefore(403)).times(9));
     }
     let summary = pad.prepared();
-    expect![[r#"["The votes could not be read: the token may not do `GET ~ann/shop/+git/shop/+merge/1003/votes`: it is on script.","The bugs could not be read: the token may not do `GET ~ann/shop/+git/shop/+merge/1003/bugs`: it is on script."]"#]].assert_eq(&pad.shown(&summary["notes"].to_string()));
+    expect![[r#"["Cannot read the votes: the token does not permit `GET ~ann/shop/+git/shop/+merge/1003/votes`: it is on script.","Cannot read the bugs: the token does not permit `GET ~ann/shop/+git/shop/+merge/1003/bugs`: it is on script."]"#]].assert_eq(&pad.shown(&summary["notes"].to_string()));
 }
 
 #[test]
-fn a_private_repository_is_opened_by_an_access_token_of_whoever_asks() {
-    let pad = Pad::new();
+fn private_repository_needs_git_token() {
+    let pad = LaunchpadScenario::new();
     pad.launchpad.make_private(FORK).make_private(SHOP).git_token("crh-reviewer", "opens");
     let mut shown = String::new();
     let who = pad.launchpad.environment();
@@ -164,32 +166,32 @@ fn a_private_repository_is_opened_by_an_access_token_of_whoever_asks() {
     }
     expect![[r#"
         exit 3
-        error: `GET ~ann/shop/+git/shop/+merge/1003` is not there, or the token cannot see it
-        hint: Launchpad was asked as nobody, who sees what is public alone; `crh login launchpad`, `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`, or a file of launchpadlib in `LP_CREDENTIALS_FILE` say who asks
+        error: `GET ~ann/shop/+git/shop/+merge/1003` does not exist, or the token cannot see it
+        hint: you are not logged in to Launchpad, so crh sees only public data; run `crh login launchpad`, or set `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`, or `LP_CREDENTIALS_FILE`
         exit 3
         error: fetching from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
-        hint: git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project
+        hint: for a private repository, set `LP_GIT_TOKEN` to an access token with `repository:pull`; create it on the page of the repository or its project
         exit 3
         error: fetching from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
-        hint: git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project
+        hint: for a private repository, set `LP_GIT_TOKEN` to an access token with `repository:pull`; create it on the page of the repository or its project
     "#]].assert_eq(&shown);
     let output = check_as(&pad, &[who, vec![("LP_GIT_TOKEN", "opens\n")]].concat());
     assert_eq!(output.code, 1, "{}", output.shown());
     assert!(!output.shown().contains("opens"), "{}", output.shown());
 }
 
-/// The repositories that were fetched from, each once, and with how many requests.
-fn fetched(pad: &Pad) -> (BTreeSet<String>, usize) {
+/// Fetched repositories, and the number of fetches.
+fn fetched(pad: &LaunchpadScenario) -> (BTreeSet<String>, usize) {
     let requests = pad.launchpad.requests();
     let packs = requests.iter().filter_map(|it| it.path.strip_suffix("/git-upload-pack"));
     (packs.clone().map(|name| name.trim_start_matches('/').to_owned()).collect(), packs.count())
 }
 
 #[test]
-fn each_repository_is_fetched_from_once() {
-    let pad = Pad::new();
+fn each_repository_is_fetched_once() {
+    let pad = LaunchpadScenario::new();
     let begun = || {
-        // Every conversation of git's begins with the list of what there is.
+        // Every git conversation starts with the list of refs.
         let begun = pad.launchpad.requests().into_iter().map(|request| request.path);
         let begun = begun.filter_map(|path| path.strip_suffix("/info/refs").map(str::to_owned));
         let mut begun: Vec<String> = begun.collect();
@@ -204,8 +206,8 @@ fn each_repository_is_fetched_from_once() {
 }
 
 #[test]
-fn a_proposal_within_one_repository_is_fetched_from_that_alone() {
-    let pad = Pad::new();
+fn same_repository_proposal_fetches_once() {
+    let pad = LaunchpadScenario::new();
     pad.repo.git(&["checkout", "--quiet", "-b", "feature"]);
     pad.repo.write("new.py", "x = 1\n");
     pad.repo.commit("new");
@@ -216,8 +218,8 @@ fn a_proposal_within_one_repository_is_fetched_from_that_alone() {
 }
 
 #[test]
-fn a_fork_with_a_long_history_of_its_own_is_compared_with_where_it_left() {
-    let pad = Pad::new();
+fn long_fork_is_compared_with_merge_base() {
+    let pad = LaunchpadScenario::new();
     for number in 0..140 {
         pad.repo.git(&[
             "commit",

@@ -1,15 +1,15 @@
-//! What was proposed one after another, and what was said in each round.
+//! Rounds of a merge proposal and their comments.
 
 use expect_test::expect_file;
 use serde_json::{Value, json};
 
-use super::super::{FORK, Pad};
-use crate::user::whole;
+use super::super::{FORK, LaunchpadScenario};
+use crate::user::all_text;
 use crh_testkit::Repo;
-use crh_testkit::fake_launchpad::{Fault, How, REVIEWER};
+use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind, REVIEWER};
 
-/// The line of a preview diff that begins with this.
-fn line_of(pad: &Pad, start: &str) -> u64 {
+/// The line of a preview diff with this prefix.
+fn line_of(pad: &LaunchpadScenario, start: &str) -> u64 {
     let text = pad.launchpad.diff_text(&pad.merge);
     let at = text.lines().position(|line| line.starts_with(start));
     at.unwrap_or_else(|| panic!("{start} in {text}")) as u64 + 1
@@ -21,9 +21,9 @@ fn contents(list: &Value) -> Vec<&str> {
     list.map(|comment| comment["content"].as_str().unwrap()).collect()
 }
 
-/// Three rounds, with comments about the whole and about lines in each, a vote, a bug and checks.
-pub(super) fn three_rounds() -> Pad {
-    let pad = Pad::new();
+/// Three rounds with general and inline comments, a vote, a bug and checks.
+pub(super) fn three_rounds() -> LaunchpadScenario {
+    let pad = LaunchpadScenario::new();
     let launchpad = &pad.launchpad;
     let newest = || *launchpad.preview_diffs(&pad.merge).last().unwrap();
     launchpad.comment(&pad.merge, "ben", "Is this ready?");
@@ -44,7 +44,7 @@ pub(super) fn three_rounds() -> Pad {
 }
 
 #[test]
-fn three_rounds_are_in_the_workspace_with_what_was_said_in_each() {
+fn workspace_has_three_rounds_with_comments() {
     let pad = three_rounds();
     let ids = pad.launchpad.preview_diffs(&pad.merge);
     pad.prepared();
@@ -52,12 +52,12 @@ fn three_rounds_are_in_the_workspace_with_what_was_said_in_each() {
     let expected: Vec<_> = ids.iter().map(u64::to_string).zip(heads).collect();
     assert_eq!(pad.rounds(), expected);
     expect_file!["../../../data/launchpad/workspace.txt"]
-        .assert_eq(&pad.shown(&whole(&pad.user.path("out"))));
+        .assert_eq(&pad.shown(&all_text(&pad.user.path("out"))));
 }
 
 #[test]
-fn two_hundred_comments_are_read_page_after_page() {
-    let pad = Pad::new();
+fn two_hundred_comments_are_read() {
+    let pad = LaunchpadScenario::new();
     let said: Vec<String> = (1..=200).map(|number| format!("comment {number}")).collect();
     for text in &said {
         pad.launchpad.comment(&pad.merge, "ben", text);
@@ -70,8 +70,8 @@ fn two_hundred_comments_are_read_page_after_page() {
 }
 
 #[test]
-fn a_comment_stands_at_its_line_whatever_the_file_is_called() {
-    let pad = Pad::new();
+fn comment_keeps_its_line_in_renamed_file() {
+    let pad = LaunchpadScenario::new();
     let name = "naïve/a \"quoted\"\tname.py";
     pad.push(name, "one\ntwo\n");
     let two = line_of(&pad, "+two");
@@ -88,15 +88,15 @@ fn a_comment_stands_at_its_line_whatever_the_file_is_called() {
 }
 
 #[test]
-fn what_is_newer_than_the_newest_diff_is_reviewed_and_that_is_said() {
-    let pad = Pad::new();
+fn head_newer_than_diff_is_reviewed_with_note() {
+    let pad = LaunchpadScenario::new();
     pad.launchpad.comment(&pad.merge, "ben", "Is this ready?");
     pad.fork.write("more.py", "x = 1\n");
     let head = pad.fork.commit("more");
     pad.launchpad.refresh(FORK);
     let summary = pad.prepared();
     let notes = summary["notes"].as_array().unwrap();
-    let stale = json!("Launchpad's newest diff is older than the head of the branch.");
+    let stale = json!("Launchpad's newest diff is older than the branch head.");
     assert!(notes.contains(&stale), "{notes:?}");
     let known = pad.launchpad.preview_diffs(&pad.merge)[0].to_string();
     let rounds = [(known.clone(), pad.fork.id("feature~1")), ("new".to_owned(), head)];
@@ -107,8 +107,8 @@ fn what_is_newer_than_the_newest_diff_is_reviewed_and_that_is_said() {
 }
 
 #[test]
-fn a_round_whose_commits_are_gone_is_there_as_launchpad_shows_it() {
-    let pad = Pad::new();
+fn round_with_missing_commits_uses_launchpads_diff() {
+    let pad = LaunchpadScenario::new();
     let first = pad.fork.id("feature");
     let shown = pad.launchpad.diff_text(&pad.merge);
     pad.launchpad.comment(&pad.merge, "ben", "Not like this.");
@@ -120,9 +120,10 @@ fn a_round_whose_commits_are_gone_is_there_as_launchpad_shows_it() {
         pad.launchpad.preview_diffs(&pad.merge).iter().map(u64::to_string).collect();
     assert_eq!(pad.rounds()[0], (ids[0].clone(), first.clone()));
     assert_eq!(pad.written(&format!("preview-diffs/{}/diff/raw.diff", ids[0])), shown);
-    // Where Launchpad has no diff either, what was said is still there, and what is missing is noted.
+    // Without Launchpad's diff the comments remain, with a note.
     let path = format!("/devel/*/+preview-diff/{}/diff_text", ids[0]);
-    pad.launchpad.fail(Fault::on("GET", &path, How::StatusBefore(404)).times(9));
+    pad.launchpad
+        .fail(LaunchpadFault::on("GET", &path, LaunchpadFaultKind::StatusBefore(404)).times(9));
     let summary = pad.prepared();
     let notes: Vec<&str> =
         summary["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
@@ -134,12 +135,13 @@ fn a_round_whose_commits_are_gone_is_there_as_launchpad_shows_it() {
 }
 
 #[test]
-fn a_diff_that_launchpad_does_not_give_is_made_from_the_commits() {
-    let pad = Pad::new();
+fn missing_diff_is_built_from_commits() {
+    let pad = LaunchpadScenario::new();
     pad.push("more.py", "x = 1\n");
     let first = pad.launchpad.preview_diffs(&pad.merge)[0];
     let path = format!("/devel/*/+preview-diff/{first}/diff_text");
-    pad.launchpad.fail(Fault::on("GET", &path, How::StatusBefore(404)).times(9));
+    pad.launchpad
+        .fail(LaunchpadFault::on("GET", &path, LaunchpadFaultKind::StatusBefore(404)).times(9));
     pad.prepared();
     let meta = pad.json(&format!("preview-diffs/{first}/meta.json"));
     assert_eq!(meta["baseRev"], json!(pad.repo.id("main~1")));
@@ -149,8 +151,8 @@ fn a_diff_that_launchpad_does_not_give_is_made_from_the_commits() {
 }
 
 #[test]
-fn a_round_that_only_its_target_has_made_is_a_round() {
-    let pad = Pad::new();
+fn target_push_alone_makes_a_round() {
+    let pad = LaunchpadScenario::new();
     pad.launchpad.comment(&pad.merge, "ben", "First.");
     pad.repo.write("later.txt", "even later\n");
     pad.repo.commit("main goes on");
@@ -165,13 +167,13 @@ fn a_round_that_only_its_target_has_made_is_a_round() {
     }
     let bases = ids.iter().map(|id| pad.json(&format!("preview-diffs/{id}/meta.json")));
     let bases: Vec<Value> = bases.map(|meta| meta["baseRev"].clone()).collect();
-    // Launchpad compares with the tip of the target, and a review with where the change has left it.
+    // Launchpad compares with the tip of the target, a review with the merge base.
     assert_eq!(bases, [json!(pad.repo.id("main~1")), json!(pad.repo.id("main~2"))]);
 }
 
 #[test]
-fn what_crh_wrote_itself_is_not_what_people_said() {
-    let pad = Pad::new();
+fn own_comments_are_left_out() {
+    let pad = LaunchpadScenario::new();
     let summary = "<!-- code-review-agent:review_id=1 -->\n<!-- crh:crh:summary -->\nNot ready";
     pad.launchpad.comment(&pad.merge, REVIEWER, summary);
     pad.launchpad.comment(&pad.merge, "mal", summary);
@@ -193,8 +195,8 @@ fn what_crh_wrote_itself_is_not_what_people_said() {
     assert_eq!(contents(&threads[0]["replies"]), ["P1: A title"]);
 }
 
-/// A proposal that has changed line 40 and added one after it; the target can be changed after that.
-fn long_file(target: &[(usize, &str)]) -> Pad {
+/// A proposal that changes line 40 and adds one. The target changes afterwards.
+fn long_file(target: &[(usize, &str)]) -> LaunchpadScenario {
     let numbered = |line: usize| format!("line {line}\n");
     let text = |changed: &[(usize, &str)]| -> String {
         let line = |number: usize| {
@@ -212,11 +214,11 @@ fn long_file(target: &[(usize, &str)]) -> Pad {
     fork.commit("forty in words");
     repo.write("long.txt", text(target));
     repo.commit("main goes on");
-    Pad::with(repo, fork)
+    LaunchpadScenario::with(repo, fork)
 }
 
-/// The lines of our own diff that something was said beside, each with what was said.
-fn beside_lines(pad: &Pad) -> Vec<(String, Vec<String>)> {
+/// Lines of our own diff with inline comments.
+fn beside_lines(pad: &LaunchpadScenario) -> Vec<(String, Vec<String>)> {
     let numbered = pad.written("preview-diffs/latest/diff/numbered.diff");
     let folder = pad.user.path("out").join("preview-diffs/latest/comments/inline");
     let lines = numbered.lines().filter_map(|line| {
@@ -228,8 +230,8 @@ fn beside_lines(pad: &Pad) -> Vec<(String, Vec<String>)> {
     lines.collect()
 }
 
-/// The lines and the words of all conversations.
-fn conversations(pad: &Pad) -> Vec<(Value, Value, Value)> {
+/// Lines and texts of all threads.
+fn conversations(pad: &LaunchpadScenario) -> Vec<(Value, Value, Value)> {
     let threads = pad.json("preview-diffs/latest/comments/threads.json");
     let thread =
         |it: &Value| (it["file"].clone(), it["line"].clone(), it["replies"][0]["content"].clone());
@@ -237,7 +239,7 @@ fn conversations(pad: &Pad) -> Vec<(Value, Value, Value)> {
 }
 
 #[test]
-fn a_comment_stands_at_the_line_that_was_meant_when_the_target_has_moved() {
+fn comment_keeps_its_line_when_target_moved() {
     let before: String = (0..7).map(|number| format!("new {number}\n")).collect();
     let pad = long_file(&[(2, &before), (38, "thirty-eight\n")]);
     assert!(pad.launchpad.diff_text(&pad.merge).contains("@@ -43,7 +43,8 @@"));
@@ -274,7 +276,7 @@ fn a_comment_stands_at_the_line_that_was_meant_when_the_target_has_moved() {
 }
 
 #[test]
-fn a_comment_in_a_conflict_stands_at_the_line_of_the_change_or_at_none() {
+fn comment_in_conflict_maps_to_change_or_nothing() {
     let pad = long_file(&[(2, "two\nand a half\n"), (40, "XL\n")]);
     let newest = pad.launchpad.preview_diffs(&pad.merge)[0];
     let at = |start: &str| line_of(&pad, start);

@@ -1,6 +1,6 @@
-//! The same state of Launchpad gives the same workspace to one account, wherever, whenever and by whomever it is prepared; to all
-//! accounts, as long as none of them has posted a review: only its own is left out. What these bytes are is in
-//! `tests/data/launchpad/workspace.txt`.
+//! The same state of Launchpad gives the same workspace for one account on any machine, and for all
+//! accounts unless one posted a review, because crh leaves out its own comments.
+//! `tests/data/launchpad/workspace.txt` has the expected content.
 
 use tempfile::TempDir;
 
@@ -8,12 +8,12 @@ use super::rounds::three_rounds;
 use crate::user::{User, assert_same, tree};
 
 #[test]
-fn one_state_is_one_workspace() {
+fn same_state_gives_same_workspace() {
     let mut pad = three_rounds();
     pad.prepared();
     let first = tree(&pad.user.path("out"));
     let url = pad.url();
-    // From a store that has everything, and by another user with an empty one.
+    // With a full store, and by another user with an empty one.
     pad.prepared();
     assert_same(&first, &tree(&pad.user.path("out")), "again");
     pad.user = User::new();
@@ -40,11 +40,11 @@ fn one_state_is_one_workspace() {
         assert_eq!(output.code, 0, "{}", output.shown());
         assert_same(&first, &tree(&out), zone);
     }
-    // Nobody in particular sees the same: no review was posted.
+    // Anonymous users see the same, because no review was posted.
     let program = pad.user.crh(pad.elsewhere.path(), &args);
     let environment = pad.launchpad.environment_without();
     let output =
         environment.iter().fold(program, |program, (name, value)| program.env(name, value)).run();
     assert_eq!(output.code, 0, "{}", output.shown());
-    assert_same(&first, &tree(&out), "nobody");
+    assert_same(&first, &tree(&out), "anonymous");
 }

@@ -1,15 +1,15 @@
-//! Who asks, and that nobody but the web service gets to know.
+//! Credentials: sources, and that only the web service gets them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::super::{FORK, Pad, SHOP, assert_secret};
+use super::super::{FORK, LaunchpadScenario, SHOP, assert_secret};
 use crate::user::tree;
 use crh_testkit::Output;
 use crh_testkit::fake_launchpad::{CONSUMER, SECRET, TOKEN};
 
 const GIT_TOKEN: &str = "opensAllRepositories";
-/// What git is handed for it: `crh-reviewer:opensAllRepositories`, encoded.
+/// Base64 of `crh-reviewer:opensAllRepositories`, which git sends.
 const ENCODED: &str = "Y3JoLXJldmlld2VyOm9wZW5zQWxs";
 
 /// The file that launchpadlib writes.
@@ -19,8 +19,8 @@ fn file() -> String {
     )
 }
 
-/// The program as nobody, but for what these say. The merge proposal is one that not everybody sees.
-fn check(pad: &Pad, more: &[(&'static str, String)]) -> Output {
+/// Checks a private proposal with only these credentials.
+fn check(pad: &LaunchpadScenario, more: &[(&'static str, String)]) -> Output {
     let environment = [pad.launchpad.environment_without(), more.to_vec()].concat();
     let url = pad.url();
     let output = pad.with_environment(pad.elsewhere.path(), &["check", &url], &environment).run();
@@ -29,8 +29,8 @@ fn check(pad: &Pad, more: &[(&'static str, String)]) -> Output {
 }
 
 #[test]
-fn what_says_who_asks_is_in_no_output_no_file_no_argument_and_goes_to_the_web_service_alone() {
-    let pad = Pad::new();
+fn credentials_never_leak() {
+    let pad = LaunchpadScenario::new();
     pad.launchpad.make_private(FORK).make_private(SHOP).git_token("crh-reviewer", GIT_TOKEN);
     let log = pad.user.path("argv.log");
     let real = std::env::var_os("PATH").unwrap().into_string().unwrap();
@@ -80,8 +80,8 @@ fn what_says_who_asks_is_in_no_output_no_file_no_argument_and_goes_to_the_web_se
 }
 
 #[test]
-fn what_opens_private_repositories_is_not_shown_to_public_ones() {
-    let pad = Pad::new();
+fn git_token_is_not_sent_for_public_repositories() {
+    let pad = LaunchpadScenario::new();
     let more = [pad.launchpad.environment(), vec![("LP_GIT_TOKEN", GIT_TOKEN.to_owned())]].concat();
     assert_eq!(check(&pad, &more).code, 1);
     let requests = pad.launchpad.requests();
@@ -91,23 +91,23 @@ fn what_opens_private_repositories_is_not_shown_to_public_ones() {
 }
 
 #[test]
-fn a_file_of_launchpadlib_says_who_asks_wherever_it_is_named() {
-    let pad = Pad::new();
-    // Only who is somebody gets past the web service.
+fn launchpadlib_file_is_used_from_any_setting() {
+    let pad = LaunchpadScenario::new();
+    // A private repository needs a login.
     pad.launchpad.make_private(SHOP);
     assert_eq!(check(&pad, &[]).code, 3);
-    let is_somebody = |more: &[(&'static str, String)]| {
+    let check_logged_in = |more: &[(&'static str, String)]| {
         let output = check(&pad, more);
         assert!(output.stderr.contains("fetching from"), "{}", output.shown());
     };
     pad.user.write("credentials", &file());
     let path = pad.user.path("credentials").to_str().unwrap().to_owned();
-    is_somebody(&[("LP_CREDENTIALS_FILE", path)]);
+    check_logged_in(&[("LP_CREDENTIALS_FILE", path)]);
     let setting = "[launchpad]\ncredentials = \"~/credentials\"\n";
     pad.user.write(".config/crh/config.toml", setting);
-    is_somebody(&[]);
+    check_logged_in(&[]);
     fs::remove_file(pad.user.path(".config/crh/config.toml")).unwrap();
     let host = pad.launchpad.url().trim_start_matches("http://").to_owned();
     pad.user.write(&format!(".config/crh/launchpad/{host}"), &file());
-    is_somebody(&[]);
+    check_logged_in(&[]);
 }

@@ -1,15 +1,15 @@
-//! Which Launchpad is asked, and from where.
+//! Which Launchpad crh uses, and from where.
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::super::Pad;
+use super::super::LaunchpadScenario;
 use super::files;
 use crh_testkit::FakeLaunchpad;
 
 #[test]
-fn the_launchpad_of_the_settings_is_asked_unless_a_variable_names_another() {
-    let pad = Pad::new();
+fn variable_overrides_configured_launchpad() {
+    let pad = LaunchpadScenario::new();
     let check = |variable: Option<&str>| {
         let program = pad.user.crh(pad.elsewhere.path(), &["check", &pad.url()]);
         match variable {
@@ -35,31 +35,31 @@ fn the_launchpad_of_the_settings_is_asked_unless_a_variable_names_another() {
     }
     expect![[r#"
         exit 2
-        error: the variable `LP_SERVICE_ROOT` cannot be taken: the service root is not `https`, and a secret would be readable on its way
-        hint: it stands for `launchpad.service_root`; unset it, or correct it
+        error: the variable `LP_SERVICE_ROOT` is invalid: the service root is not `https`; the secret would be sent unencrypted
+        hint: it sets `launchpad.service_root`; correct or unset it
         ---
         exit 2
-        error: the variable `LP_SERVICE_ROOT` cannot be taken: the service root is no address; it is `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
-        hint: it stands for `launchpad.service_root`; unset it, or correct it
+        error: the variable `LP_SERVICE_ROOT` is invalid: the service root is not a valid URL; expected `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
+        hint: it sets `launchpad.service_root`; correct or unset it
         ---
         exit 2
-        error: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
-        hint: open the merge proposal in a browser, and take its address; `launchpad.service_root` names a Launchpad of your own
+        error: not a merge proposal: expected `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or the same with `api.launchpad.net/devel`
+        hint: copy the address of the merge proposal from the browser; for your own Launchpad, set `launchpad.service_root`
         ---
     "#]].assert_eq(&shown);
 }
 
 #[test]
-fn a_repository_does_not_say_which_launchpad_is_asked() {
-    let pad = Pad::new();
+fn repository_cannot_choose_the_launchpad() {
+    let pad = LaunchpadScenario::new();
     pad.repo.write("crh.toml", "[launchpad]\nservice_root = \"staging\"\n");
     let output = pad.crh(pad.repo.path(), &["config", "show"]).run();
     assert_eq!(output.code, 2, "{}", output.shown());
 }
 
 #[test]
-fn in_a_clone_what_was_done_since_is_reviewed_too() {
-    let pad = Pad::new();
+fn local_work_in_clone_is_reviewed() {
+    let pad = LaunchpadScenario::new();
     pad.fork.write("more.py", "x = 1\n");
     let out = pad.user.path("out");
     let url = pad.url();
@@ -70,12 +70,12 @@ fn in_a_clone_what_was_done_since_is_reviewed_too() {
     let all = ["modified AGENTS.md", "added more.py", "modified shop/orders.py"];
     assert_eq!(files(&summary), all);
     let notes = summary["notes"].to_string();
-    assert!(notes.contains("since the head of the merge proposal"), "{notes}");
+    assert!(notes.contains("on top of the head of the merge proposal"), "{notes}");
 }
 
 #[test]
-fn a_shallow_clone_is_deepened_from_both_repositories() {
-    let pad = Pad::new();
+fn shallow_clone_is_deepened_from_both_repositories() {
+    let pad = LaunchpadScenario::new();
     for number in 0..3 {
         pad.repo.commit(&format!("main {number}"));
         pad.fork.commit(&format!("fork {number}"));
@@ -89,8 +89,8 @@ fn a_shallow_clone_is_deepened_from_both_repositories() {
 }
 
 #[test]
-fn an_archive_of_a_merge_proposal_is_reviewed_as_it_is() {
-    let pad = Pad::new();
+fn archive_of_merge_proposal_is_reviewed() {
+    let pad = LaunchpadScenario::new();
     let (url, pack) = (pad.url(), pad.user.path("packed.tar"));
     let pack = pack.to_str().unwrap();
     let output = pad.run(&["prepare", &url, "--pack", pack]);
@@ -107,8 +107,8 @@ fn an_archive_of_a_merge_proposal_is_reviewed_as_it_is() {
 }
 
 #[test]
-fn a_head_that_must_be_another_is_refused_before_anything_is_fetched() {
-    let pad = Pad::new();
+fn unexpected_head_is_refused_before_fetching() {
+    let pad = LaunchpadScenario::new();
     let url = pad.url();
     let (base, head) = (pad.fork.id("feature~1"), pad.fork.id("feature"));
     let of_git =
