@@ -1,14 +1,14 @@
-# A menu over the commands that `.ci/run` and the documents name.
+# Short names for common commands.
 
-# Everything that has to pass before a change lands.
+# Run everything that must pass before a change lands.
 check:
     bash .ci/run
 
-# The tests alone.
+# Run the tests.
 test:
     cargo test --workspace
 
-# Format, and apply what clippy can.
+# Format, and apply clippy's suggestions.
 fix:
     cargo fmt --all
     cargo clippy --workspace --all-targets --fix --allow-dirty
@@ -17,6 +17,6 @@ fix:
 update:
     UPDATE_EXPECT=1 cargo test --workspace
 
-# Ratios against git, measured in one run.
+# Print speed ratios against git, measured in one run.
 bench:
     cargo bench --workspace
